@@ -1,0 +1,199 @@
+"""The command line: parses arguments, calls one function, and is the one place that turns an error into an exit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from . import __version__
+from .compiler import Compiler
+from .configure import Request
+from .errors import IsagenError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that `arguments` (default: the process's own) name; return the exit status."""
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.run
+    try:
+        return command(options)
+    except IsagenError as problem:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+        return problem.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="isagen", description="Kernels compiled once per CPU instruction-set level, on stock Meson."
+    )
+    parser.add_argument("--version", action="version", version=f"isagen {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    init = commands.add_parser("init", help="set a project up, or update what isagen wrote into it")
+    init.add_argument("folder", type=Path, nargs="?", default=Path(), help="the project (default: this folder)")
+    init.add_argument("--name", help="name of the Python package, in a folder without a project")
+    init.add_argument("--fragment", default="isagen", help="folder for isagen's files in the project (default: isagen)")
+    init.add_argument(
+        "--force", action="store_true", help="replace a changed fragment too; the old one is kept as .orig"
+    )
+    init.set_defaults(run=_init)
+
+    matrix = commands.add_parser("matrix", help="show what a build folder builds, and why not the rest")
+    matrix.add_argument("build_dir", type=Path, metavar="BUILD_DIR")
+    matrix.add_argument("--format", choices=("table", "json"), default="table")
+    matrix.set_defaults(run=_matrix)
+
+    probe = commands.add_parser("probe", help="show which levels a compiler can build")
+    probe.add_argument("--compiler", default="c++", help="the compiler to ask (default: c++)")
+    probe.add_argument("--language", choices=("c", "cpp"), default="cpp")
+    probe.add_argument("--table", default="default", help="a table's name, or a path that ends in .toml")
+    probe.add_argument("--format", choices=("table", "json"), default="table")
+    probe.add_argument("args", nargs="*", metavar="-- ARGUMENT", help="arguments of the project, such as -m32")
+    probe.set_defaults(run=_probe)
+
+    demo = commands.add_parser("demo", help="build a small project, run every level that this CPU has, and compare")
+    demo.add_argument("--keep", type=Path, metavar="FOLDER", help="make the project in FOLDER, and leave it there")
+    demo.set_defaults(run=_demo)
+
+    # Called by the Meson fragment, not by people.
+    configure = commands.add_parser("configure")
+    for name in ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target"):
+        configure.add_argument(f"--{name}", type=Path, required=True)
+    for name in ("cpu-family", "system", "optimization"):
+        configure.add_argument(f"--{name}", required=True)
+    configure.add_argument("--levels", default="")
+    configure.add_argument("--probe-cache", choices=("true", "false"), default="true")
+    configure.add_argument("--seal", choices=("true", "false"), default="true")
+    configure.add_argument("--kernel", action="append", default=[])
+    # Options that describe a compiler follow its --language, so their order matters.
+    for name in ("language", "id", "version", "syntax", "command", "arg"):
+        configure.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
+    configure.set_defaults(run=_configure)
+    return parser
+
+
+def _tagged(name: str) -> Callable[[str], tuple[str, str]]:
+    return lambda value: (name, value)
+
+
+def _init(options: argparse.Namespace) -> int:
+    from .init import init_project
+
+    for line in init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force):
+        print(line)
+    return 0
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    from .matrix import find_plans, load_matrix, print_matrix
+
+    matrices = [load_matrix(plan) for plan in find_plans(options.build_dir)]
+    if options.format == "json":
+        print(json.dumps(matrices[0] if len(matrices) == 1 else matrices, indent=2))
+    else:
+        for matrix in matrices:
+            print_matrix(matrix)
+    return 0
+
+
+def _probe(options: argparse.Namespace) -> int:
+    import platform
+
+    from .cache import NO_CACHE
+    from .compiler import find_compiler
+    from .config import DEFAULT_TABLE
+    from .probe import probe_all
+    from .table import default_table, load_table
+
+    family = {"AMD64": "x86_64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
+    name = default_table(family) if options.table == DEFAULT_TABLE else options.table
+    table = load_table(name, Path.cwd(), "--table")
+    compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
+    verdicts = probe_all(table, [compiler], NO_CACHE)
+    if options.format == "json":
+        from dataclasses import asdict
+
+        print(json.dumps({level: asdict(verdict) for (level, _), verdict in verdicts.items()}, indent=2))
+        return 0
+    for (level, _), verdict in verdicts.items():
+        print(
+            f"{level:<14} {'available' if verdict.available else 'unavailable'}: "
+            f"{' '.join(verdict.flags) or 'no flags' if verdict.available else verdict.reason}"
+        )
+        for flag, reason in verdict.dropped:
+            print(f"{'':<14} without {flag}: {reason}")
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from .demo import run_demo
+
+    return run_demo(options.keep)
+
+
+def _configure(options: argparse.Namespace) -> int:
+    from .configure import configure
+    from .files import write_if_changed
+    from .keyval import write_keyval
+
+    # Meson hides what a failing command says. It shows what the fragment passes to error(), so errors go there.
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    try:
+        text, inputs = configure(_request(options))
+    except IsagenError as problem:
+        text, inputs = write_keyval({"error": f"isagen: {problem}"}), (options.config,)
+    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
+    write_if_changed(options.depfile, f"{options.depfile_target.name}: {names}\n")
+    sys.stdout.write(text)
+    return 0
+
+
+def _request(options: argparse.Namespace) -> Request:
+    return Request(
+        config=options.config,
+        source_root=options.project_root,
+        build_root=options.build_root,
+        output=options.output,
+        cpu_family=options.cpu_family,
+        system=options.system,
+        compilers=_compilers(options.compilers),
+        # Meson names files from the outermost project's root, people from their own project's.
+        kernels=tuple(
+            Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()
+            for path in options.kernel
+        ),
+        levels=options.levels,
+        cache=options.probe_cache == "true",
+        seal=options.seal == "true",
+        optimization=options.optimization,
+    )
+
+
+def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
+    """Read the compilers from the order of their options: each starts with its language."""
+    found: list[dict[str, list[str]]] = []
+    for name, value in words:
+        if name == "language":
+            found.append({"command": [], "arg": []})
+        found[-1].setdefault(name, []).append(value)
+    return tuple(
+        Compiler(
+            language=one["language"][0],
+            command=tuple(one["command"]),
+            id=one["id"][0],
+            version=one["version"][0],
+            dialect="msvc" if one["syntax"][0] == "msvc" else "gnu",
+            args=tuple(one["arg"]),
+        )
+        for one in found
+    )

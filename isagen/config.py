@@ -1,0 +1,66 @@
+"""A project's isa.toml: which table, which levels, and what is special about single kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import ConfigError
+from .schema import read_toml
+from .table import reject_host_flag
+
+DEFAULT_TABLE = "default"
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class KernelConfig:
+    """What isa.toml says of one kernel: its levels (None: the project's), and extra compiler arguments."""
+
+    levels: tuple[str, ...] | None = None
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Config:
+    """A project's isa.toml. `override` is None where the table's own variable is to be used."""
+
+    path: Path
+    table: str = DEFAULT_TABLE
+    levels: tuple[str, ...] = ()
+    override: str | None = None
+    kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """How messages name the file."""
+        return self.path.name
+
+
+def load_config(path: Path) -> Config:
+    """Read the isa.toml at `path`. Raises `ConfigError`, which names the key."""
+    top = read_toml(path, ConfigError, path.name)
+    kernels = {}
+    for source, section in top.sections("kernels"):
+        args = section.strings("args", ())
+        for arg in args:
+            reject_host_flag(arg, section.where("args"), ConfigError)
+        kernels[source] = KernelConfig(
+            levels=section.strings("levels", None) if "levels" in section else None, args=args
+        )
+        section.finish()
+    config = Config(
+        path=path,
+        table=top.string("table", DEFAULT_TABLE),
+        levels=top.strings("levels", ()),
+        override=top.string("override", None),
+        kernels=kernels,
+    )
+    if config.override and not VARIABLE.match(config.override):
+        raise top.fail(
+            "override", f"{config.override!r} cannot name an environment variable", "use letters, digits and _"
+        )
+    top.finish()
+    return config

@@ -1,0 +1,186 @@
+"""What the Meson fragment calls at configure time: probe, plan, and leave the plan in the build folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import elftools
+
+from . import __version__
+from .cache import NO_CACHE, default_cache
+from .compiler import Compiler
+from .config import DEFAULT_TABLE, load_config
+from .dispatch import dispatch_texts
+from .errors import KernelError, TableError
+from .files import write_if_changed
+from .keyval import write_keyval
+from .matrix import summary_lines
+from .plan import Plan, Style, language_of, make_plan
+from .probe import probe_all
+from .sealing import SealTools, find_seal_tools
+from .table import Table, default_table, load_table
+
+PLAN_FILE = "isa_plan.json"
+TOOL_FOLDER = "isa_tool"
+PLAN_FORMAT = 1
+# The modules that the build steps need; copied into the build folder.
+TOOL_MODULES = ("__init__.py", "errors.py", "files.py", "steps")
+TOOL_MAIN = "import sys\n\nfrom isagen.steps.main import main\n\nsys.exit(main())\n"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the fragment knows: folders, machine, compilers, options. Kernels are paths from `source_root`."""
+
+    config: Path
+    source_root: Path
+    build_root: Path
+    output: Path
+    cpu_family: str
+    system: str
+    compilers: tuple[Compiler, ...]
+    kernels: tuple[str, ...]
+    levels: str = ""
+    cache: bool = True
+    seal: bool = True
+    optimization: str = ""
+
+
+def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
+    """Probe and plan, write the plan and the build steps' tool, and return the keyval text and the files it read.
+
+    Nothing is written unless everything is well.
+    """
+    config = load_config(request.config)
+    name = config.table if config.table != DEFAULT_TABLE else default_table(request.cpu_family)
+    table = load_table(name, request.config.parent, f"{config.shown}: table")
+    _check_architecture(table, request.cpu_family, config.shown)
+    for source in request.kernels:
+        language_of(source)
+        if not (request.source_root / source).is_file():
+            raise KernelError(
+                "there is no such kernel source",
+                where=f"isa_kernels: {source}",
+                remedy=f"looked in {request.source_root}; name kernels with files()",
+            )
+    cache = default_cache() if request.cache else NO_CACHE
+    verdicts = probe_all(table, request.compilers, cache)
+    sealing = (
+        find_seal_tools(request.compilers[-1], request.system, cache)
+        if request.seal
+        else SealTools(reason="switched off by the Meson option isa_seal")
+    )
+    plan = make_plan(
+        config=config,
+        table=table,
+        kernels=request.kernels,
+        option_levels=request.levels,
+        verdicts=verdicts,
+        source_root=_relative(request.source_root, request.build_root),
+        style=_style(request.compilers, sealing),
+    )
+    header, source = dispatch_texts(plan, table)
+    data = _plan_data(plan, request, sealing, header, source)
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    tool = _copy_tool(request.output / TOOL_FOLDER)
+    write_if_changed(request.output / PLAN_FILE, text)
+    digest = hashlib.sha256(text.encode() + tool.encode()).hexdigest()
+    return _keyval(plan, data, digest, sealing), (request.config, *table.files)
+
+
+def _check_architecture(table: Table, cpu_family: str, shown: str) -> None:
+    families = table.features.cpu_families
+    if "*" not in families and cpu_family not in families:
+        raise TableError(
+            f"table {table.name} is for {', '.join(families)}, but this build is for {cpu_family}",
+            where=f"{shown}: table",
+            remedy=f'set table = "{DEFAULT_TABLE}", which takes the table that fits each architecture',
+        )
+
+
+def _relative(path: Path, start: Path) -> str:
+    """Return `path` as seen from `start`, with slashes; absolute only where there is no way (another drive)."""
+    try:
+        return Path(os.path.relpath(path, start)).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def _style(compilers: Iterable[Compiler], sealing: SealTools) -> Style:
+    """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
+    flags: dict[str, tuple[str, ...]] = {}
+    msvc = False
+    for compiler in compilers:
+        if compiler.dialect == "msvc":
+            msvc = True
+            flags[compiler.language] = ("/GL-",)
+        else:
+            # GCC's unique symbols would be shared across levels even after sealing; Clang never emits them.
+            unique = ("-fno-gnu-unique",) if compiler.id == "gcc" and sealing.usable else ()
+            flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
+    return Style("/I" if msvc else "-iquote", flags)
+
+
+def _plan_data(plan: Plan, request: Request, sealing: SealTools, header: str, source: str) -> dict[str, Any]:
+    compilers = {c.language: {"name": c.name, "command": c.command, "args": c.args} for c in request.compilers}
+    return {
+        "format": PLAN_FORMAT,
+        "isagen": __version__,
+        **asdict(plan),
+        "compilers": compilers,
+        "optimization": request.optimization,
+        "cpu_family": request.cpu_family,
+        "system": request.system,
+        "seal": asdict(sealing),
+        "dispatch": {"header": header, "source": source},
+    }
+
+
+def _copy_tool(folder: Path) -> str:
+    """Copy the build steps and pyelftools into `folder`; return a digest of what is there."""
+    here = Path(__file__).parent
+    wanted: dict[Path, bytes] = {Path("__main__.py"): TOOL_MAIN.encode()}
+    sources = [(here, Path("isagen"), here / name) for name in TOOL_MODULES]
+    library = Path(elftools.__file__).parent
+    sources.append((library, Path("elftools"), library))
+    for root, target, entry in sources:
+        for path in sorted(entry.rglob("*.py")) if entry.is_dir() else [entry]:
+            wanted[target / path.relative_to(root)] = path.read_bytes()
+    for stale in {p.relative_to(folder) for p in folder.rglob("*.py")} - set(wanted):
+        (folder / stale).unlink()
+    digest = hashlib.sha256()
+    for name, content in sorted(wanted.items()):
+        write_if_changed(folder / name, content)
+        digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools) -> str:
+    """Return what the fragment reads; it refers to copies by their place in `copies`."""
+    copies = [cell.copy for kernel in plan.kernels for cell in kernel.cells if cell.copy]
+    place = {copy: str(index) for index, copy in enumerate(copies)}
+    values: dict[str, str | Sequence[str]] = {
+        "digest": digest,
+        "copies": copies,
+        "levels": [level.name for level in plan.levels if any(u.level == level.name for u in plan.units)],
+        "sealed": "yes" if sealing.usable else "no",
+        "dispatch_source": "isa_dispatch.c" if plan.kernels[0].language == "c" else "isa_dispatch.cpp",
+    }
+    for level in plan.levels:
+        values[f"{level.name}_units"] = [unit.name for unit in plan.units if unit.level == level.name]
+    for unit in plan.units:
+        values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
+        for language in ("c", "cpp"):
+            values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
+    lines = summary_lines(data)
+    values["summary"] = [str(number) for number in range(len(lines))]
+    for number, (key, text) in enumerate(lines):
+        values[f"summary_{number}_key"] = key
+        values[f"summary_{number}_text"] = text
+    return write_keyval(values)

@@ -1,0 +1,58 @@
+"""The dispatch header and source of a plan: the level and feature data of the table, laid into the templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .plan import BUILT, Plan
+from .render import render
+from .table import REGISTERS, Feature, Features, Table
+
+
+def dispatch_texts(plan: Plan, table: Table) -> tuple[str, str]:
+    """Return the text of isa_dispatch.h and of the dispatch source, whose stub table the build fills in."""
+    used = {name for level in plan.levels for name in level.features}
+    features = [feature for name, feature in table.features.features.items() if name in used]
+    sources = sorted({(feature.leaf, feature.subleaf) for feature in features})
+    states = list(table.features.states.values())
+    index = {level.name: i for i, level in enumerate(plan.levels)}
+    levels = [
+        {
+            "name": level.name,
+            "built": level.verdict == BUILT,
+            "self_and_below": sum(1 << index[name] for name in (*level.below, level.name)),
+            "permission": _permission(table.features, level.features),
+            "needs": [int(feature.name in level.features) for feature in features],
+        }
+        for level in plan.levels
+    ]
+    values: Mapping[str, Any] = {
+        "table": plan.table,
+        "override": plan.override,
+        "levels": levels,
+        "features": [_feature(f, sources, [state.name for state in states]) for f in features],
+        "sources": sources,
+        "states": states,
+        "detection": table.features.detection,
+    }
+    return render("isa_dispatch.h.j2", **values), render("isa_dispatch.c.j2", **values)
+
+
+def _permission(features: Features, names: tuple[str, ...]) -> int:
+    """Return the XSAVE component that the OS must grant for features `names`, or -1."""
+    for name in names:
+        state = features.features[name].state
+        if state is not None and (component := features.states[state].permission) is not None:
+            return component
+    return -1
+
+
+def _feature(feature: Feature, sources: list[tuple[int, int]], states: list[str]) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "source": sources.index((feature.leaf, feature.subleaf)),
+        "register": REGISTERS.index(feature.register),
+        "bit": feature.bit,
+        "state": states.index(feature.state) + 1 if feature.state else 0,
+    }

@@ -1,0 +1,24 @@
+"""Writing the file that the Meson fragment reads with its keyval module: one KEY=VALUE a line, values are lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+# keyval drops what follows a '#', trims values, and knows no quoting; the fragment undoes these in the same order.
+ESCAPES = (("%", "%25"), ("|", "%7C"), ("#", "%23"), ("\n", "%0A"))
+
+
+def escape(value: str) -> str:
+    """Return `value` without the characters that mean something in the file."""
+    for character, code in ESCAPES:
+        value = value.replace(character, code)
+    return value
+
+
+def write_keyval(values: Mapping[str, str | Iterable[str]]) -> str:
+    """Return the file's text. A list becomes its escaped items, parted by ``|``."""
+    lines = []
+    for key, value in values.items():
+        items = [value] if isinstance(value, str) else list(value)
+        lines.append(f"{key}={'|'.join(escape(item) for item in items)}\n")
+    return "".join(lines)

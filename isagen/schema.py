@@ -1,0 +1,114 @@
+"""Reading TOML strictly: every key is asked for by name and type, and what was never asked for is an error."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import IsagenError, did_you_mean
+
+
+class Section:
+    """One TOML table that remembers which of its keys were read.
+
+    `where` starts every message (file and dotted key); `error` is the class that is raised.
+    Call `finish` after the last read: it reports the first key that nobody asked for.
+    """
+
+    def __init__(self, data: Mapping[str, Any], file: str, error: type[IsagenError], path: str = "") -> None:
+        self._data = data
+        self._file = file
+        self._error = error
+        self._path = path
+        self._known: list[str] = []
+
+    def where(self, key: str = "") -> str:
+        """Return ``file: dotted.key`` for a message."""
+        dotted = ".".join(part for part in (self._path, key) if part)
+        return f"{self._file}: {dotted}" if dotted else self._file
+
+    def fail(self, key: str, message: str, remedy: str = "") -> IsagenError:
+        """Return (not raise) an error about `key`."""
+        return self._error(message, where=self.where(key), remedy=remedy)
+
+    def __contains__(self, key: str) -> bool:
+        self._known.append(key)
+        return key in self._data
+
+    def _get(self, key: str, kind: type, described: str, default: Any) -> Any:
+        self._known.append(key)
+        if key not in self._data:
+            if default is ...:
+                raise self.fail(key, "is missing", f"give it as {described}")
+            return default
+        value = self._data[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.fail(key, f"must be {described}, not {value!r}")
+        return value
+
+    def string(self, key: str, default: Any = ...) -> str:
+        """Read a string."""
+        return self._get(key, str, "a string", default)  # type: ignore[no-any-return]
+
+    def integer(self, key: str, default: Any = ...) -> int:
+        """Read an integer."""
+        return self._get(key, int, "an integer", default)  # type: ignore[no-any-return]
+
+    def strings(self, key: str, default: Any = ...) -> tuple[str, ...]:
+        """Read a list of strings; a single string is a list of one."""
+        self._known.append(key)
+        value = self._data.get(key)
+        if isinstance(value, str):
+            return (value,)
+        value = self._get(key, list, "a list of strings", default)
+        for item in value:
+            if not isinstance(item, str):
+                raise self.fail(key, f"must be a list of strings, but holds {item!r}")
+        return tuple(value)
+
+    def array(self, key: str) -> list[Any]:
+        """Read a list of anything."""
+        return self._get(key, list, "a list", ...)  # type: ignore[no-any-return]
+
+    def section(self, key: str) -> Section:
+        """Read a nested table; an absent one is empty."""
+        value = self._get(key, dict, "a table", {})
+        path = f"{self._path}.{key}" if self._path else key
+        return Section(value, self._file, self._error, path)
+
+    def sections(self, key: str) -> Iterator[tuple[str, Section]]:
+        """Read a table of tables: yield each name with its section."""
+        outer = self.section(key)
+        for name in outer._data:
+            yield name, outer.section(name)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the keys as written."""
+        return tuple(self._data)
+
+    def finish(self) -> None:
+        """Raise for the first key that was never read."""
+        for key in self._data:
+            if key not in self._known:
+                known = list(dict.fromkeys(self._known))
+                raise self.fail(key, "unknown key", did_you_mean(key, known))
+
+
+def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:
+    """Parse the TOML file at `path`; `shown` is how messages name it."""
+    return Section(parse_toml(path, error, shown), shown or str(path), error)
+
+
+def parse_toml(path: Path, error: type[IsagenError], shown: str = "") -> dict[str, Any]:
+    """Parse the TOML file at `path` to plain data; raise `error` where it cannot be read."""
+    name = shown or str(path)
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise error(f"cannot be read: {problem.strerror}", where=name) from None
+    except UnicodeDecodeError as problem:
+        raise error(f"is not UTF-8 text: {problem.reason}", where=name) from None
+    except tomllib.TOMLDecodeError as problem:
+        raise error(f"is not valid TOML: {problem}", where=name) from None

@@ -1,0 +1,35 @@
+"""Emitting: a suffixed copy of every kernel source for every level, and the dispatch header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import KernelError
+from ..files import write_if_changed
+from .plan_file import read_plan
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def emit(plan_path: Path, folder: Path) -> None:
+    """Write the copies and the header of the plan into `folder`; what has not changed is left alone."""
+    plan = read_plan(plan_path)
+    write_if_changed(folder / "isa_dispatch.h", plan["dispatch"]["header"])
+    for kernel in plan["kernels"]:
+        line = kernel["line"]
+        try:
+            content = Path(line).read_bytes()
+        except OSError as problem:
+            raise KernelError(f"cannot be read: {problem.strerror}", where=kernel["source"]) from None
+        for cell in kernel["cells"]:
+            if cell["copy"]:
+                copy = copy_of(content, line, kernel["source"], cell["level"])
+                write_if_changed(folder / cell["copy"], copy)
+
+
+def copy_of(content: bytes, line: str, source: str, level: str) -> bytes:
+    """Return the copy of a kernel source: `content`, with messages, debuggers and coverage led back to `line`."""
+    quoted = line.replace("\\", "\\\\").replace('"', '\\"')
+    shown = source.replace("*/", "* /")
+    head = f'/* {level}: copied by isagen from {shown}. Edit that file. */\n#line 1 "{quoted}"\n'
+    return head.encode() + content.removeprefix(BYTE_ORDER_MARK)

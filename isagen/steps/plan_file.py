@@ -1,0 +1,22 @@
+"""Reading the plan that configuring left in the build folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import BuildError
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """Return the plan at `path`. Raises `BuildError` if it is missing or damaged."""
+    try:
+        plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise BuildError(
+            f"the plan cannot be read: {problem}",
+            where=str(path),
+            remedy="configure the build folder again: meson setup --reconfigure BUILD_DIR",
+        ) from None
+    return plan
