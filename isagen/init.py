@@ -36,7 +36,9 @@ TAKEN_NAMES = ("isagen", "kernels", "src", "build")
 def init_project(
     folder: Path, *, name: str | None = None, fragment: str = "isagen", force: bool = False
 ) -> Iterator[str]:
-    """Set `folder` up, or update it; yield a line for all that is done. Raises `ProjectError` before anything is written.
+    """Set `folder` up, or update it; yield a line for all that is done.
+
+    Raises `ProjectError` before anything is written.
 
     `fragment` is the folder, seen from `folder`, that isagen's two files go to.
     """
