@@ -21,7 +21,7 @@ from .errors import KernelError, TableError
 from .files import write_if_changed
 from .keyval import write_keyval
 from .matrix import summary_lines
-from .plan import Plan, Style, language_of, make_plan
+from .plan import Plan, Style, check_kernels, make_plan
 from .probe import probe_all
 from .sealing import SealTools, find_seal_tools
 from .table import Table, default_table, load_table
@@ -61,8 +61,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     name = config.table if config.table != DEFAULT_TABLE else default_table(request.cpu_family)
     table = load_table(name, request.config.parent, f"{config.shown}: table")
     _check_architecture(table, request.cpu_family, config.shown)
+    check_kernels(request.kernels, config)
     for source in request.kernels:
-        language_of(source)
         if not (request.source_root / source).is_file():
             raise KernelError(
                 "there is no such kernel source",

@@ -121,7 +121,7 @@ def make_plan(
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), and
     `source_root` the path from the build folder's root to the project's. Raises `ConfigError` and `KernelError`.
     """
-    _check_kernels(kernels, config)
+    check_kernels(kernels, config)
     project = select_levels(config.levels, table, f"{config.shown}: levels")
     packager = select_levels((option_levels,), table, "Meson option isa_levels")
     names = copy_names(kernels)
@@ -167,13 +167,16 @@ def make_plan(
     )
 
 
-def _check_kernels(kernels: Sequence[str], config: Config) -> None:
+def check_kernels(kernels: Sequence[str], config: Config) -> None:
+    """Raise `KernelError` or `ConfigError` if the list of kernels, or what isa.toml says of one, cannot be right."""
     if not kernels:
         raise KernelError(
             "there are no kernels",
             where="isa_kernels",
             remedy="set isa_kernels = files('kernels/one.cpp', ...) before subdir()",
         )
+    for source in kernels:
+        language_of(source)
     for source, count in Counter(kernels).items():
         if count > 1:
             raise KernelError("is listed twice", where=f"isa_kernels: {source}", remedy="name every kernel once")

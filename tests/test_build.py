@@ -1,0 +1,296 @@
+"""Builds with Meson and ninja: what is built, where, and what is built again after a change."""
+
+import json
+import re
+
+import pytest
+from conftest import need
+
+ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
+KERNELS = 20
+
+
+def matrix(project):
+    return json.loads(project.isagen("matrix", project.build, "--format", "json").stdout)
+
+
+def verdicts(project):
+    return {level["name"]: level["verdict"] for level in matrix(project)["levels"]}
+
+
+@pytest.fixture
+def many(new_project):
+    """A project of 20 small kernels."""
+    project = new_project()
+    (project.folder / "kernels").mkdir()
+    names = [f"k{i}" for i in range(KERNELS)]
+    for i, name in enumerate(names):
+        (project.folder / f"kernels/{name}.cpp").write_text(
+            '#include "stubs.h"\n'
+            f"namespace {{ int kernel(int x) {{ return x + {i}; }} }}\n"
+            f"ISA_REGISTER_DISPATCH({name}_stub, &kernel)\n"
+        )
+    declared = "".join(f"ISA_DECLARE_DISPATCH(fn, {name}_stub)\n" for name in names)
+    (project.folder / "kernels/stubs.h").write_text(f'#include "isa_dispatch.h"\ntypedef int (*fn)(int);\n{declared}')
+    defined = "".join(f"ISA_DEFINE_DISPATCH({name}_stub)\n" for name in names)
+    total = " + ".join(f"{name}_stub(0)" for name in names)
+    (project.folder / "main.cpp").write_text(
+        f'#include "kernels/stubs.h"\n#include <cstdio>\n{defined}int main() {{ std::printf("%d\\n", {total}); }}\n'
+    )
+    sources = ", ".join(f"'kernels/{name}.cpp'" for name in names)
+    (project.folder / "meson.build").write_text(
+        "project('many', 'cpp', default_options: ['cpp_std=c++17'])\n"
+        f"isa_kernels = files({sources})\nsubdir('isagen')\n"
+        "executable('many', 'main.cpp', dependencies: isa_kernels_dep)\n"
+    )
+    project.isagen("init")
+    return project
+
+
+def test_an_edited_kernel_rebuilds_its_copies_and_nothing_else(many):
+    many.setup()
+    many.ninja()
+    assert "no work to do" in many.ninja()
+    before = int(many.run(many.path("many")).stdout)
+
+    many.edit("kernels/k3.cpp", "x + 3", "x + 1003")
+    steps = many.steps()
+    compiled = [step for step in steps if "Compiling" in step]
+    assert len(compiled) == len(ALL)
+    assert all("k3.cpp." in step for step in compiled)
+    assert sum("Generating" in step and ".o" in step for step in steps) == len(ALL)
+    assert sum("Linking target many" in step for step in steps) == 1
+    assert int(many.run(many.path("many")).stdout) == before + 1000
+    assert "no work to do" in many.ninja()
+
+    many.setup("--reconfigure")
+    assert not [step for step in many.steps() if "Compiling" in step or "Linking" in step]
+    assert "no work to do" in many.ninja()
+
+
+def test_a_kernel_that_is_touched_but_not_changed_recompiles_nothing(many):
+    many.setup()
+    many.ninja()
+    many.edit("kernels/k3.cpp", "x + 3", "x + 3")
+    assert not [step for step in many.steps() if "Compiling" in step]
+
+
+def test_an_edited_header_rebuilds_the_copies_of_the_kernels_that_include_it(new_project):
+    project = new_project("mixed")
+    project.setup()
+    project.ninja()
+    project.edit("near/a/factor.h", "10", "11")
+    compiled = [step for step in project.steps() if "Compiling" in step]
+    assert len(compiled) == len(ALL)
+    assert all("a_scale.c" in step for step in compiled)
+    assert project.run(project.path("mixed")).stdout.startswith("77 700 ")
+
+
+def test_editing_isa_toml_configures_again(scaffold):
+    scaffold.setup()
+    scaffold.ninja()
+    scaffold.edit("isagen/isa.toml", 'levels = ["all"]', 'levels = ["AVX2"]')
+    scaffold.ninja()
+    assert verdicts(scaffold)["AVX512"] == "disabled"
+    assert not any("AVX512" in step for step in scaffold.steps())
+
+
+def test_editing_a_kernel_does_not_configure_again(scaffold):
+    scaffold.setup()
+    scaffold.ninja()
+    scaffold.edit("kernels/dot.cpp", "sum = 0", "sum = 1")
+    assert "The Meson build system" not in scaffold.ninja()
+
+
+def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(new_project):
+    project = new_project("mixed")
+    project.setup()
+    project.ninja()
+    found = project.run(project.path("mixed")).stdout.split()
+    assert found[:3] == ["70", "700", "1001"]
+    assert found[3] in ("DEFAULT", "AVX2", "AVX512")
+    assert found[5] == "20"
+    table = {kernel["source"]: kernel["levels"] for kernel in matrix(project)["kernels"]}
+    built = {
+        source: [name for name, cell in levels.items() if cell["verdict"] == "built"]
+        for source, levels in table.items()
+    }
+    assert built == {
+        "near/a/scale.c": ALL,
+        "near/b/scale.c": [name for name in ALL if name != "AMX"],
+        "offset.cc": ["DEFAULT", "AVX2", "AVX512"],
+    }
+    assert "isa.toml: kernels.'near/b/scale.c'.levels" in table["near/b/scale.c"]["AMX"]["reason"]
+    assert "-DEXTRA=1000" in table["offset.cc"]["AVX2"]["flags"]
+    assert "-DEXTRA=1000" not in table["near/a/scale.c"]["AVX2"]["flags"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran"),
+    [("default", "DEFAULT"), ("AVX2", "AVX2"), ("avx2_vnni", "AVX2"), ("avx512", "AVX512"), ("avx512_vnni", "AVX512")],
+)
+def test_a_level_without_a_kernel_falls_to_the_best_below(new_project, asked, ran):
+    project = new_project("mixed")
+    project.setup()
+    project.ninja()
+    done = project.run(project.path("mixed"), MIXED_ISA=asked)
+    levels = done.stdout.splitlines()[-1].split()[3:5]
+    if levels[1] != asked.upper():
+        pytest.skip(f"this CPU does not support {asked}")
+    assert levels[0] == ran
+
+
+def test_copies_hold_no_absolute_path_and_lead_back_to_the_original(new_project):
+    project = new_project("mixed")
+    project.setup()
+    project.ninja()
+    emitted = [*project.path("isagen").glob("*.AVX2.*"), *project.path("isagen").glob("isa_dispatch.*")]
+    assert {path.name for path in emitted} == {
+        "a_scale.c.AVX2.c",
+        "b_scale.c.AVX2.c",
+        "offset.cc.AVX2.cc",
+        "isa_dispatch.h",
+        "isa_dispatch.c",
+    }
+    for path in emitted:
+        assert str(project.folder) not in path.read_text()
+    project.edit("near/a/scale.c", "FACTOR;", "FACTR;")
+    assert re.search(r"\.\./near/a/scale\.c:6:\d+: error", project.ninja(check=False))
+
+
+def test_two_builds_in_different_folders_emit_the_same(new_project):
+    emitted = []
+    for folder in ("one", "other place"):
+        project = new_project("mixed", folder)
+        project.setup("-Ddebug=false")  # debug information names the folder of the build
+        project.ninja()
+        files = [*project.path("isagen").glob("*.*.c*"), *project.path("isagen").glob("isa_dispatch.*")]
+        objects = list(project.path("isagen").glob("isa_*.o"))
+        emitted.append({path.name: path.read_bytes() for path in (*files, *objects)})
+    assert len(emitted[0]) > 20
+    assert emitted[0] == emitted[1]
+
+
+@pytest.mark.parametrize("folder", ["with space", "Größe-π", "it's & more"])
+def test_folders_with_odd_names(new_project, folder):
+    project = new_project(None, folder)
+    project.isagen("init", "--name", "hello")
+    project.setup()
+    project.ninja()
+    assert len(list(project.path("isagen").glob("isa_*.o"))) == len(ALL)
+
+
+def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):
+    need("g++-11")
+    said = scaffold.setup(CXX="g++-11")
+    scaffold.ninja()
+    assert re.search(r"AVX512_FP16: unavailable: GCC 11\.\d+\.\d+ is older than 12\.1", said)
+    assert verdicts(scaffold) == {**dict.fromkeys(ALL, "built"), "AVX512_FP16": "unavailable"}
+    assert len(list(scaffold.path("isagen").glob("isa_*.o"))) == 7
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16", "clang++-14"])
+def test_compilers_that_have_all_levels(scaffold, compiler):
+    need(compiler)
+    scaffold.setup("-Dwerror=true", "-Dwarning_level=3", CXX=compiler)
+    scaffold.ninja()
+    assert set(verdicts(scaffold).values()) == {"built"}
+    dropped = {level["name"]: level["dropped"] for level in matrix(scaffold)["levels"]}
+    assert bool(dropped["AVX2"]) == compiler.startswith("clang")
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+def test_linkers(scaffold, linker):
+    need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
+    scaffold.setup(CXX="g++", CXX_LD=linker)
+    scaffold.ninja()
+    assert scaffold.path(f"isagen/isa_{ALL[-1]}.o").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-Db_lto=true"], ["--unity=on"], ["-Db_sanitize=address"], ["-Ddefault_library=static"], ["-Db_coverage=true"]],
+)
+def test_options_that_change_how_everything_is_compiled(new_project, options):
+    project = new_project("mixed")
+    project.setup(*options)
+    project.ninja()
+    assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
+
+
+def test_flto_in_the_environment_does_not_reach_the_kernels(new_project):
+    project = new_project("mixed")
+    project.setup(CFLAGS="-flto", CXXFLAGS="-flto")
+    project.ninja()
+    assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
+
+
+def test_a_packager_narrows_the_levels(scaffold):
+    said = scaffold.setup("-Disa_levels=all,-AMX,-avx512_fp16")
+    assert "AMX        : disabled: by the Meson option isa_levels" in said
+    scaffold.ninja()
+    assert verdicts(scaffold) == {**dict.fromkeys(ALL, "built"), "AMX": "disabled", "AVX512_FP16": "disabled"}
+    scaffold.run("meson", "configure", scaffold.build, "-Disa_levels=none")
+    scaffold.ninja()
+    assert verdicts(scaffold) == {**dict.fromkeys(ALL, "disabled"), "DEFAULT": "built"}
+
+
+def test_the_summary_is_the_matrix(new_project):
+    project = new_project("mixed")
+    said = project.setup("-Disa_levels=-AVX512_FP16")
+    assert re.search(r"AVX2 +: 3 of 3 kernels, -mavx2 -mfma -mf16c", said)
+    assert re.search(r"AVX512_FP16 +: disabled: by the Meson option isa_levels", said)
+    assert re.search(r"offset\.cc +: only DEFAULT AVX2 AVX512", said)
+    assert re.search(r"sealed +: yes", said)
+
+
+def test_the_matrix_as_a_table(new_project):
+    project = new_project("mixed")
+    project.setup("-Disa_levels=-AVX512_FP16")
+    said = project.isagen("matrix", project.build).stdout
+    assert "near/a/scale.c" in said
+    assert "not compiled yet" in said
+    assert "disabled by the Meson option isa_levels" in said
+    project.ninja()
+    assert "not compiled yet" not in project.isagen("matrix", project.build).stdout
+
+
+def test_a_killed_build_goes_on(many):
+    many.setup()
+    many.ninja()
+    for path in many.path("isagen").glob("isa_AVX*.o"):
+        path.unlink()
+    many.path("isagen/k3.cpp.AVX2.cpp").unlink()
+    (many.path("isagen") / "isa_plan.json").write_text('{"half": ')
+    failed = many.ninja(check=False)
+    assert "meson setup --reconfigure" in failed
+    many.setup("--reconfigure")
+    many.ninja()
+    assert many.run(many.path("many")).stdout == f"{sum(range(KERNELS))}\n"
+
+
+def test_a_distribution_s_meson_on_another_python_finds_isagen_on_the_path(scaffold):
+    need("/usr/bin/meson")
+    scaffold.run("/usr/bin/meson", "setup", scaffold.build)
+    scaffold.ninja()
+    assert set(verdicts(scaffold).values()) == {"built"}
+
+
+def test_another_architecture_gets_its_baseline(new_project):
+    need("aarch64-linux-gnu-g++", "qemu-aarch64")
+    project = new_project("leak")
+    cross = project.folder / "cross.ini"
+    cross.write_text(
+        "[binaries]\nc = 'aarch64-linux-gnu-gcc'\ncpp = 'aarch64-linux-gnu-g++'\n"
+        "exe_wrapper = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu']\n"
+        "[host_machine]\nsystem = 'linux'\ncpu_family = 'aarch64'\ncpu = 'aarch64'\nendian = 'little'\n"
+    )
+    said = project.setup("--cross-file", str(cross))
+    assert re.search(r"table +: generic", said)
+    project.ninja()
+    done = project.run("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", project.path("leak"))
+    assert done.stdout.split()[:2] == ["128", "128"]
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "x86"')
+    failed = project.run("meson", "setup", "other", "--cross-file", str(cross), check=False)
+    assert failed.returncode != 0
+    assert "isa.toml: table: table x86 is for x86, x86_64, but this build is for aarch64" in failed.stdout
