@@ -166,7 +166,7 @@ def _request(options: argparse.Namespace) -> Request:
         output=options.output,
         cpu_family=options.cpu_family,
         system=options.system,
-        compilers=_compilers(options.compilers),
+        compilers=_compilers(options.compilers or ()),
         # Meson names files from the outermost project's root, people from their own project's.
         kernels=tuple(
             Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()

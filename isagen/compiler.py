@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 from .errors import CompilerError
@@ -164,13 +165,10 @@ def first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"\b(fatal )?error\b", line, re.IGNORECASE)]
     line = (telling or lines or [""])[0]
-    return re.sub(r"^\S*?isagen-[^:\s]*:(\d+:)*\s*", "", line)
+    return re.sub(r"^.*?isagen-[^/\\]*[/\\][^:]*:(\d+:)*\s*", "", line)
 
 
 def older(version: str, minimum: str) -> bool:
     """Return whether `version` is below `minimum`, number by number."""
-    return _numbers(version) < _numbers(minimum)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version))
+    pairs = zip_longest(re.findall(r"\d+", version), re.findall(r"\d+", minimum), fillvalue="0")
+    return next((int(one) < int(other) for one, other in pairs if int(one) != int(other)), False)

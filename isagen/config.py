@@ -47,6 +47,8 @@ def load_config(path: Path) -> Config:
         args = section.strings("args", ())
         for arg in args:
             reject_host_flag(arg, section.where("args"), ConfigError)
+            if re.search(r"[\r\n]", arg):
+                raise section.fail("args", f"{arg!r} holds a line break", "give every argument as a string of its own")
         kernels[source] = KernelConfig(
             levels=section.strings("levels", None) if "levels" in section else None, args=args
         )

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import keyword
 import re
+import sys
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from . import __version__
 from .errors import ProjectError
@@ -44,16 +45,24 @@ def init_project(
     """
     if not folder.is_dir():
         raise ProjectError("there is no such folder", where=str(folder), remedy="make it first: mkdir")
-    if fragment.startswith(("/", "..")) or not re.fullmatch(r"[\w./-]+", fragment):
+    parts = PurePosixPath(fragment).parts
+    if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
         raise ProjectError(
             f"{fragment!r} cannot hold the fragment", where="--fragment", remedy="name a folder inside the project"
+        )
+    fragment = "/".join(parts)
+    if (folder / fragment).exists() and not (folder / fragment).is_dir():
+        raise ProjectError(
+            "is a file, but isagen's folder goes there",
+            where=str(folder / fragment),
+            remedy="name another folder with --fragment",
         )
     fresh = not (folder / "meson.build").exists()
     package = package_name(name, folder)
     scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
     fragment_path = folder / fragment / "meson.build"
     fragment_text = signed(render("fragment.meson.build.j2", version=__version__))
-    changed = fragment_path.exists() and not is_unchanged(fragment_path.read_text(encoding="utf-8"))
+    changed = fragment_path.exists() and not is_unchanged(fragment_path.read_bytes())
     if changed and not force:
         raise ProjectError(
             "was changed since isagen wrote it",
@@ -79,14 +88,18 @@ def init_project(
 def package_name(name: str | None, folder: Path) -> str:
     """Return a valid package name: `name` itself, or one made from the folder's. Raises `ProjectError`."""
     if name is not None:
-        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or keyword.iskeyword(name) or name in TAKEN_NAMES:
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or _is_taken(name):
             raise ProjectError(f"{name!r} cannot name the package", where="--name", remedy="use letters, digits and _")
         return name
     plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
     made = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_").lower()
     if not made or not made[0].isalpha():
         made = f"my_{made}".rstrip("_")
-    return f"{made}_package" if made in TAKEN_NAMES or keyword.iskeyword(made) else made
+    return f"{made}_package" if _is_taken(made) else made
+
+
+def _is_taken(name: str) -> bool:
+    return name in TAKEN_NAMES or name in sys.stdlib_module_names or keyword.iskeyword(name)
 
 
 def signed(text: str) -> str:
@@ -94,14 +107,15 @@ def signed(text: str) -> str:
     return f"{text}\n# isagen-checksum: {_checksum(text)}\n"
 
 
-def is_unchanged(text: str) -> bool:
-    """Return whether `text` is as `signed` left it."""
+def is_unchanged(content: bytes) -> bool:
+    """Return whether a file of this content is as `signed` left it, line ends apart."""
+    text = content.decode(errors="replace").replace("\r\n", "\n")
     found = CHECKSUM.search(text)
     return found is not None and _checksum(text[: found.start()]) == found[1]
 
 
 def _checksum(text: str) -> str:
-    return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, str]]:
@@ -121,15 +135,22 @@ def _options(folder: Path) -> tuple[Path, str]:
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        text = path.read_bytes().decode() if path.exists() else ""
+    except UnicodeDecodeError:
+        raise ProjectError(
+            "is not UTF-8 text", where=str(path), remedy="Meson reads only UTF-8: save it in that encoding"
+        ) from None
     block = render("meson_options.j2", begin=OPTIONS_BEGIN, end=OPTIONS_END)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = block.replace("\n", newline)
     start, end = text.find(OPTIONS_BEGIN), text.find(OPTIONS_END)
     if start >= 0 and end >= start:
         end = text.find("\n", end) + 1 or len(text)
         return path, text[:start] + block + text[end:]
     if "'isa_levels'" in text:
         return path, text  # declared by hand: the project's own
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    gap = "" if not text else newline if text.endswith("\n") else 2 * newline
     return path, text + gap + block
 
 
@@ -143,11 +164,9 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     if fresh:
         yield "\nBuild and install it:  pip install ."
         return
-    text = "\n".join(
-        path.read_text(encoding="utf-8", errors="replace")
-        for path in folder.glob("**/meson.build")
-        if fragment not in path.parts
-    )
+    own = folder / fragment / "meson.build"
+    files = (path for path in folder.rglob("meson.build") if path != own)
+    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in files)
     if "isa_kernels_dep" not in text:
         yield (
             "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-# keyval drops what follows a '#', trims values, and knows no quoting; the fragment undoes these in the same order.
-ESCAPES = (("%", "%25"), ("|", "%7C"), ("#", "%23"), ("\n", "%0A"))
+# keyval drops what follows a '#', trims values, and knows no quoting. The fragment undoes these, the first one last.
+ESCAPES = (("%", "%25"), ("|", "%7C"), ("#", "%23"), (" ", "%20"), ("\n", "%0A"))
 
 
 def escape(value: str) -> str:

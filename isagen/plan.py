@@ -249,7 +249,7 @@ def _units(kernels: Sequence[KernelRow], table: Table, style: Style) -> Iterable
         number = numbers[level]
         numbers[level] += 1
         yield Unit(
-            name=f"isa_{level}_{number}" if number else f"isa_{level}",
+            name=f"isa_{level}__{number}" if number else f"isa_{level}",
             level=level,
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={

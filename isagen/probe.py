@@ -123,6 +123,8 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     optional = level.optional_flags.get(compiler.dialect, ())
     if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
+    if not compiler.accepts(flags).ok:  # then it says nothing about the optional ones
+        return flags, ()
     dropped = []
     for flag in optional:
         outcome = compiler.accepts((*flags, flag))
@@ -166,6 +168,6 @@ def _why(outcome: Outcome) -> str:
         line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()
         return f"the assembler rejects it: {line}"
     if re.search(r"collect2: error|ld returned|linker command failed", text):
-        lines = [x for x in text.splitlines() if "ld:" in x or "undefined reference" in x]
-        return f"it does not link: {lines[0].strip() if lines else first_error(text)}"
+        telling = re.search(r"undefined (reference|symbol).*|cannot find .*|unrecognized option .*", text)
+        return f"it does not link: {telling[0] if telling else first_error(text)}"
     return first_error(text) or "the compiler failed without a message"

@@ -232,15 +232,15 @@ def _merged(lower: dict[str, Any], upper: dict[str, Any], shown: str) -> dict[st
             for name, value in new.items():
                 both = isinstance(value, dict) and isinstance(old.get(name), dict)
                 merged[group][name] = {**old[name], **value} if both else value
-    dropped = merged.pop("drop", [])
-    for name in dropped if isinstance(dropped, list) else [dropped]:
+    for name in Section(merged, shown, TableError).strings("drop", ()):
         if name not in merged.get("levels", {}):
             raise TableError(
                 f"there is no level {name!r} to drop",
                 where=f"{shown}: drop",
-                remedy=did_you_mean(str(name), merged.get("levels", {})),
+                remedy=did_you_mean(name, merged.get("levels", {})),
             )
         del merged["levels"][name]
+    merged.pop("drop", None)
     return merged
 
 
@@ -298,7 +298,7 @@ def _feature_list(section: Section, key: str, states: Mapping[str, State]) -> It
 def _is_cpuid(place: list[Any]) -> bool:
     return (
         len(place) == 4
-        and all(isinstance(place[i], int) and place[i] >= 0 for i in (0, 1, 3))
+        and all(type(place[i]) is int and place[i] >= 0 for i in (0, 1, 3))
         and place[2] in REGISTERS
         and place[3] < 32
     )
@@ -323,8 +323,6 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
                     f"{required} has a higher rank than {level.name}",
                     "a level ranks above what it requires",
                 )
-    if ordered[0].requires:
-        raise sections[ordered[0].name].fail("requires", "the lowest level cannot require another")
     return ordered
 
 

@@ -19,6 +19,12 @@ def write_dispatch_source(plan_path: Path, objects: Sequence[Path], output: Path
     plan = read_plan(plan_path)
     levels = [level["name"] for level in plan["levels"]]
     stubs = registered(symbol.name for path in objects for symbol in defined_symbols(path))
+    if not stubs:
+        raise BuildError(
+            "no kernel registers itself",
+            where="isa_kernels",
+            remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces",
+        )
     for stub, found in stubs.items():
         if levels[0] not in found:
             raise BuildError(
@@ -52,5 +58,4 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str]) -> str
     for stub, found in stubs.items():
         cells = ", ".join(f"&isa_kernel_{level}__{stub}" if level in found else "NULL" for level in levels)
         lines.append(f"  {{isa_bind_{stub}, {{{cells}}}}},")
-    lines += [] if stubs else ["  {NULL, {NULL}},"]
     return "\n".join([*lines, "};"])

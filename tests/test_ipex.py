@@ -1,0 +1,78 @@
+"""The ipex table: the reference kernels on IPEX's levels, flags and override variable."""
+
+import json
+import shutil
+import sys
+
+import pytest
+from conftest import ROOT, need
+
+CODE = (
+    "import array, isagen_kernels as k\n"
+    "x = array.array('f', [i * 0.37 - 11 for i in range(77)])\n"
+    "print(k._get_current_isa_level(), bytes(k.cvt_fp32_to_bf16(x)).hex(), round(k.sum(x), 3),"
+    " k.get_cpp_typesize_and_vecsize('float32')[1])"
+)
+WIDTH = {"DEFAULT": "8", "AVX2": "8", "AVX2_VNNI": "8"}
+LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
+
+
+@pytest.fixture
+def ipex(new_project):
+    project = new_project("ipex")
+    shutil.copytree(
+        ROOT / "kernels", project.folder / "kernels", ignore=shutil.ignore_patterns("isagen", "meson.build")
+    )
+    (project.folder / "src").mkdir()
+    shutil.copy(ROOT / "python/core.cpp", project.folder / "src")
+    shutil.copytree(ROOT / "python/isagen_kernels", project.folder / "src/isagen_kernels")
+    project.setup(f"-Dpython.platlibdir={project.folder}/site", f"-Dpython.purelibdir={project.folder}/site")
+    project.ninja()
+    project.run("meson", "install", "-C", "build", "--quiet")
+    return project
+
+
+def run(project, *emulator, **environment):
+    return project.run(
+        *emulator, sys.executable, "-c", CODE, check=False, PYTHONPATH=str(project.folder / "site"), **environment
+    ).stdout.splitlines()
+
+
+def test_every_level(ipex):
+    best = run(ipex)[-1].split()[0]
+    results = set()
+    for level in LEVELS:
+        said = run(ipex, ATEN_CPU_CAPABILITY=level.lower())
+        ran, bf16, total, lanes = said[-1].split()
+        results.add((bf16, total))
+        if len(said) == 1:
+            assert ran == level
+            assert lanes == WIDTH.get(level, "16")
+        else:
+            assert f"ATEN_CPU_CAPABILITY={level} needs what CPU or OS lack" in said[0]
+            assert ran == best
+    assert len(results) == 1
+
+
+def test_an_unknown_value_warns_lists_the_levels_and_selects_automatically(ipex):
+    best = run(ipex)[-1].split()[0]
+    warning, result = run(ipex, ATEN_CPU_CAPABILITY="avx9")
+    assert "ATEN_CPU_CAPABILITY=avx9 is not a level" in warning
+    assert all(level in warning for level in LEVELS)
+    assert result.split()[0] == best
+
+
+def test_default_is_compiled_as_avx2(ipex):
+    matrix = json.loads(ipex.isagen("matrix", "build", "--format", "json").stdout)
+    flags = matrix["kernels"][0]["levels"]["DEFAULT"]["flags"]
+    assert {"-mavx2", "-mfma", "-mf16c", "-D__AVX__", "-DCPU_CAPABILITY_AVX2", "-DCPU_CAPABILITY_DEFAULT"} <= set(flags)
+    assert "-DCPU_CAPABILITY=DEFAULT" in flags
+    assert matrix["override"] == "ATEN_CPU_CAPABILITY"
+
+
+def test_a_cpu_without_avx2_cannot_import_it_and_says_why(ipex):
+    need("qemu-x86_64")
+    said = run(ipex, "qemu-x86_64", "-cpu", "Nehalem")
+    assert said[-1].startswith("ImportError: isagen_kernels needs a CPU and an OS with DEFAULT: ")
+    assert "avx2" in said[-1]
+    assert run(ipex, "qemu-x86_64", "-cpu", "Haswell-v4")[-1].split()[0] == "AVX2"
