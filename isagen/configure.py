@@ -85,8 +85,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         source_root=_relative(request.source_root, request.build_root),
         style=_style(request.compilers, sealing),
     )
-    header, source = dispatch_texts(plan, table)
-    data = _plan_data(plan, request, sealing, header, source)
+    headers, source = dispatch_texts(plan, table)
+    data = _plan_data(plan, request, sealing, headers, source)
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     tool = _copy_tool(request.output / TOOL_FOLDER)
     write_if_changed(request.output / PLAN_FILE, text)
@@ -127,7 +127,9 @@ def _style(compilers: Iterable[Compiler], sealing: SealTools) -> Style:
     return Style("/I" if msvc else "-iquote", flags)
 
 
-def _plan_data(plan: Plan, request: Request, sealing: SealTools, header: str, source: str) -> dict[str, Any]:
+def _plan_data(
+    plan: Plan, request: Request, sealing: SealTools, headers: dict[str, str], source: str
+) -> dict[str, Any]:
     compilers = {c.language: {"name": c.name, "command": c.command, "args": c.args} for c in request.compilers}
     return {
         "format": PLAN_FORMAT,
@@ -138,7 +140,7 @@ def _plan_data(plan: Plan, request: Request, sealing: SealTools, header: str, so
         "cpu_family": request.cpu_family,
         "system": request.system,
         "seal": asdict(sealing),
-        "dispatch": {"header": header, "source": source},
+        "dispatch": {"headers": headers, "source": source},
     }
 
 

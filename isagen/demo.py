@@ -132,10 +132,10 @@ def _compare(folder: Path, variable: str) -> int:
     if package is None:
         raise ProjectError("nothing was installed", where=str(folder / "site"))
     environment = {**os.environ, "PYTHONPATH": str(package.parent.parent)}
-    code = f"import json, {PACKAGE} as demo; print(json.dumps(demo.levels()))"
+    code = f"import json, {PACKAGE} as demo; print(json.dumps(demo.isa.levels))"
     levels = json.loads(_run([sys.executable, "-c", code], folder / "site", environment))
     rows = []
-    for level, (built, supported) in levels.items():
+    for level, (built, supported, _) in levels.items():
         if built and supported:
             said = _run([sys.executable, "-c", MEASURE], folder / "site", {**environment, variable: level})
             rows.append((level, *json.loads(said)))
@@ -143,9 +143,9 @@ def _compare(folder: Path, variable: str) -> int:
     print(f"   {'level':<14}{'ran':<14}{'dot(a, b)':>12}{'time':>12}{'speed':>12}")
     for level, ran, result, seconds in rows:
         print(f"   {level:<14}{ran:<14}{result:>12}{seconds * 1e6:>9.2f} us{lowest[3] / seconds:>11.1f}x")
-    for level, (built, supported) in levels.items():
+    for level, (built, supported, missing) in levels.items():
         if not (built and supported):
-            print(f"   {level:<14}{'not built' if not built else 'unsupported by this CPU or OS'}")
+            print(f"   {level:<14}{f'unsupported: CPU or OS lack {missing}' if built else 'not built'}")
     wrong = [level for level, ran, result, _ in rows if ran != level or result != lowest[2]]
     if wrong:
         print(f"\nFAILED: {', '.join(wrong)} did not run, or gave another result than {lowest[0]}")

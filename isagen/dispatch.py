@@ -10,8 +10,8 @@ from .render import render
 from .table import REGISTERS, Feature, Features, Table
 
 
-def dispatch_texts(plan: Plan, table: Table) -> tuple[str, str]:
-    """Return the text of isa_dispatch.h and of the dispatch source, whose stub table the build fills in."""
+def dispatch_texts(plan: Plan, table: Table) -> tuple[dict[str, str], str]:
+    """Return the headers by name, and the dispatch source, whose stub table the build fills in."""
     used = {name for level in plan.levels for name in level.features}
     features = [feature for name, feature in table.features.features.items() if name in used]
     sources = sorted({(feature.leaf, feature.subleaf) for feature in features})
@@ -36,7 +36,11 @@ def dispatch_texts(plan: Plan, table: Table) -> tuple[str, str]:
         "states": states,
         "detection": table.features.detection,
     }
-    return render("isa_dispatch.h.j2", **values), render("isa_dispatch.c.j2", **values)
+    headers = {
+        "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
+        "isa_python.h": render("isa_python.h.j2", python_source=render("isa_object.py")),
+    }
+    return headers, render("isa_dispatch.c.j2", **values)
 
 
 def _permission(features: Features, names: tuple[str, ...]) -> int:

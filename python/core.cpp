@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "isa_python.h"
 #include "stubs.h"
 
 #include <string.h>
@@ -134,11 +135,8 @@ PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-  if (!isa_level_is_supported(static_cast<isa_level>(0))) {
-    char missing[256];
-    return PyErr_Format(PyExc_ImportError, "isagen_kernels needs a CPU and an OS with %s: %s is missing",
-                        isa_level_name(static_cast<isa_level>(0)),
-                        isa_level_missing(static_cast<isa_level>(0), missing, sizeof missing));
-  }
-  return PyModule_Create(&module);
+  PyObject *self = PyModule_Create(&module);
+  if (self != nullptr && isa_add_to_module(self) < 0)
+    Py_CLEAR(self);
+  return self;
 }

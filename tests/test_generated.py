@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def sources(tmp_path_factory):
     ):
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     shutil.copy(folder / "build/isagen/isa_dispatch.cpp", folder / "isa_dispatch.c")
-    for name in ("isa_dispatch.h", "isa_dispatch.cpp"):
+    for name in ("isa_dispatch.h", "isa_python.h", "isa_dispatch.cpp"):
         shutil.copy(folder / "build/isagen" / name, folder)
     return folder
 
@@ -39,6 +40,20 @@ def test_the_dispatch_source_compiles_without_warnings(sources, compiler, name, 
     need(compiler)
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     command = [compiler, f"-std={standard}", optimization, *warnings, "-fPIC", "-c", name, "-o", "/dev/null"]
+    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("limited", [[], ["-DPy_LIMITED_API=0x030b0000"]])
+@pytest.mark.parametrize("compiler", ["gcc", "gcc-11", "clang-14", "clang-16"])
+@pytest.mark.parametrize(("suffix", "standard"), [("c", "c11"), ("cpp", "c++17")])
+def test_the_python_header_compiles_without_warnings(sources, compiler, suffix, standard, limited):
+    need(compiler)
+    text = '#include <Python.h>\n#include "isa_python.h"\nint add(PyObject *m);\n'
+    (sources / f"python.{suffix}").write_text(text + "int add(PyObject *m) { return isa_add_to_module(m); }\n")
+    include = f"-isystem{sysconfig.get_path('include')}"
+    command = [compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", include, *limited]
+    command += ["-c", f"python.{suffix}", "-o", "/dev/null"]
     done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -57,7 +57,7 @@ def ask(project, python, expression):
 def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
     pip(hello, bare_venv, "install", "--force-reinstall", ".")
     assert ask(hello, bare_venv, "hello.dot(bytes([200] * 50), bytes([255] * 50))") == "-10000"
-    assert ask(hello, bare_venv, "all(built for built, _ in hello.levels().values())") == "True"
+    assert ask(hello, bare_venv, "all(built for built, _, _ in hello.isa.levels.values())") == "True"
     for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "first"]):
         hello.run(
             *command, GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a", GIT_COMMITTER_EMAIL="a@b"
@@ -98,7 +98,7 @@ def test_without_isolation(hello, meson, tmp_path):
         ).stdout.strip()
         assert f"Version: {shown}" in said
     assert re.search(r"AMX +: disabled: by the Meson option isa_levels", said)
-    assert ask(hello, python, "hello.levels()['AMX'][0], hello.dot(b'\\x02', b'\\x03')") == "False 6"
+    assert ask(hello, python, "hello.isa.levels['AMX'][0], hello.dot(b'\\x02', b'\\x03')") == "False 6"
     pip(hello, python, "uninstall", "-qy", "hello")
 
     pip(hello, python, "install", "--no-build-isolation", "-e", ".", **environment)

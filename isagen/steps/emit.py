@@ -1,4 +1,4 @@
-"""Emitting: a suffixed copy of every kernel source for every level, and the dispatch header."""
+"""Emitting: a suffixed copy of every kernel source for every level, and the dispatch headers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def emit(plan_path: Path, folder: Path) -> None:
-    """Write the copies and the header of the plan into `folder`; what has not changed is left alone."""
+    """Write the copies and the headers of the plan into `folder`; what has not changed is left alone."""
     plan = read_plan(plan_path)
-    write_if_changed(folder / "isa_dispatch.h", plan["dispatch"]["header"])
+    for name, text in plan["dispatch"]["headers"].items():
+        write_if_changed(folder / name, text)
     for kernel in plan["kernels"]:
         line = kernel["line"]
         try:

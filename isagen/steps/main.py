@@ -16,19 +16,28 @@ from .stubs import write_dispatch_source
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one build step and return the exit status."""
     parser = argparse.ArgumentParser(prog="isagen step", allow_abbrev=False)
-    parser.add_argument("step", choices=("emit", "seal", "stubs"))
-    parser.add_argument("--plan", type=Path, required=True)
-    parser.add_argument("--level", default="")
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("inputs", type=Path, nargs="*")
-    options = parser.parse_intermixed_args(arguments)
+    steps = parser.add_subparsers(dest="step", required=True)
+    step = steps.add_parser("emit", help="write copies and headers")
+    step.add_argument("plan", type=Path)
+    step.add_argument("folder", type=Path)
+    step = steps.add_parser("seal", help="seal a level's objects, and note what they register")
+    step.add_argument("plan", type=Path)
+    step.add_argument("--level", required=True)
+    step.add_argument("registrations", type=Path)
+    step.add_argument("output", type=Path, nargs="?")
+    step.add_argument("--objects", type=Path, nargs="+", required=True)
+    step = steps.add_parser("stubs", help="write the dispatch source")
+    step.add_argument("plan", type=Path)
+    step.add_argument("output", type=Path)
+    step.add_argument("--registrations", type=Path, nargs="+", required=True)
+    options = parser.parse_args(arguments)
     try:
         if options.step == "emit":
-            emit(options.plan, options.output)
+            emit(options.plan, options.folder)
         elif options.step == "seal":
-            seal(options.plan, options.level, options.inputs, options.output)
+            seal(options.plan, options.level, options.objects, options.registrations, options.output)
         else:
-            write_dispatch_source(options.plan, options.inputs, options.output)
+            write_dispatch_source(options.plan, options.registrations, options.output)
     except IsagenError as problem:
         print(f"isagen: error: {problem}", file=sys.stderr)
         return problem.exit_code

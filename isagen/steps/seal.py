@@ -6,21 +6,33 @@ function statics and inline variables, stays shared as the language says.
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import BuildError
+from ..files import write_if_changed
 from .objects import defined_symbols
 from .plan_file import read_plan
+from .registrations import registered_by_kernel
 
 
-def seal(plan_path: Path, level: str, objects: Sequence[Path], output: Path) -> None:
-    """Join the `objects` of `level` into `output`, sealed with the tools that the plan names."""
-    tools = read_plan(plan_path)["seal"]
-    check_single_registration(level, objects)
+def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Path, output: Path | None) -> None:
+    """Join the `objects` of `level` into `output`, sealed with the tools that the plan names.
+
+    What the objects register is noted in `registrations`. Without `output`, that is all that is done.
+    """
+    plan = read_plan(plan_path)
+    noted = json.dumps(registered_by_kernel(plan, level, objects), indent=1) + "\n"
+    if output is not None:
+        _seal(plan["seal"], level, objects, output)
+    write_if_changed(registrations, noted)
+
+
+def _seal(tools: Mapping[str, Any], level: str, objects: Sequence[Path], output: Path) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".isagen-seal-") as folder:
         joined = Path(folder, "joined.o")
@@ -33,24 +45,7 @@ def seal(plan_path: Path, level: str, objects: Sequence[Path], output: Path) -> 
             names = Path(folder, "weak.txt")
             names.write_text("\n".join(weak) + "\n", encoding="utf-8")
             call([*tools["objcopy"], f"--localize-symbols={names}", str(joined)], f"sealing {level}")
-        os.replace(joined, output)
-
-
-def check_single_registration(level: str, objects: Iterable[Path]) -> None:
-    """Raise `BuildError` if two objects of one level register the same stub."""
-    seen: dict[str, Path] = {}
-    prefix = f"isa_kernel_{level}__"
-    for path in objects:
-        for symbol in defined_symbols(path):
-            if symbol.name.startswith(prefix):
-                stub = symbol.name.removeprefix(prefix)
-                if stub in seen:
-                    raise BuildError(
-                        f"{stub} is registered twice at level {level}: in {seen[stub].name} and in {path.name}",
-                        where=stub,
-                        remedy="a stub takes one kernel per level; remove one ISA_REGISTER_DISPATCH, or rename a stub",
-                    )
-                seen[stub] = path
+        write_if_changed(output, joined.read_bytes())
 
 
 def call(command: Sequence[str], doing: str) -> None:

@@ -10,7 +10,10 @@ from typing import Any
 
 from . import _core
 
-__all__ = ["cvt_fp32_to_bf16", "get_cpp_typesize_and_vecsize", "sum"]
+isa = _core.isa
+"""The CPU levels of these kernels: ``help(isagen_kernels.isa)``."""
+
+__all__ = ["cvt_fp32_to_bf16", "get_cpp_typesize_and_vecsize", "isa", "sum"]
 
 # sizeof() of the C++ type behind each dtype, under its NumPy, PyTorch and C++ (ScalarType) names.
 _TYPE_SIZES = {
