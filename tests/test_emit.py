@@ -23,7 +23,9 @@ def write_plan(folder: Path, *sources: str, header: str = "/* header */\n", left
         for source in sources
     ]
     plan = folder / "plan.json"
-    plan.write_text(json.dumps({"kernels": kernels, "dispatch": {"header": header}}), encoding="utf-8")
+    plan.write_text(
+        json.dumps({"kernels": kernels, "dispatch": {"headers": {"isa_dispatch.h": header}}}), encoding="utf-8"
+    )
     return plan
 
 

@@ -1,3 +1,5 @@
+"""Registrations and the dispatch source that is made of them."""
+
 import json
 import os
 import shutil
@@ -11,7 +13,8 @@ from isagen.dispatch import dispatch_texts
 from isagen.errors import BuildError
 from isagen.plan import Style, make_plan
 from isagen.probe import Verdict
-from isagen.steps.stubs import MARK, registered, stub_table, write_dispatch_source
+from isagen.steps.registrations import registered_by_kernel, source_of, stubs_of
+from isagen.steps.stubs import MARK, stub_table, write_dispatch_source
 from isagen.table import load_table
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512_BF16"]
@@ -24,96 +27,129 @@ def compiled(folder: Path, name: str, text: str) -> Path:
     return folder / f"{name}.o"
 
 
-def kernels(*names: str) -> str:
-    return "".join(f"extern const int isa_kernel_{n}; const int isa_kernel_{n} = 1;\n" for n in names)
+def constants(*names: str) -> str:
+    return "".join(f"extern const int isa_{n}; const int isa_{n} = 1;\n" for n in names)
 
 
-def write_plan(folder: Path, source: str = f"before\n{MARK}\nafter\n") -> Path:
-    path = folder / "plan.json"
-    path.write_text(json.dumps({"levels": [{"name": x} for x in LEVELS], "dispatch": {"source": source}}))
-    return path
+def plan_of(*copies: str) -> dict:
+    """A plan whose kernels are called after their copies at DEFAULT."""
+    return {
+        "levels": [{"name": x} for x in LEVELS],
+        "kernels": [
+            {"source": f"{copy}.cpp", "cells": [{"level": "DEFAULT", "copy": f"{copy}.cpp.DEFAULT.cpp"}]}
+            for copy in copies
+        ],
+        "dispatch": {"source": f"before\n{MARK}\nafter\n"},
+    }
 
 
-# ---- names
-
-
-@pytest.mark.parametrize(
-    ("symbol", "found"),
-    [
-        ("isa_kernel_AVX2__dot", {"dot": ["AVX2"]}),
-        ("isa_kernel_AVX512_BF16__dot", {"dot": ["AVX512_BF16"]}),
-        ("isa_kernel_AVX2__my__dot", {"my__dot": ["AVX2"]}),
-        ("isa_kernel_AVX2___dot", {"_dot": ["AVX2"]}),
-        ("isa_kernel_AVX2_dot", {}),
-        ("_isa_kernel_AVX2__dot", {}),
-        ("isa_kern", {}),
-    ],
-)
-def test_registered(symbol, found):
-    assert registered([symbol, "main"]) == found
-
-
-def test_registered_is_sorted_by_stub_and_joins_levels():
-    names = ["isa_kernel_DEFAULT__z", "isa_kernel_DEFAULT__a", "isa_kernel_AVX2__z"]
-    assert list(registered(names).items()) == [("a", ["DEFAULT"]), ("z", ["DEFAULT", "AVX2"])]
-
-
-def test_table_has_a_cell_for_every_level():
-    text = stub_table({"dot": ["AVX512_BF16", "DEFAULT"]}, LEVELS)
-    assert "{isa_bind_dot, {&isa_kernel_DEFAULT__dot, NULL, &isa_kernel_AVX512_BF16__dot}}," in text
-    assert "isa_kernel_AVX2__dot" not in text
+def at(level: str, **kernels: str) -> dict:
+    """Registrations of a level: each kernel with its stubs; those that start with '-' are said to be left out."""
+    return {
+        "level": level,
+        "kernels": {
+            source: {
+                "registers": [stub for stub in stubs.split() if not stub.startswith("-")],
+                "without": [stub[1:] for stub in stubs.split() if stub.startswith("-")],
+            }
+            for source, stubs in kernels.items()
+        },
+    }
 
 
 # ---- from objects
 
 
 @needs_cc
-def test_source_is_made_of_what_the_objects_register(tmp_path):
-    objects = [
-        compiled(tmp_path, "one", kernels("DEFAULT__dot", "DEFAULT__sum")),
-        compiled(tmp_path, "two", kernels("AVX2__dot") + "static int isa_kernel_AVX512_BF16__dot; int *p(void) "
-                 "{ return &isa_kernel_AVX512_BF16__dot; }\nextern int isa_kernel_AVX2__sum; "
-                 "int q(void) { return isa_kernel_AVX2__sum; }\n"),
-    ]  # fmt: skip
-    output = tmp_path / "isa_dispatch.c"
-    write_dispatch_source(write_plan(tmp_path), objects, output)
-    text = output.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
-    assert MARK not in text
-    assert "{isa_bind_dot, {&isa_kernel_DEFAULT__dot, &isa_kernel_AVX2__dot, NULL}}," in text
-    assert "{isa_bind_sum, {&isa_kernel_DEFAULT__sum, NULL, NULL}}," in text
+def test_registrations_are_read_from_objects(tmp_path):
+    text = constants("kernel_DEFAULT__dot", "kernel_DEFAULT__my__dot", "without_DEFAULT__sum", "kernel_AVX2__other")
+    text += "static int isa_kernel_DEFAULT__hidden; int *p(void) { return &isa_kernel_DEFAULT__hidden; }\n"
+    text += "extern int isa_kernel_DEFAULT__lacking; int q(void) { return isa_kernel_DEFAULT__lacking; }\n"
+    objects = [compiled(tmp_path, "x_a.cpp.DEFAULT.cpp", text), compiled(tmp_path, "x_b.cpp.DEFAULT.cpp", "int b;\n")]
+    assert registered_by_kernel(plan_of("a", "b"), "DEFAULT", objects) == {
+        "level": "DEFAULT",
+        "kernels": {
+            "a.cpp": {"registers": ["dot", "my__dot"], "without": ["sum"]},
+            "b.cpp": {"registers": [], "without": []},
+        },
+    }
 
 
 @needs_cc
-def test_same_text_is_not_rewritten(tmp_path):
-    objects = [compiled(tmp_path, x, kernels(f"{x}__b", f"{x}__a")) for x in ("DEFAULT", "AVX2")]
-    output = tmp_path / "isa_dispatch.c"
-    write_dispatch_source(write_plan(tmp_path), objects, output)
-    os.utime(output, (1_000_000_000, 1_000_000_000))
-    write_dispatch_source(write_plan(tmp_path), objects, output)
-    assert output.stat().st_mtime == 1_000_000_000
+def test_a_stub_registered_by_two_kernels_at_one_level(tmp_path):
+    objects = [compiled(tmp_path, f"x_{x}.cpp.DEFAULT.cpp", constants("kernel_DEFAULT__dot")) for x in "ab"]
+    with pytest.raises(BuildError, match=r"^dot: is registered twice at DEFAULT: by a\.cpp and by b\.cpp\n"):
+        registered_by_kernel(plan_of("a", "b"), "DEFAULT", objects)
 
 
-@needs_cc
-def test_stub_without_a_kernel_at_the_lowest_level(tmp_path):
-    objects = [compiled(tmp_path, "one", kernels("DEFAULT__sum", "AVX2__dot", "AVX512_BF16__dot"))]
-    with pytest.raises(BuildError, match=r"^dot: no kernel is registered at DEFAULT, only at AVX2, AVX512_BF16\n"):
-        write_dispatch_source(write_plan(tmp_path), objects, tmp_path / "isa_dispatch.c")
-    assert not (tmp_path / "isa_dispatch.c").exists()
+def test_the_longest_copy_names_the_source():
+    sources = {"k.cpp.DEFAULT.cpp": "x/k.cpp", "a_k.cpp.DEFAULT.cpp": "a/k.cpp"}
+    assert source_of(Path("lib.p/meson-generated_.._a_k.cpp.DEFAULT.cpp.o"), sources) == "a/k.cpp"
+    assert source_of(Path("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj"), sources) == "x/k.cpp"
+    assert source_of(Path("lib.p/other.o"), sources) == "other.o"
 
 
 def test_not_an_object(tmp_path):
     (tmp_path / "lto.o").write_text("!<arch> or bitcode")
     with pytest.raises(BuildError, match=r"lto\.o: is not an object file.*\n.*ELF"):
-        write_dispatch_source(write_plan(tmp_path), [tmp_path / "lto.o"], tmp_path / "isa_dispatch.c")
+        registered_by_kernel(plan_of("a"), "DEFAULT", [tmp_path / "lto.o"])
 
 
-@needs_cc
-def test_kernels_that_register_nothing(tmp_path):
-    objects = [compiled(tmp_path, "k", "int empty;\n")]
+# ---- across levels
+
+
+def test_stubs_are_sorted_and_join_levels_and_kernels():
+    levels = [at("DEFAULT", a="z a", b=""), at("AVX2", a="z -a", b=""), at("AVX512_BF16", b="z")]
+    with pytest.raises(BuildError, match="b registers it at"):
+        stubs_of(levels, "DEFAULT")
+    levels = [at("DEFAULT", a="z a"), at("AVX2", a="z -a"), at("AVX512_BF16", b="z")]
+    assert list(stubs_of(levels, "DEFAULT").items()) == [
+        ("a", ["DEFAULT"]),
+        ("z", ["DEFAULT", "AVX2", "AVX512_BF16"]),
+    ]
+
+
+def test_kernels_that_register_nothing():
     with pytest.raises(BuildError, match="no kernel registers itself"):
-        write_dispatch_source(write_plan(tmp_path), objects, tmp_path / "isa_dispatch.c")
+        stubs_of([at("DEFAULT", a="", b="")], "DEFAULT")
+
+
+def test_a_stub_without_a_kernel_at_the_lowest_level():
+    levels = [at("DEFAULT", a="-dot"), at("AVX2", a="dot"), at("AVX512_BF16", a="dot")]
+    with pytest.raises(BuildError, match=r"^dot: a registers it at AVX2, AVX512_BF16, but no kernel does at DEFAULT\n"):
+        stubs_of(levels, "DEFAULT")
+
+
+def test_a_stub_that_its_kernel_forgets_at_a_level():
+    levels = [at("DEFAULT", a="dot"), at("AVX2", a="")]
+    with pytest.raises(BuildError, match=r"^dot: a registers it at DEFAULT, but not at AVX2, .*\n.*NO_DISPATCH\(dot\)"):
+        stubs_of(levels, "DEFAULT")
+
+
+# ---- the dispatch source
+
+
+def test_table_has_a_cell_for_every_level():
+    text = stub_table({"dot": ["AVX512_BF16", "DEFAULT"]}, LEVELS)
+    assert '{"dot", isa_bind_dot, {&isa_kernel_DEFAULT__dot, NULL, &isa_kernel_AVX512_BF16__dot}},' in text
+    assert "isa_kernel_AVX2__dot" not in text
+
+
+def test_the_source_is_written_from_registrations_and_only_when_it_changes(tmp_path):
+    (tmp_path / "plan.json").write_text(json.dumps(plan_of("a")))
+    paths = []
+    for noted in (at("DEFAULT", a="dot"), at("AVX2", a="dot")):
+        paths.append(tmp_path / f"{noted['level']}.json")
+        paths[-1].write_text(json.dumps(noted))
+    output = tmp_path / "isa_dispatch.c"
+    write_dispatch_source(tmp_path / "plan.json", paths, output)
+    text = output.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert MARK not in text
+    os.utime(output, (1_000_000_000, 1_000_000_000))
+    write_dispatch_source(tmp_path / "plan.json", paths, output)
+    assert output.stat().st_mtime == 1_000_000_000
 
 
 @needs_cc
@@ -131,13 +167,13 @@ def test_whole_source_compiles_without_a_warning(tmp_path, name, stubs, language
         source_root="..",
         style=Style(),
     )
-    header, source = dispatch_texts(plan, table)
-    (tmp_path / "isa_dispatch.h").write_text(header)
+    headers, source = dispatch_texts(plan, table)
+    (tmp_path / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
     (tmp_path / "plan.json").write_text(
         json.dumps({"levels": [{"name": x} for x in table.names()], "dispatch": {"source": source}})
     )
-    objects = [compiled(tmp_path, "k", kernels(*(f"DEFAULT__{stub}" for stub in stubs)))]
-    write_dispatch_source(tmp_path / "plan.json", objects, tmp_path / "out.c")
+    (tmp_path / "noted.json").write_text(json.dumps(at("DEFAULT", k=" ".join(stubs))))
+    write_dispatch_source(tmp_path / "plan.json", [tmp_path / "noted.json"], tmp_path / "out.c")
     standard = "-std=c++17" if language == "c++" else "-std=gnu11"
     words = ["cc", "-x", language, standard, "-Wall", "-Wextra", "-Werror", "-O2", "-c", "out.c", "-o", "out.o"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
