@@ -13,18 +13,28 @@ from pathlib import Path
 from . import __version__
 from .compiler import Compiler
 from .configure import Request
-from .errors import IsagenError
+from .errors import ConfigError, IsagenError
+
+# What the fragment and this version say to each other; raise it when that changes.
+FRAGMENT_FORMAT = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` (default: the process's own) name; return the exit status."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and options.run is not _configure:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.unknown = unknown
     command: Callable[[argparse.Namespace], int] = options.run
     try:
         return command(options)
     except IsagenError as problem:
         print(f"isagen: error: {problem}", file=sys.stderr)
         return problem.exit_code
+    except PermissionError as problem:
+        print(f"isagen: error: {problem.filename}: {problem.strerror}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -72,6 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("cpu-family", "system", "optimization"):
         configure.add_argument(f"--{name}", required=True)
     configure.add_argument("--levels", default="")
+    configure.add_argument("--name", default="project")
+    configure.add_argument("--fragment-format", type=int, default=0)
     configure.add_argument("--probe-cache", choices=("true", "false"), default="true")
     configure.add_argument("--seal", choices=("true", "false"), default="true")
     configure.add_argument("--kernel", action="append", default=[])
@@ -149,6 +161,12 @@ def _configure(options: argparse.Namespace) -> int:
     # Meson hides what a failing command says. It shows what the fragment passes to error(), so errors go there.
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     try:
+        if options.unknown or options.fragment_format != FRAGMENT_FORMAT:
+            raise ConfigError(
+                f"the Meson fragment was not written by isagen {__version__}",
+                where=str(options.config.with_name("meson.build")),
+                remedy="run `isagen init` in the project to update it",
+            )
         text, inputs = configure(_request(options))
     except IsagenError as problem:
         text, inputs = write_keyval({"error": f"isagen: {problem}"}), (options.config,)
@@ -172,6 +190,7 @@ def _request(options: argparse.Namespace) -> Request:
             Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()
             for path in options.kernel
         ),
+        name=options.name,
         levels=options.levels,
         cache=options.probe_cache == "true",
         seal=options.seal == "true",

@@ -60,6 +60,12 @@ class Compiler:
         """How messages name it: ``GCC 12.2.0``."""
         return f"{DISPLAY_NAME.get(self.id, self.id)} {self.version}"
 
+    @property
+    def quiet_args(self) -> tuple[str, ...]:
+        """The project's arguments without its choice of warnings, which are about its code, not about ours."""
+        warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
+        return tuple(arg for arg in self.args if not warning.match(arg))
+
     def run(self, args: Sequence[str]) -> Outcome:
         """Call the compiler with `args`, in English, and return what it said."""
         command = [*self.command, *args]
@@ -92,14 +98,14 @@ class Compiler:
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             source.write_text("int isagen_empty;\n")
-            return self.run([*self.args, *flags, *self._strict, *self._object(folder), str(source)])
+            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile, assemble and link the program `text` under `flags`, with warnings as errors."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             source.write_text(text, encoding="utf-8")
-            return self.run([*self.args, *flags, *self._strict, str(source), *self._program(folder)])
+            return self.run([*self.quiet_args, *flags, *self._strict, str(source), *self._program(folder)])
 
     @property
     def _strict(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from .matrix import summary_lines
 from .plan import Plan, Style, check_kernels, make_plan
 from .probe import probe_all
 from .sealing import SealTools, find_seal_tools
-from .table import Table, default_table, load_table
+from .table import Table, default_table, load_table, other_levels
 
 PLAN_FILE = "isa_plan.json"
 TOOL_FOLDER = "isa_tool"
@@ -46,6 +46,7 @@ class Request:
     system: str
     compilers: tuple[Compiler, ...]
     kernels: tuple[str, ...]
+    name: str = "project"
     levels: str = ""
     cache: bool = True
     seal: bool = True
@@ -67,7 +68,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
             raise KernelError(
                 "there is no such kernel source",
                 where=f"isa_kernels: {source}",
-                remedy=f"looked in {request.source_root}; name kernels with files()",
+                remedy=f"looked in {request.source_root}; name kernels with files(); they cannot be generated",
             )
     cache = default_cache() if request.cache else NO_CACHE
     verdicts = probe_all(table, request.compilers, cache)
@@ -84,8 +85,9 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
         style=_style(request.compilers, sealing),
+        elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
-    headers, source = dispatch_texts(plan, table)
+    headers, source = dispatch_texts(plan, table, request.name)
     data = _plan_data(plan, request, sealing, headers, source)
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     tool = _copy_tool(request.output / TOOL_FOLDER)
@@ -169,10 +171,11 @@ def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools) -
     place = {copy: str(index) for index, copy in enumerate(copies)}
     values: dict[str, str | Sequence[str]] = {
         "digest": digest,
+        "headers": list(data["dispatch"]["headers"]),
         "copies": copies,
         "levels": [level.name for level in plan.levels if any(u.level == level.name for u in plan.units)],
         "sealed": "yes" if sealing.usable else "no",
-        "dispatch_source": "isa_dispatch.c" if plan.kernels[0].language == "c" else "isa_dispatch.cpp",
+        "dispatch_source": "isa_dispatch.c" if all(k.language == "c" for k in plan.kernels) else "isa_dispatch.cpp",
     }
     for level in plan.levels:
         values[f"{level.name}_units"] = [unit.name for unit in plan.units if unit.level == level.name]

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from .plan import BUILT, Plan
+from .plan import BUILT, LevelRow, Plan
 from .render import render
 from .table import REGISTERS, Feature, Features, Table
 
+# What isa_dispatch.h offers besides macros.
+FUNCTIONS = (
+    "isa_current_level",
+    "isa_highest_binary_level",
+    "isa_highest_cpu_level",
+    "isa_level_is_built",
+    "isa_level_is_supported",
+    "isa_level_missing",
+    "isa_level_name",
+    "isa_stub_count",
+    "isa_stub_has_kernel",
+    "isa_stub_level",
+    "isa_stub_name",
+    "isa_take_warning",
+    "isa_use_level",
+)
 
-def dispatch_texts(plan: Plan, table: Table) -> tuple[dict[str, str], str]:
-    """Return the headers by name, and the dispatch source, whose stub table the build fills in."""
+
+def dispatch_texts(plan: Plan, table: Table, project: str = "project") -> tuple[dict[str, str], str]:
+    """Return the headers by name, and the dispatch source, whose stub table the build fills in.
+
+    The name of the `project` becomes part of the functions' symbols: several projects may be linked into one program.
+    """
     used = {name for level in plan.levels for name in level.features}
     features = [feature for name, feature in table.features.features.items() if name in used]
     sources = sorted({(feature.leaf, feature.subleaf) for feature in features})
@@ -30,6 +51,8 @@ def dispatch_texts(plan: Plan, table: Table) -> tuple[dict[str, str], str]:
     values: Mapping[str, Any] = {
         "table": plan.table,
         "override": plan.override,
+        "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
+        "functions": FUNCTIONS,
         "levels": levels,
         "features": [_feature(f, sources, [state.name for state in states]) for f in features],
         "sources": sources,
@@ -39,8 +62,25 @@ def dispatch_texts(plan: Plan, table: Table) -> tuple[dict[str, str], str]:
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
         "isa_python.h": render("isa_python.h.j2", python_source=render("isa_object.py")),
+        **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }
     return headers, render("isa_dispatch.c.j2", **values)
+
+
+def guard_name(level: str) -> str:
+    """Return the name of the header that every copy for `level` includes first."""
+    return f"isa_guard_{level}.h"
+
+
+def _guard(level: LevelRow, features: Features) -> str:
+    """Return a header that refuses to compile with any feature that is not checked at run time for `level`."""
+    unchecked = [
+        {"name": feature.name, "macro": macro}
+        for feature in features.features.values()
+        if feature.name not in level.features
+        for macro in feature.macros
+    ]
+    return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)
 
 
 def _permission(features: Features, names: tuple[str, ...]) -> int:

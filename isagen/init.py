@@ -6,12 +6,16 @@ What isagen wrote and nobody changed is updated; what somebody changed is left a
 from __future__ import annotations
 
 import hashlib
+import json
 import keyword
 import re
+import shlex
 import sys
 import unicodedata
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 from . import __version__
 from .errors import ProjectError
@@ -154,6 +158,21 @@ def _options(folder: Path) -> tuple[Path, str]:
     return path, text + gap + block
 
 
+def _where_pip_finds_isagen() -> Iterator[str]:
+    """Say how pip's isolated builds find an isagen that was installed from a folder (PEP 610), not from an index."""
+    try:
+        origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return
+    url = origin.get("url", "")
+    if url.startswith("file:"):
+        yield (
+            f"\nThis isagen was installed from {unquote(url.removeprefix('file://'))}. For pip to find it too:\n\n"
+            f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(unquote(url.removeprefix('file://')))}\n"
+            "  export PIP_FIND_LINKS=~/.cache/isagen/wheels"
+        )
+
+
 def _write(folder: Path, path: str, text: str) -> str:
     existed = (folder / path).exists()
     changed = write_if_changed(folder / path, text)
@@ -163,6 +182,7 @@ def _write(folder: Path, path: str, text: str) -> str:
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     if fresh:
         yield "\nBuild and install it:  pip install ."
+        yield from _where_pip_finds_isagen()
         return
     own = folder / fragment / "meson.build"
     files = (path for path in folder.rglob("meson.build") if path != own)

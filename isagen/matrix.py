@@ -51,7 +51,7 @@ def load_matrix(plan_path: Path) -> dict[str, Any]:
         "sealed": not plan["seal"]["reason"],
         "seal_reason": plan["seal"]["reason"],
         "levels": [
-            {**level, "object": (plan_path.parent / f"isa_{level['name']}.o").is_file()} for level in plan["levels"]
+            {**level, "object": (plan_path.parent / f"isa_{level['name']}.json").is_file()} for level in plan["levels"]
         ],
         "kernels": [
             {
@@ -136,7 +136,8 @@ def _detail(level: dict[str, Any]) -> str:
 
 def _notes(matrix: dict[str, Any]) -> Iterable[str]:
     yield "compilers: " + ", ".join(f"{name} ({language})" for language, name in matrix["compilers"].items())
-    yield f"optimization: -O{matrix['optimization']}" if matrix["optimization"] else "optimization: unknown"
+    plain = matrix["optimization"] in ("", "plain")
+    yield "optimization: as the compiler arguments say" if plain else f"optimization: -O{matrix['optimization']}"
     yield "sealed: " + ("yes" if matrix["sealed"] else f"no, {matrix['seal_reason']}")
     if matrix["override"]:
         yield f"override at run time: {matrix['override']}=LEVEL"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 from collections import Counter
@@ -115,15 +116,17 @@ def make_plan(
     verdicts: Mapping[tuple[str, str], Verdict],
     source_root: str,
     style: Style,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
-    `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), and
-    `source_root` the path from the build folder's root to the project's. Raises `ConfigError` and `KernelError`.
+    `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
+    the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
+    be named too. Raises `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config)
-    project = select_levels(config.levels, table, f"{config.shown}: levels")
-    packager = select_levels((option_levels,), table, "Meson option isa_levels")
+    project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
+    packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
     names = copy_names(kernels)
     rows = []
     for source in kernels:
@@ -131,7 +134,7 @@ def make_plan(
         chosen, where = project, f"{config.shown}: levels"
         if own is not None and own.levels is not None:
             where = f"{config.shown}: kernels.{source!r}.levels"
-            chosen = select_levels(own.levels, table, where)
+            chosen = select_levels(own.levels, table, where, elsewhere)
         args = own.args if own is not None else ()
         language = language_of(source)
         cells = []
@@ -243,13 +246,12 @@ def _units(kernels: Sequence[KernelRow], table: Table, style: Style) -> Iterable
             if cell.verdict == BUILT:
                 key = (level, posixpath.dirname(kernel.line), kernel.args)
                 groups.setdefault(key, {}).setdefault(kernel.language, []).append(cell)
-    numbers: Counter[str] = Counter()
     extra = style.kernel_flags or {}
-    for (level, folder, _), by_language in groups.items():
-        number = numbers[level]
-        numbers[level] += 1
+    for (level, folder, args), by_language in groups.items():
+        # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
+        suffix = hashlib.sha256("\0".join((folder, *args)).encode()).hexdigest()[:8]
         yield Unit(
-            name=f"isa_{level}__{number}" if number else f"isa_{level}",
+            name=f"isa_{level}__{suffix}",
             level=level,
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={

@@ -42,6 +42,8 @@ def probe_all(
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
     compilers = tuple(compilers)
     bare = {compiler.language: _bare_macros(compiler) for compiler in compilers}
+    for compiler in compilers:
+        compiler.identity  # noqa: B018  asked once, before the threads do
     questions = [(level, compiler) for compiler in compilers for level in table.levels]
     with ThreadPoolExecutor(jobs) as pool:
         answers = pool.map(lambda q: _cached(table, q[0], q[1], bare[q[1].language], cache), questions)

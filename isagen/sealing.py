@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from .cache import Cache
 from .compiler import SUFFIX, Compiler, first_error
-from .errors import BuildError
+from .errors import BuildError, CompilerError
 from .steps.objects import defined_symbols
 from .steps.seal import call
 
@@ -39,23 +40,38 @@ class SealTools:
 
 
 def find_seal_tools(compiler: Compiler, system: str, cache: Cache) -> SealTools:
-    """Return the sealing tools of the compiler's toolchain, proven on a small object."""
+    """Return the sealing tools of the compiler's toolchain, proven on a small object.
+
+    Raises `CompilerError` where levels could be sealed, but the tools for it are missing or fail.
+    """
     if system not in ELF_SYSTEMS:
         return SealTools(reason=f"objects of {system} cannot be sealed yet")
     objcopy = compiler.program("objcopy") or compiler.program("llvm-objcopy") or shutil.which("objcopy")
     if objcopy is None:
-        return SealTools(reason="there is no objcopy (it comes with binutils)")
+        raise _unusable("there is no objcopy")
     target = tuple(arg for arg in compiler.args if TARGET_ARGUMENT.match(arg))
     tools = SealTools(
         link=(*compiler.command, *target, "-nostdlib", "-r", "-Wl,--force-group-allocation"),
         objcopy=(objcopy,),
     )
-    key = cache.key(["seal", 1, compiler.identity, compiler.args, tools.link, tools.objcopy])
+    state = os.stat(objcopy)
+    question = [compiler.identity, compiler.args, tools.link, tools.objcopy, state.st_size, state.st_mtime_ns]
+    key = cache.key(["seal", 2, *question])
     reason = cache.get(key)
     if not isinstance(reason, str):
         reason = _try(compiler, tools)
         cache.put(key, reason)
-    return SealTools(reason=reason) if reason else tools
+    if reason:
+        raise _unusable(reason)
+    return tools
+
+
+def _unusable(reason: str) -> CompilerError:
+    return CompilerError(
+        f"levels cannot be sealed: {reason}",
+        where="seal",
+        remedy="install GNU binutils, or build without, -Disa_seal=false: then levels may run each other's code",
+    )
 
 
 def _try(compiler: Compiler, tools: SealTools) -> str:
@@ -64,7 +80,7 @@ def _try(compiler: Compiler, tools: SealTools) -> str:
         source = Path(folder, f"weak{SUFFIX[compiler.language]}")
         source.write_text(WEAK_SOURCE[compiler.language])
         compiled, joined = Path(folder, "weak.o"), Path(folder, "joined.o")
-        outcome = compiler.run([*compiler.args, "-fno-lto", "-c", str(source), "-o", str(compiled)])
+        outcome = compiler.run([*compiler.quiet_args, "-fno-lto", "-c", str(source), "-o", str(compiled)])
         if not outcome.ok:
             return first_error(outcome.err)
         try:

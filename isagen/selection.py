@@ -9,12 +9,15 @@ from .errors import ConfigError, did_you_mean
 from .table import Table
 
 
-def select_levels(words: Iterable[str], table: Table, where: str) -> frozenset[str]:
+def select_levels(
+    words: Iterable[str], table: Table, where: str, elsewhere: frozenset[str] = frozenset()
+) -> frozenset[str]:
     """Return the levels that `words` leave on, read from left to right.
 
     `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. Nothing,
     or a list that starts with `-NAME`, starts from `all`. Words may hold several, parted by spaces or commas, in any
-    case. The lowest level is always on: a stub must have something to call. Raises `ConfigError` for an unknown name.
+    case. The lowest level is always on: a stub must have something to call. Names of `elsewhere` are levels of other
+    architectures, which mean nothing here. Raises `ConfigError` for an unknown name.
     """
     tokens = [token for word in words for token in re.split(r"[\s,]+", word) if token]
     names = {name.casefold(): name for name in table.names()}
@@ -27,6 +30,8 @@ def select_levels(words: Iterable[str], table: Table, where: str) -> frozenset[s
             chosen = {table.base.name}
         else:
             name = names.get(word.removeprefix("-"))
+            if name is None and word.removeprefix("-").upper() in elsewhere:
+                continue
             if name is None:
                 raise ConfigError(
                     f"unknown level {token!r}",

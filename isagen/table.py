@@ -19,6 +19,8 @@ REGISTERS = ("eax", "ebx", "ecx", "edx")
 DIALECTS = ("gnu", "msvc")
 # A level's name becomes a macro, an enumerator, a file suffix and part of a symbol (`isa_kernel_NAME__stub`).
 LEVEL_NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*\Z")
+# The generated source keeps sets of levels in 64 bits.
+MAXIMUM_LEVELS = 64
 VERSION = re.compile(r"\d+(\.\d+)*\Z")
 
 
@@ -156,6 +158,11 @@ def default_table(cpu_family: str) -> str:
     return "x86" if cpu_family == "x86_64" else "generic"
 
 
+def other_levels() -> frozenset[str]:
+    """Return the names of the levels of all tables of isagen: what a project for several architectures may name."""
+    return frozenset(level for name in builtin_tables() for level in load_table(name, TABLES).names())
+
+
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
     """Load the table called `reference`: a name of ours, or a path to a TOML file, relative to `folder`.
 
@@ -223,9 +230,11 @@ def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...]) -> tu
 
 
 def _merged(lower: dict[str, Any], upper: dict[str, Any], shown: str) -> dict[str, Any]:
-    """Lay `upper` over `lower`: levels, features and states are merged by name and key, `drop` removes levels."""
+    """Lay `upper` over `lower`: levels and extra features are merged by name and key, `drop` removes levels."""
     merged = {**lower, **upper}
-    for group in ("levels", "features", "states"):
+    if isinstance(lower.get("ignored_macros"), list) and isinstance(upper.get("ignored_macros"), list):
+        merged["ignored_macros"] = lower["ignored_macros"] + upper["ignored_macros"]
+    for group in ("levels", "extra_features"):
         old, new = lower.get(group), upper.get(group)
         if isinstance(old, dict) and isinstance(new, dict):
             merged[group] = {**old}
@@ -308,6 +317,8 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
     sections = dict(top.sections("levels"))
     if not sections:
         raise top.fail("levels", "the table has no levels", "add at least [levels.DEFAULT]")
+    if len(sections) > MAXIMUM_LEVELS:
+        raise top.fail("levels", f"the table has {len(sections)} levels", f"{MAXIMUM_LEVELS} is the most")
     levels = [_level(name, entry, sections, features) for name, entry in sections.items()]
     _check_cycles(levels, sections)
     ordered = tuple(sorted(levels, key=lambda level: level.rank))

@@ -290,7 +290,104 @@ def test_another_architecture_gets_its_baseline(new_project):
     project.ninja()
     done = project.run("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", project.path("leak"))
     assert done.stdout.split()[:2] == ["128", "128"]
+    project.edit("isagen/isa.toml", 'levels = ["all"]', 'levels = ["AVX512"]')  # of another architecture: no error
+    project.setup("--reconfigure", "-Disa_levels=-AMX")
     project.edit("isagen/isa.toml", 'table = "default"', 'table = "x86"')
     failed = project.run("meson", "setup", "other", "--cross-file", str(cross), check=False)
     assert failed.returncode != 0
     assert "isa.toml: table: table x86 is for x86, x86_64, but this build is for aarch64" in failed.stdout
+
+
+def test_c_kernels_first_and_cpp_kernels_that_throw(new_project):
+    """Linked as C++ although the project and the first kernel are C: the C++ run-time library must be there."""
+    project = new_project("mixed")
+    project.edit("meson.build", "project('mixed', 'c', 'cpp'", "project('mixed', 'c'")
+    project.edit("meson.build", "'main.c', 'caller.cpp'", "'main.c', 'caller.c'")
+    (project.folder / "caller.cpp").unlink()
+    (project.folder / "caller.c").write_text("int called_from_cpp(void);\nint called_from_cpp(void) { return 20; }\n")
+    project.edit("offset.cc", "  *result =", '  if (value < 0)\n    throw std::runtime_error("negative");\n  *result =')
+    project.edit("offset.cc", "namespace {", "#include <stdexcept>\nnamespace {")
+    project.setup()
+    project.ninja()
+    assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
+
+
+def test_two_projects_in_one_program(new_project):
+    project = new_project("mixed")
+    for name in ("one", "two"):
+        folder = project.folder / "subprojects" / name
+        (folder / "isagen").mkdir(parents=True)
+        (folder / "meson.build").write_text(
+            f"project('{name}', 'c')\nisa_kernels = files('k.c')\nsubdir('isagen')\n"
+            f"{name}_dep = declare_dependency(link_with: static_library('{name}', 'u.c', dependencies: isa_kernels_dep))\n"
+        )
+        declared = f'#include "isa_dispatch.h"\ntypedef int (*fn)(void);\nISA_DECLARE_DISPATCH(fn, {name}_stub)\n'
+        (folder / "k.c").write_text(
+            f"{declared}static int f(void) {{ return __LINE__; }}\nISA_REGISTER_DISPATCH({name}_stub, f)\n"
+        )
+        (folder / "u.c").write_text(
+            f"{declared}ISA_DEFINE_DISPATCH({name}_stub)\nint {name}(void);\nint {name}(void) {{ return {name}_stub(); }}\n"
+        )
+        project.isagen("init", str(folder))
+    (project.folder / "both.c").write_text(
+        '#include <stdio.h>\nint one(void), two(void);\nint main(void) { printf("%d %d\\n", one(), two()); }\n'
+    )
+    with (project.folder / "meson.build").open("a") as stream:
+        for name in ("one", "two"):
+            stream.write(f"{name} = subproject('{name}').get_variable('{name}_dep')\n")
+        stream.write("executable('both', 'both.c', dependencies: [one, two], override_options: ['werror=false'])\n")
+    project.setup("-Disa_levels=AVX2")
+    project.ninja()
+    assert project.run(project.path("both")).stdout == "4 4\n"
+
+
+def test_editing_the_override_compiles_no_kernel(scaffold):
+    scaffold.setup()
+    scaffold.ninja()
+    scaffold.edit("isagen/isa.toml", '"HELLO_ISA"', '"OTHER_ISA"')
+    compiled = [step for step in scaffold.steps() if "Compiling" in step]
+    assert compiled
+    assert not [step for step in compiled if "kernels" in step or "libisa" in step]
+
+
+def test_arguments_of_one_kernel_compile_only_that_one(scaffold):
+    scaffold.setup()
+    scaffold.ninja()
+    scaffold.edit("isagen/isa.toml", "# [kernels", '[kernels."kernels/dot.cpp"]\nargs = ["-funroll-loops"]\n# [')
+    compiled = [step for step in scaffold.steps() if "Compiling" in step and "libisa" in step]
+    assert len(compiled) == len(ALL)
+    assert all("dot.cpp" in step for step in compiled)
+
+
+def test_a_fragment_of_another_version_says_what_to_do(scaffold):
+    for old, new in (("--fragment-format=1", "--fragment-format=7"), ("--fragment-format=7", "--no-such-thing=1")):
+        scaffold.edit("isagen/meson.build", old, new)
+        said = scaffold.setup(check=False)
+        assert "the Meson fragment was not written by isagen" in said
+        assert "run `isagen init`" in said
+
+
+def test_the_matrix_of_an_unsealed_build(scaffold):
+    scaffold.setup("-Disa_seal=false", "--buildtype=plain")
+    scaffold.ninja()
+    said = scaffold.isagen("matrix", "build").stdout
+    assert "not compiled yet" not in said
+    assert "optimization: as the compiler arguments say" in said
+
+
+def test_an_override_that_names_a_level_which_is_not_built(new_project):
+    project = new_project("leak")
+    project.setup("-Disa_levels=AVX2")
+    project.ninja()
+    said = project.run(project.path("leak"), PROJECT_ISA="avx512").stdout
+    if "needs what CPU" not in said:
+        assert "PROJECT_ISA=AVX512 is not built into this binary; AVX2 is used" in said
+
+
+def test_kernels_of_names_that_end_alike(new_project):
+    project = new_project("leak")
+    (project.folder / "_kernel.cpp").write_text((project.folder / "kernel.cpp").read_text())
+    project.edit("meson.build", "files('kernel.cpp')", "files('kernel.cpp', '_kernel.cpp')")
+    project.setup()
+    assert re.search(r"by _?kernel\.cpp and by _?kernel\.cpp", project.ninja(check=False))
+    assert "by kernel.cpp and by kernel.cpp" not in project.ninja(check=False)

@@ -215,17 +215,28 @@ def test_units_part_levels_folders_and_arguments(table):
     own = {"k/c.cpp": KernelConfig(None, ("-O3",))}
     style = Style(kernel_flags={"c": ("-fno-lto",), "cpp": ("-fno-lto", "-fno-gnu-unique")})
     plan = plan_of(table, "k/a.cpp", "k/b.c", "k/c.cpp", "l/d.cpp", levels=("WIDE",), own=own, style=style)
-    wide = {unit.name: unit for unit in plan.units if unit.level == "WIDE"}
-    assert {name: unit.copies for name, unit in wide.items()} == {
-        "isa_WIDE": ("a.cpp.WIDE.cpp", "b.c.WIDE.c"),
-        "isa_WIDE__1": ("c.cpp.WIDE.cpp",),
-        "isa_WIDE__2": ("d.cpp.WIDE.cpp",),
-    }
-    assert wide["isa_WIDE"].args["c"][:3] == ("-iquote../k", "-fno-lto", "-mWIDE")
-    assert wide["isa_WIDE"].args["cpp"][:4] == ("-iquote../k", "-fno-lto", "-fno-gnu-unique", "-mWIDE")
-    assert wide["isa_WIDE__1"].args["cpp"][-1] == "-O3"
-    assert "-O3" not in wide["isa_WIDE__2"].args["cpp"]
-    assert wide["isa_WIDE__2"].args["cpp"][0] == "-iquote../l"
+    wide = [unit for unit in plan.units if unit.level == "WIDE"]
+    assert [unit.copies for unit in wide] == [
+        ("a.cpp.WIDE.cpp", "b.c.WIDE.c"),
+        ("c.cpp.WIDE.cpp",),
+        ("d.cpp.WIDE.cpp",),
+    ]
+    assert wide[0].args["c"][:3] == ("-iquote../k", "-fno-lto", "-mWIDE")
+    assert wide[0].args["cpp"][:4] == ("-iquote../k", "-fno-lto", "-fno-gnu-unique", "-mWIDE")
+    assert wide[1].args["cpp"][-1] == "-O3"
+    assert "-O3" not in wide[2].args["cpp"]
+    assert wide[2].args["cpp"][0] == "-iquote../l"
+
+
+def test_a_unit_keeps_its_name_whatever_other_kernels_do(table):
+    def names(*kernels, own):
+        units = plan_of(table, *kernels, levels=("WIDE",), own=own).units
+        return {unit.copies[0]: unit.name for unit in units}
+
+    before = names("k/a.cpp", "k/b.cpp", own={})
+    after = names("x/first.cpp", "k/b.cpp", "k/a.cpp", own={"k/b.cpp": KernelConfig(None, ("-O3",))})
+    assert after["a.cpp.WIDE.cpp"] == before["a.cpp.WIDE.cpp"]
+    assert after["b.cpp.WIDE.cpp"] != before["a.cpp.WIDE.cpp"]
 
 
 def test_names_of_units_are_unique_though_a_level_ends_in_a_number(tmp_path):

@@ -27,6 +27,8 @@ def test_sealed_objects_define_no_weak_function(new_project, compiler):
         assert f"isa_kernel_{level}__probe_stub" in {s.name for s in symbols}
         shared = {s.name for s in symbols if s.kind == "OBJECT" and s.binding == "WEAK"}
         assert "shared_counter" in shared
+        assert not [name for name in shared if name.startswith("_ZTV") or name == "threes"]
+        assert [name for name in shared if name.startswith("_ZTI")]
     unsealed = next(project.path("isagen").glob("libisa_AVX2.a.p/*.o"))
     assert [s for s in defined_symbols(unsealed) if s.kind == "FUNC" and s.binding == "WEAK"]
 
@@ -41,22 +43,22 @@ def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, li
         said = project.run(project.path("leak"), PROJECT_ISA=level).stdout
         if "warning" in said:
             continue  # this CPU lacks the level
-        assert said.split() == ["128", width[level], "41", "2", "3"]
+        assert said.split() == ["128", width[level], "41", "2", "3", width[level], "3"]
 
 
 def test_a_cpu_without_any_higher_level_runs_the_sealed_program(new_project):
     need("qemu-x86_64")
     project = build(new_project)
     said = project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak")).stdout
-    assert said.split() == ["128", "128", "41", "2", "3"]
+    assert said.split() == ["128", "128", "41", "2", "3", "128", "3"]
     said = project.run("qemu-x86_64", "-cpu", "Haswell-v4", project.path("leak")).stdout
-    assert said.splitlines()[-1].split() == ["128", "256", "41", "2", "3"]
+    assert said.splitlines()[-1].split() == ["128", "256", "41", "2", "3", "256", "3"]
 
 
 def test_unsealed_kernels_borrow_each_other_s_code(new_project):
     """The reason for sealing: the same project unsealed, with the same result asked of every level."""
     project = build(new_project, "-Disa_seal=false")
-    widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-4] for level in ("DEFAULT", "AVX2")]
+    widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-6] for level in ("DEFAULT", "AVX2")]
     assert widths[0] == widths[1]
 
 
@@ -111,5 +113,92 @@ def test_a_stub_missing_at_a_level_that_its_kernel_is_compiled_for_is_a_build_er
     assert "ISA_REGISTER_NO_DISPATCH(probe_stub)" in said
     project.edit("kernel.cpp", "#endif", "#else\nISA_REGISTER_NO_DISPATCH(probe_stub)\n#endif")
     project.ninja()
-    widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-4] for level in ("AVX2", "AVX512")]
+    widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-6] for level in ("AVX2", "AVX512")]
     assert widths[0] == widths[1]
+
+
+def test_levels_that_require_different_things_do_not_share_code_either(new_project):
+    """A vtable of AVX2_VNNI and AVX512 alone: the first in rank is no safe choice for both."""
+    project = new_project("leak")
+    project.edit(
+        "leak.h",
+        "int width_of_this_code(T value)\n{\n",
+        "int width_of_this_code(T value)\n{\n#ifdef __AVXVNNI__\n  return 257;\n#endif\n",
+    )
+    project.setup("-Disa_levels=AVX2_VNNI,AVX512")
+    project.ninja()
+    for level, width in (("AVX2_VNNI", "257"), ("AVX512", "512")):
+        said = project.run(project.path("leak"), PROJECT_ISA=level).stdout
+        if "warning" not in said:
+            assert said.split()[5] == width
+
+
+def test_shared_data_of_different_sizes_is_a_build_error(new_project):
+    project = new_project("leak")
+    project.edit("leak.h", "inline const lanes threes", "inline lanes threes")
+    project.setup()
+    said = project.ninja(check=False)
+    assert "threes: this variable is shared by all levels, but has 16 bytes at DEFAULT and 32 at AVX2" in said
+
+
+@pytest.mark.parametrize(
+    "flags", ["-Wmissing-declarations -Werror", "-Wold-style-cast", "-Wall -Wextra -Wpedantic -Wshadow -Werror"]
+)
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_the_project_s_warnings_are_not_about_probes_and_seals(new_project, compiler, flags):
+    need(compiler)
+    said = build(new_project, "-Dbuildtype=plain", CXX=compiler, CXXFLAGS=flags).setup("--reconfigure")
+    assert "unavailable" not in said
+    assert "sealed     : yes" in said
+
+
+def test_tools_that_cannot_seal_are_an_error(new_project, tmp_path):
+    project = new_project("leak")
+    fake = tmp_path / "fake"
+    fake.mkdir()
+    (fake / "objcopy").write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
+    (fake / "objcopy").chmod(0o755)
+    said = project.setup(check=False, COMPILER_PATH=str(fake))
+    assert "levels cannot be sealed: " in said
+    assert "-Disa_seal=false" in said
+    project.setup("-Disa_seal=false", COMPILER_PATH=str(fake))
+
+
+@pytest.mark.parametrize("how", ["isa.toml", "add_project_arguments", "isa_dependencies"])
+def test_instructions_that_nobody_checks_do_not_compile(new_project, how):
+    project = new_project("leak")
+    if how == "isa.toml":
+        project.edit("isagen/isa.toml", "# [kernels", '[kernels."kernel.cpp"]\nargs = ["-mavx2"]\n# [')
+    elif how == "add_project_arguments":
+        project.edit("meson.build", "isa_kernels =", "add_project_arguments('-mavx2', language: 'cpp')\nisa_kernels =")
+    else:
+        dependency = "isa_dependencies = [declare_dependency(compile_args: '-mavx2')]\n"
+        project.edit("meson.build", "subdir", f"{dependency}subdir")
+    project.setup()
+    assert "avx2 is on, but not checked for DEFAULT" in project.ninja(check=False)
+
+
+def test_instructions_in_cxxflags_are_checked_at_every_level(new_project):
+    need("qemu-x86_64")
+    project = build(new_project, CXXFLAGS="-mavx2")
+    said = project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak"), check=False).stdout
+    assert "probe_stub was called, but CPU or OS lack what even level DEFAULT needs: avx avx2" in said
+
+
+def test_a_registration_that_is_not_constant_does_not_compile(new_project):
+    project = new_project("leak")
+    project.edit(
+        "kernel.cpp",
+        "ISA_REGISTER_DISPATCH(probe_stub, &probe)",
+        "probe_fn pick();\nISA_REGISTER_DISPATCH(probe_stub, pick())",
+    )
+    project.setup()
+    assert "error" in project.ninja(check=False)
+
+
+def test_a_template_s_instance_is_registered(new_project):
+    project = new_project("leak")
+    project.edit("kernel.cpp", "answer probe(", "template <class A, class B> answer probe(")
+    project.edit("kernel.cpp", "&probe)", "&probe<int, float>)")
+    project.setup()
+    project.ninja()

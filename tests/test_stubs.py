@@ -54,6 +54,7 @@ def at(level: str, **kernels: str) -> dict:
             }
             for source, stubs in kernels.items()
         },
+        "shared": {},
     }
 
 
@@ -65,28 +66,46 @@ def test_registrations_are_read_from_objects(tmp_path):
     text = constants("kernel_DEFAULT__dot", "kernel_DEFAULT__my__dot", "without_DEFAULT__sum", "kernel_AVX2__other")
     text += "static int isa_kernel_DEFAULT__hidden; int *p(void) { return &isa_kernel_DEFAULT__hidden; }\n"
     text += "extern int isa_kernel_DEFAULT__lacking; int q(void) { return isa_kernel_DEFAULT__lacking; }\n"
-    objects = [compiled(tmp_path, "x_a.cpp.DEFAULT.cpp", text), compiled(tmp_path, "x_b.cpp.DEFAULT.cpp", "int b;\n")]
+    text += (
+        "__attribute__((weak)) long counter = 1; __attribute__((weak)) extern const long limit; const long limit = 1;\n"
+    )
+    objects = [
+        compiled(tmp_path, "meson-generated_.._a.cpp.DEFAULT.cpp", text),
+        compiled(tmp_path, "meson-generated_.._b.cpp.DEFAULT.cpp", "int b;\n"),
+    ]
     assert registered_by_kernel(plan_of("a", "b"), "DEFAULT", objects) == {
         "level": "DEFAULT",
         "kernels": {
             "a.cpp": {"registers": ["dot", "my__dot"], "without": ["sum"]},
             "b.cpp": {"registers": [], "without": []},
         },
+        "shared": {"counter": 8},
     }
 
 
 @needs_cc
 def test_a_stub_registered_by_two_kernels_at_one_level(tmp_path):
-    objects = [compiled(tmp_path, f"x_{x}.cpp.DEFAULT.cpp", constants("kernel_DEFAULT__dot")) for x in "ab"]
+    objects = [
+        compiled(tmp_path, f"meson-generated_.._{x}.cpp.DEFAULT.cpp", constants("kernel_DEFAULT__dot")) for x in "ab"
+    ]
     with pytest.raises(BuildError, match=r"^dot: is registered twice at DEFAULT: by a\.cpp and by b\.cpp\n"):
         registered_by_kernel(plan_of("a", "b"), "DEFAULT", objects)
 
 
-def test_the_longest_copy_names_the_source():
+def test_an_object_s_name_tells_the_source():
     sources = {"k.cpp.DEFAULT.cpp": "x/k.cpp", "a_k.cpp.DEFAULT.cpp": "a/k.cpp"}
     assert source_of(Path("lib.p/meson-generated_.._a_k.cpp.DEFAULT.cpp.o"), sources) == "a/k.cpp"
     assert source_of(Path("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj"), sources) == "x/k.cpp"
-    assert source_of(Path("lib.p/other.o"), sources) == "other.o"
+    with pytest.raises(BuildError, match="does not come from a kernel"):
+        source_of(Path("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o"), sources)
+
+
+def test_shared_data_of_different_sizes():
+    levels = [at("DEFAULT", a="dot"), at("AVX2", a="dot")]
+    levels[0]["shared"] = {"same": 4, "table": 16, "only": 1}
+    levels[1]["shared"] = {"same": 4, "table": 32}
+    with pytest.raises(BuildError, match=r"^table: this variable .* 16 bytes at DEFAULT and 32 at AVX2\n"):
+        stubs_of(levels, "DEFAULT")
 
 
 def test_not_an_object(tmp_path):

@@ -337,3 +337,24 @@ def test_x86_has_ipex_flags_above_its_own_baseline():
     for name in ours.names()[1:]:
         assert ours.level(name).flags == theirs.level(name).flags
         assert ours.level(name).minimum == theirs.level(name).minimum
+
+
+def test_tables_that_extend_each_other_add_features_and_ignored_macros(tmp_path):
+    (tmp_path / "a.toml").write_text(
+        'extends = "x86"\nignored_macros = ["__A__"]\n[extra_features]\nfoo = { cpuid = [7, 2, "edx", 1], macros = ["__FOO__"] }\n'
+    )
+    (tmp_path / "b.toml").write_text(
+        'extends = "a.toml"\nignored_macros = ["__B__"]\n[extra_features]\nbar = { cpuid = [7, 2, "edx", 2] }\n'
+        '[levels.AVX2]\nfeatures = ["foo", "bar"]\n'
+    )
+    table = load_table("b.toml", tmp_path)
+    assert table.level("AVX2").features == ("foo", "bar")
+    assert table.features.ignores("__A__")
+    assert table.features.ignores("__B__")
+
+
+def test_a_table_of_too_many_levels(tmp_path):
+    level = '[levels.L{0}]\nrank = {0}\nvector_bits = 128\nprobe = "return 0;"\n'
+    (tmp_path / "big.toml").write_text('features = "x86"\n' + "".join(level.format(i) for i in range(65)))
+    with pytest.raises(TableError, match="the table has 65 levels"):
+        load_table("big.toml", tmp_path)

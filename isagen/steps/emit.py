@@ -32,5 +32,6 @@ def copy_of(content: bytes, line: str, source: str, level: str) -> bytes:
     """Return the copy of a kernel source: `content`, with messages, debuggers and coverage led back to `line`."""
     quoted = line.replace("\\", "\\\\").replace('"', '\\"')
     shown = source.replace("*/", "* /")
-    head = f'/* {level}: copied by isagen from {shown}. Edit that file. */\n#line 1 "{quoted}"\n'
+    head = f"/* {level}: copied by isagen from {shown}. Edit that file. */\n"
+    head += f'#include "isa_guard_{level}.h"\n#line 1 "{quoted}"\n'
     return head.encode() + content.removeprefix(BYTE_ORDER_MARK)

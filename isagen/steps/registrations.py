@@ -13,7 +13,8 @@ from typing import Any
 from ..errors import BuildError
 from .objects import defined_symbols
 
-# One level: {"level": NAME, "kernels": {source: {"registers": [stub, ...], "without": [stub, ...]}}}
+# One level: {"level": NAME, "kernels": {source: {"registers": [stub, ...], "without": [stub, ...]}},
+#             "shared": {symbol: size of weak data that all levels share}}
 Registrations = dict[str, Any]
 
 
@@ -27,6 +28,7 @@ def registered_by_kernel(plan: Mapping[str, Any], level: str, objects: Sequence[
     }
     kernels: dict[str, dict[str, list[str]]] = {}
     owners: dict[str, str] = {}
+    shared: dict[str, int] = {}
     for path in objects:
         source = source_of(path, sources)
         found = kernels.setdefault(source, {"registers": [], "without": []})
@@ -43,17 +45,20 @@ def registered_by_kernel(plan: Mapping[str, Any], level: str, objects: Sequence[
                 found["registers"].append(stub)
             elif symbol.name.startswith(f"isa_without_{level}__"):
                 found["without"].append(symbol.name.removeprefix(f"isa_without_{level}__"))
+            elif symbol.binding == "WEAK" and symbol.kind in ("OBJECT", "TLS") and not symbol.constant:
+                shared[symbol.name] = symbol.size
     for found in kernels.values():
         found["registers"].sort()
         found["without"].sort()
-    return {"level": level, "kernels": dict(sorted(kernels.items()))}
+    return {"level": level, "kernels": dict(sorted(kernels.items())), "shared": dict(sorted(shared.items()))}
 
 
 def source_of(path: Path, sources: Mapping[str, str]) -> str:
     """Return the kernel source behind an object; Meson names objects after the copy, with a prefix."""
-    stem = path.name.removesuffix(".obj").removesuffix(".o")
-    fitting = [copy for copy in sources if stem.endswith(copy)]
-    return sources[max(fitting, key=len)] if fitting else path.name
+    copy = path.name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
+    if copy not in sources:
+        raise BuildError("does not come from a kernel of the plan", where=str(path), remedy="clean the build folder")
+    return sources[copy]
 
 
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
@@ -84,6 +89,7 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
                 remedy=f"register a kernel at {lowest} too, for CPUs without any higher level",
             )
     _check_every_level(levels, stubs)
+    _check_shared(levels)
     return dict(sorted(stubs.items()))
 
 
@@ -101,4 +107,19 @@ def _check_every_level(levels: Sequence[Registrations], stubs: Mapping[str, Sequ
                     "which it is compiled for too",
                     where=stub,
                     remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) there, or leave the level out in isa.toml",
+                )
+
+
+def _check_shared(levels: Sequence[Registrations]) -> None:
+    """Raise `BuildError` for data that all levels share, but that is not of the same size at all of them."""
+    first: dict[str, tuple[str, int]] = {}
+    for registrations in levels:
+        for symbol, size in registrations["shared"].items():
+            level, known = first.setdefault(symbol, (registrations["level"], size))
+            if size != known:
+                raise BuildError(
+                    f"this variable is shared by all levels, but has {known} bytes at {level} and {size} at "
+                    f"{registrations['level']}",
+                    where=symbol,
+                    remedy="make it const, or put it into an anonymous namespace: then each level has its own",
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ def write_dispatch_source(plan_path: Path, registrations: Sequence[Path], output
     """Write the dispatch source from what was noted while sealing. Raises `BuildError` where a stub is incomplete."""
     plan = read_plan(plan_path)
     levels = [level["name"] for level in plan["levels"]]
-    noted = (json.loads(path.read_text(encoding="utf-8")) for path in registrations)
+    noted = [read_plan(path) for path in registrations]
     table = stub_table(stubs_of(noted, levels[0]), levels)
     write_if_changed(output, plan["dispatch"]["source"].replace(MARK, table))
 

@@ -34,8 +34,39 @@ template <class T> __attribute__((noinline)) void twice(T *data, std::size_t n)
     data[i] = data[i] * 2 + 1;
 }
 
+// Its vtable, a weak constant, holds the address of a level's code.
+template <class T> struct shape {
+  virtual ~shape() {}
+  virtual int width(T value) const { return width_of_this_code(value); }
+};
+
+__attribute__((noinline)) inline int width_by_vtable(const shape<int> &s)
+{
+  return s.width(0);
+}
+
+// A constant that is laid out for the level's vectors.
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+struct lanes {
+  int value[LANES];
+};
+constexpr lanes all(int value)
+{
+  lanes result = {};
+  for (int &lane : result.value)
+    lane = value;
+  return result;
+}
+inline const lanes threes = all(3);
+
 struct answer {
-  int width, shared, calls;
+  int width, shared, calls, vtable, sum;
 };
 typedef answer (*probe_fn)(float *data, std::size_t n);
 ISA_DECLARE_DISPATCH(probe_fn, probe_stub)

@@ -4,7 +4,8 @@
 
 ISA_DEFINE_DISPATCH(probe_stub)
 
-// Prints: width of the baseline's code, width of the kernel's, and twice the counters that both share.
+// Prints: width of the baseline's code, width of the kernel's, the counters that both share, data that both wrote, the
+// width of the kernel's virtual function, and a constant of the level's own layout.
 int main()
 {
   static float data[64];
@@ -12,5 +13,8 @@ int main()
   count_calls(0);
   twice(data, 64);
   const answer first = probe_stub(data, 64);
-  std::printf("%d %d %d %d %.0f\n", width_of_this_code(0), first.width, first.shared, first.calls, data[63]);
+  if (width_by_vtable(shape<int>()) != width_of_this_code(0))
+    std::printf("the baseline runs a level's code ");
+  std::printf("%d %d %d %d %.0f %d %d\n", width_of_this_code(0), first.width, first.shared, first.calls, data[63],
+              first.vtable, first.sum);
 }
