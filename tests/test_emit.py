@@ -45,10 +45,11 @@ def build(tmp_path, monkeypatch):
 
 def test_copy_is_the_source_after_a_line_that_leads_back():
     text = copy_of(b"int a;\n", "../k/a.c", "k/a.c", "AVX2").decode()
-    head, line, rest = text.split("\n", 2)
+    head, guard, line, rest = text.split("\n", 3)
     assert head.startswith("/* AVX2: ")
     assert head.endswith("*/")
     assert "k/a.c" in head
+    assert guard == '#include "isa_guard_AVX2.h"'
     assert line == '#line 1 "../k/a.c"'
     assert rest == "int a;\n"
 
@@ -65,7 +66,7 @@ def test_copy_is_the_source_after_a_line_that_leads_back():
     ids=["CRLF", "BOM", "BOM inside", "no UTF-8", "empty"],
 )
 def test_bytes_of_the_source_are_kept(content, kept):
-    assert copy_of(content, "a.c", "a.c", "AVX2").split(b"\n", 2)[2] == kept
+    assert copy_of(content, "a.c", "a.c", "AVX2").split(b"\n", 3)[3] == kept
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -74,6 +75,7 @@ def test_bytes_of_the_source_are_kept(content, kept):
 def test_compiler_names_the_original(tmp_path, name, end):
     content = f"\ufeffint fine;{end}#error here{end}".encode()
     (tmp_path / "copy.c").write_bytes(copy_of(content, f"../k/{name}", f"k/*/{name}", "AVX2"))
+    (tmp_path / "isa_guard_AVX2.h").write_text("")
     done = subprocess.run(["cc", "-fsyntax-only", "copy.c"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert f"../k/{name}:2:" in done.stderr
     assert "here" in done.stderr
@@ -120,5 +122,5 @@ def test_damaged_plan_says_to_configure_again(build, content):
     plan = build / "plan.json"
     if content is not None:
         plan.write_text(content)
-    with pytest.raises(BuildError, match=r"plan\.json: the plan cannot be read.*\n.*--reconfigure"):
+    with pytest.raises(BuildError, match=r"plan\.json: cannot be read.*\n.*--reconfigure"):
         emit(plan, build / "out")

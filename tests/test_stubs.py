@@ -109,9 +109,9 @@ def test_shared_data_of_different_sizes():
 
 
 def test_not_an_object(tmp_path):
-    (tmp_path / "lto.o").write_text("!<arch> or bitcode")
-    with pytest.raises(BuildError, match=r"lto\.o: is not an object file.*\n.*ELF"):
-        registered_by_kernel(plan_of("a"), "DEFAULT", [tmp_path / "lto.o"])
+    (tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o").write_text("!<arch> or bitcode")
+    with pytest.raises(BuildError, match=r"DEFAULT\.cpp\.o: is not an object file.*\n.*ELF"):
+        registered_by_kernel(plan_of("a"), "DEFAULT", [tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o"])
 
 
 # ---- across levels
