@@ -244,3 +244,13 @@ def test_a_program_without_python_warns_on_stderr(new_project):
         assert done.stderr.count("\n") == count
         assert done.stderr.startswith(f"warning: PROJECT_ISA={value} is not a level" if count else "")
         assert "warning" not in done.stdout
+
+
+@pytest.mark.parametrize("package", [None, "cython", "pybind11"])
+def test_lto_sees_no_declaration_that_contradicts_python_s(new_project, package):
+    need("g++")
+    project = new_project(package)
+    if package is None:
+        project.isagen("init", "--name", "hello")
+    project.setup("-Db_lto=true", CXX="g++", CC="gcc")
+    assert "warning" not in project.ninja()
