@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 SOURCES = Path(__file__).parent / "dispatch"
 PROGRAMS = {"executable": "as_executable", "shared library (-fPIC), as in an extension": "as_library"}
@@ -64,14 +64,13 @@ def measure(folder, program, rounds, more):
 
 
 def summary(figures):
-    """Return, by variant, the median time and the median of each round's ratio to the bare pointer."""
-    return {
-        name: {
-            "ns": median(times),
-            "ratio": median(time / bare for time, bare in zip(times, figures[BARE], strict=True)),
-        }
-        for name, times in figures.items()
-    }
+    """Return, by variant, the median time, and median and middle half of each round's ratio to the bare pointer."""
+    found = {}
+    for name, times in figures.items():
+        ratios = [time / bare for time, bare in zip(times, figures[BARE], strict=True)]
+        low, _, high = quantiles(ratios)
+        found[name] = {"ns": median(times), "ratio": median(ratios), "middle_half": [low, high]}
+    return found
 
 
 def main():
@@ -86,9 +85,10 @@ def main():
         found = {kind: measure(Path(folder), p, arguments.rounds, more) for kind, p in PROGRAMS.items()}
     results = {kind: summary(figures) for kind, figures in found.items()}
     for kind, variants in results.items():
-        print(f"\n{kind}\n  {'variant':<20}{'ns per call':>12}{'/ bare pointer':>16}")
+        print(f"\n{kind}\n  {'variant':<20}{'ns per call':>12}{'/ bare pointer':>16}{'middle half':>16}")
         for name, figure in variants.items():
-            print(f"  {name:<20}{figure['ns']:>12.3f}{figure['ratio']:>16.3f}")
+            low, high = figure["middle_half"]
+            print(f"  {name:<20}{figure['ns']:>12.3f}{figure['ratio']:>16.3f}{low:>10.3f}-{high:.3f}")
     print()
     for kind, variants in results.items():
         ratio = max(figure["ratio"] for name, figure in variants.items() if name.startswith("isagen"))
