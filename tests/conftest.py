@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -70,22 +71,23 @@ class Project:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def make_project(tmp: Path, name: str | None = None, folder: str = "project") -> Project:
+    """Make a project in `tmp`: a copy of tests/packages/NAME, or an empty folder, in `folder`."""
+    place = tmp / folder
+    if name is None:
+        place.mkdir(parents=True)
+    else:
+        shutil.copytree(PACKAGES / name, place)
+    project = Project(place, base_environment(tmp))
+    if name is not None:
+        project.isagen("init")
+    return project
+
+
 @pytest.fixture
 def new_project(tmp_path: Path) -> Callable[..., Project]:
-    """Make a project: a copy of tests/packages/NAME, or an empty folder, in `folder` (default: a plain name)."""
-
-    def make(name: str | None = None, folder: str = "project") -> Project:
-        place = tmp_path / folder
-        if name is None:
-            place.mkdir(parents=True)
-        else:
-            shutil.copytree(PACKAGES / name, place)
-        project = Project(place, base_environment(tmp_path))
-        if name is not None:
-            project.isagen("init")
-        return project
-
-    return make
+    """Make a project of this test's own; see `make_project`."""
+    return partial(make_project, tmp_path)
 
 
 @pytest.fixture

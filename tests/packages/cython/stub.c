@@ -1,0 +1,4 @@
+/* Defines the stub. */
+#include "level.h"
+
+ISA_DEFINE_DISPATCH(level_stub)

@@ -1,0 +1,7 @@
+/* Calls the race that is linked in. */
+#include "race.h"
+
+int main(void)
+{
+  return race();
+}
