@@ -237,7 +237,7 @@ def test_unknown_state_of_a_feature(tmp_path):
 
 @pytest.mark.parametrize(
     ("reference", "remedy"),
-    [("x68", "did you mean 'x86'?"), ("no/such.toml", "looked for"), ("no_such.toml", "generic, ipex, x86")],
+    [("x68", "did you mean 'x86'?"), ("no/such.toml", "looked for"), ("no_such.toml", "aten, generic, ipex, x86, x86-64")],
 )
 def test_absent_table_says_who_asked_for_it(tmp_path, reference, remedy):
     with pytest.raises(TableError) as caught:
@@ -337,3 +337,34 @@ def test_x86_has_ipex_flags_above_its_own_baseline():
     for name in ours.names()[1:]:
         assert ours.level(name).flags == theirs.level(name).flags
         assert ours.level(name).minimum == theirs.level(name).minimum
+
+
+def test_aten_level_flags():
+    table = load_table("aten", Path())
+    assert table.names() == ("DEFAULT", "AVX2", "AVX512")
+    assert table.override == "ATEN_CPU_CAPABILITY"
+    assert table.base.flags["gnu"] == ()
+    assert table.level("AVX2") == load_table("x86", Path()).level("AVX2")
+    assert table.level("AVX512").flags == {
+        "gnu": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
+        "msvc": ("/arch:AVX512",),
+    }
+
+
+# x86-64 psABI, table 3.1, without OSFXSR and SCE.
+PSABI = {
+    "X86_64": "cmov cx8 fpu fxsr mmx sse sse2",
+    "X86_64_V2": "cx16 lahf_lm popcnt sse3 sse4_1 sse4_2 ssse3",
+    "X86_64_V3": "avx avx2 bmi1 bmi2 f16c fma lzcnt movbe osxsave",
+    "X86_64_V4": "avx512_f avx512_bw avx512_cd avx512_dq avx512_vl",
+}
+
+
+def test_psabi_levels():
+    table = load_table("x86-64", Path())
+    assert {level.name: set(level.features) for level in table.levels} == {
+        name: set(features.split()) for name, features in PSABI.items()
+    }
+    assert set(table.required_features("X86_64_V4")) == set(" ".join(PSABI.values()).split())
+    names = [level.flags["gnu"] for level in table.levels]
+    assert names == [("-march=x86-64",), ("-march=x86-64-v2",), ("-march=x86-64-v3",), ("-march=x86-64-v4",)]
