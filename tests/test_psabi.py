@@ -7,8 +7,8 @@ import pytest
 from conftest import need
 
 LEVELS = ["X86_64", "X86_64_V2", "X86_64_V3", "X86_64_V4"]
-# The exact sum of the elements is 4629.931. The post that this program follows prints 5024.497 for the same elements: its
-# kernel starts with the first eight of them, and then adds them again.
+# The exact sum of the elements is 4629.931. The post that this program follows prints 5024.497 for the same elements:
+# its kernel starts with the first eight of them, and then adds them again.
 SUM = 4629.931
 
 

@@ -237,7 +237,11 @@ def test_unknown_state_of_a_feature(tmp_path):
 
 @pytest.mark.parametrize(
     ("reference", "remedy"),
-    [("x68", "did you mean 'x86'?"), ("no/such.toml", "looked for"), ("no_such.toml", "aten, generic, ipex, x86, x86-64")],
+    [
+        ("x68", "did you mean 'x86'?"),
+        ("no/such.toml", "looked for"),
+        ("no_such.toml", "aten, generic, ipex, x86, x86-64"),
+    ],
 )
 def test_absent_table_says_who_asked_for_it(tmp_path, reference, remedy):
     with pytest.raises(TableError) as caught:
