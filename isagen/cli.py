@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import __version__
 from .compiler import Compiler
@@ -17,6 +18,9 @@ from .errors import ConfigError, IsagenError
 
 # What the fragment and this version say to each other; raise it when that changes.
 FRAGMENT_FORMAT = 1
+
+if TYPE_CHECKING:
+    from .table import Table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,6 +75,12 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("args", nargs="*", metavar="-- ARGUMENT", help="arguments of the project, such as -m32")
     probe.set_defaults(run=_probe)
 
+    cpu = commands.add_parser("cpu", help="show what this CPU and OS have, or which levels they support")
+    cpu.add_argument("--levels", action="store_true", help="show for every level what is missing, if anything")
+    cpu.add_argument("--table", default="default", help="a table's name, or a path that ends in .toml")
+    cpu.add_argument("--format", choices=("table", "json"), default="table")
+    cpu.set_defaults(run=_cpu)
+
     demo = commands.add_parser("demo", help="build a small project, run every level that this CPU has, and compare")
     demo.add_argument("--keep", type=Path, metavar="FOLDER", help="make the project in FOLDER, and leave it there")
     demo.set_defaults(run=_demo)
@@ -119,17 +129,11 @@ def _matrix(options: argparse.Namespace) -> int:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    import platform
-
     from .cache import NO_CACHE
     from .compiler import find_compiler
-    from .config import DEFAULT_TABLE
     from .probe import probe_all
-    from .table import default_table, load_table
 
-    family = {"AMD64": "x86_64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
-    name = default_table(family) if options.table == DEFAULT_TABLE else options.table
-    table = load_table(name, Path.cwd(), "--table")
+    table = _table(options.table)
     compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
     verdicts = probe_all(table, [compiler], NO_CACHE)
     if options.format == "json":
@@ -145,6 +149,36 @@ def _probe(options: argparse.Namespace) -> int:
         for flag, reason in verdict.dropped:
             print(f"{'':<14} without {flag}: {reason}")
     return 0
+
+
+def _cpu(options: argparse.Namespace) -> int:
+    from .cpu import ask_permissions, detect, missing_by_level
+    from .cpu_report import levels_json, levels_text, report, report_text
+    from .this_cpu import ThisMachine
+
+    table = _table(options.table)
+    machine = ThisMachine()
+    cpu = detect(table.features, machine)
+    if options.levels:
+        missing = missing_by_level(table, ask_permissions(cpu, machine))
+        text = levels_text(missing)
+        data = levels_json(table, missing)
+    else:
+        text = report_text(cpu)
+        data = report(cpu)
+    sys.stdout.write(json.dumps(data, indent=2) + "\n" if options.format == "json" else text)
+    return 0
+
+
+def _table(name: str) -> Table:
+    """Return the table that --table names; the default one is this machine's."""
+    import platform
+
+    from .config import DEFAULT_TABLE
+    from .table import default_table, load_table
+
+    family = {"AMD64": "x86_64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
+    return load_table(default_table(family) if name == DEFAULT_TABLE else name, Path.cwd(), "--table")
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -45,6 +45,10 @@ class BuildError(IsagenError):
     """A build step (emit, seal, stubs) cannot go on."""
 
 
+class CpuError(IsagenError):
+    """This machine cannot be asked what its CPU has."""
+
+
 class ProjectError(IsagenError):
     """A command was pointed at a folder that does not hold what it needs."""
 

@@ -52,6 +52,14 @@ class Feature:
 
 
 @dataclass(frozen=True)
+class Report:
+    """What `isagen cpu` prints: (name, state) of each line about the OS, (name, feature) of each about the CPU."""
+
+    os: tuple[tuple[str, str], ...]
+    features: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Features:
     """The features of an architecture, and the template that detects them."""
 
@@ -61,6 +69,7 @@ class Features:
     states: Mapping[str, State]
     features: Mapping[str, Feature]
     ignored_macros: tuple[str, ...]
+    report: Report
 
     def of_macro(self, macro: str) -> Feature | None:
         """Return the feature that `macro` stands for, if any."""
@@ -262,6 +271,7 @@ def _features(top: Section) -> Features:
     section = read_toml(FEATURES / f"{reference}.toml", TableError, f"features {reference}")
     states = dict(_states(section))
     features = {f.name: f for f in _feature_list(section, "features", states)}
+    report = _report(section.section("report"), features, states)
     features |= {f.name: f for f in _feature_list(top, "extra_features", states)}
     result = Features(
         name=reference,
@@ -270,6 +280,7 @@ def _features(top: Section) -> Features:
         states=states,
         features=features,
         ignored_macros=section.strings("ignored_macros", ()) + top.strings("ignored_macros", ()),
+        report=report,
     )
     section.finish()
     return result
@@ -302,6 +313,23 @@ def _feature_list(section: Section, key: str, states: Mapping[str, State]) -> It
         leaf, subleaf, register, bit = place
         yield Feature(name, leaf, subleaf, register, bit, state, entry.strings("macros", ()))
         entry.finish()
+
+
+def _report(section: Section, features: Mapping[str, Feature], states: Mapping[str, State]) -> Report:
+    named, os = section.section("names"), section.section("os")
+    names = {name: named.string(name) for name in named.names()}
+    report = Report(
+        os=tuple((name, os.string(name)) for name in os.names()),
+        features=tuple((name, names.get(name, name)) for name in section.strings("features", ())),
+    )
+    for _, state in report.os:
+        if state not in states:
+            raise section.fail("os", f"there is no state {state!r}", did_you_mean(state, states))
+    for _, feature in report.features:
+        if feature not in features:
+            raise section.fail("features", f"there is no feature {feature!r}", did_you_mean(feature, features))
+    section.finish()
+    return report
 
 
 def _is_cpuid(place: list[Any]) -> bool:

@@ -319,14 +319,16 @@ def test_two_projects_in_one_program(new_project):
         (folder / "isagen").mkdir(parents=True)
         (folder / "meson.build").write_text(
             f"project('{name}', 'c')\nisa_kernels = files('k.c')\nsubdir('isagen')\n"
-            f"{name}_dep = declare_dependency(link_with: static_library('{name}', 'u.c', dependencies: isa_kernels_dep))\n"
+            f"lib = static_library('{name}', 'u.c', dependencies: isa_kernels_dep)\n"
+            f"{name}_dep = declare_dependency(link_with: lib)\n"
         )
         declared = f'#include "isa_dispatch.h"\ntypedef int (*fn)(void);\nISA_DECLARE_DISPATCH(fn, {name}_stub)\n'
         (folder / "k.c").write_text(
             f"{declared}static int f(void) {{ return __LINE__; }}\nISA_REGISTER_DISPATCH({name}_stub, f)\n"
         )
         (folder / "u.c").write_text(
-            f"{declared}ISA_DEFINE_DISPATCH({name}_stub)\nint {name}(void);\nint {name}(void) {{ return {name}_stub(); }}\n"
+            f"{declared}ISA_DEFINE_DISPATCH({name}_stub)\nint {name}(void);\n"
+            f"int {name}(void) {{ return {name}_stub(); }}\n"
         )
         project.isagen("init", str(folder))
     (project.folder / "both.c").write_text(

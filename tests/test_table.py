@@ -237,7 +237,11 @@ def test_unknown_state_of_a_feature(tmp_path):
 
 @pytest.mark.parametrize(
     ("reference", "remedy"),
-    [("x68", "did you mean 'x86'?"), ("no/such.toml", "looked for"), ("no_such.toml", "generic, ipex, x86")],
+    [
+        ("x68", "did you mean 'x86'?"),
+        ("no/such.toml", "looked for"),
+        ("no_such.toml", "aten, generic, ipex, x86, x86-64"),
+    ],
 )
 def test_absent_table_says_who_asked_for_it(tmp_path, reference, remedy):
     with pytest.raises(TableError) as caught:
@@ -341,7 +345,8 @@ def test_x86_has_ipex_flags_above_its_own_baseline():
 
 def test_tables_that_extend_each_other_add_features_and_ignored_macros(tmp_path):
     (tmp_path / "a.toml").write_text(
-        'extends = "x86"\nignored_macros = ["__A__"]\n[extra_features]\nfoo = { cpuid = [7, 2, "edx", 1], macros = ["__FOO__"] }\n'
+        'extends = "x86"\nignored_macros = ["__A__"]\n'
+        '[extra_features]\nfoo = { cpuid = [7, 2, "edx", 1], macros = ["__FOO__"] }\n'
     )
     (tmp_path / "b.toml").write_text(
         'extends = "a.toml"\nignored_macros = ["__B__"]\n[extra_features]\nbar = { cpuid = [7, 2, "edx", 2] }\n'
@@ -358,3 +363,34 @@ def test_a_table_of_too_many_levels(tmp_path):
     (tmp_path / "big.toml").write_text('features = "x86"\n' + "".join(level.format(i) for i in range(65)))
     with pytest.raises(TableError, match="the table has 65 levels"):
         load_table("big.toml", tmp_path)
+
+
+def test_aten_level_flags():
+    table = load_table("aten", Path())
+    assert table.names() == ("DEFAULT", "AVX2", "AVX512")
+    assert table.override == "ATEN_CPU_CAPABILITY"
+    assert table.base.flags["gnu"] == ()
+    assert table.level("AVX2") == load_table("x86", Path()).level("AVX2")
+    assert table.level("AVX512").flags == {
+        "gnu": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
+        "msvc": ("/arch:AVX512",),
+    }
+
+
+# x86-64 psABI, table 3.1, without OSFXSR and SCE.
+PSABI = {
+    "X86_64": "cmov cx8 fpu fxsr mmx sse sse2",
+    "X86_64_V2": "cx16 lahf_lm popcnt sse3 sse4_1 sse4_2 ssse3",
+    "X86_64_V3": "avx avx2 bmi1 bmi2 f16c fma lzcnt movbe osxsave",
+    "X86_64_V4": "avx512_f avx512_bw avx512_cd avx512_dq avx512_vl",
+}
+
+
+def test_psabi_levels():
+    table = load_table("x86-64", Path())
+    assert {level.name: set(level.features) for level in table.levels} == {
+        name: set(features.split()) for name, features in PSABI.items()
+    }
+    assert set(table.required_features("X86_64_V4")) == set(" ".join(PSABI.values()).split())
+    names = [level.flags["gnu"] for level in table.levels]
+    assert names == [("-march=x86-64",), ("-march=x86-64-v2",), ("-march=x86-64-v3",), ("-march=x86-64-v4",)]

@@ -1,0 +1,75 @@
+/* How an x86 CPU and its OS are asked. Part of every dispatch source, and of isagen itself. */
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#else
+#include <cpuid.h>
+#endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+/* How CPU and OS are asked: functions, so that recorded registers can stand in for a machine. */
+struct isa_cpu {
+  void (*cpuid)(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
+  uint64_t (*xgetbv)(uint32_t index);
+  int (*grant)(int component);         /* whether this process may use an XSAVE component that must be asked for */
+  int (*is_enabled)(const char *name); /* whether macOS says that it enables a state on first use */
+};
+
+static void isa_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
+{
+#if defined(_MSC_VER) && !defined(__clang__)
+  int values[4];
+  __cpuidex(values, (int)leaf, (int)subleaf);
+  memcpy(registers, values, sizeof values);
+#else
+  __cpuid_count(leaf, subleaf, registers[0], registers[1], registers[2], registers[3]);
+#endif
+}
+
+static uint64_t isa_xgetbv(uint32_t index)
+{
+#if defined(_MSC_VER) && !defined(__clang__)
+  return _xgetbv(index);
+#else
+  uint32_t low, high;
+  __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(low), "=d"(high) : "c"(index)); /* xgetbv, for old assemblers */
+  return (uint64_t)high << 32 | low;
+#endif
+}
+
+/* AMX tiles must be asked for since Linux 5.16; the answer counts only when it is read again. */
+static int isa_grant(int component)
+{
+#if defined(__linux__) && defined(__x86_64__) && defined(SYS_arch_prctl)
+  enum { isa_get_permission = 0x1022, isa_request_permission = 0x1023 };
+  uint64_t mask = 0;
+  if (syscall(SYS_arch_prctl, isa_get_permission, &mask) == 0 && (mask >> component & 1))
+    return 1;
+  if (syscall(SYS_arch_prctl, isa_request_permission, component) != 0)
+    return 0;
+  mask = 0;
+  return syscall(SYS_arch_prctl, isa_get_permission, &mask) == 0 && (mask >> component & 1);
+#else
+  (void)component;
+  return 1;
+#endif
+}
+
+static int isa_is_enabled(const char *name)
+{
+#if defined(__APPLE__)
+  int value = 0;
+  size_t size = sizeof value;
+  return sysctlbyname(name, &value, &size, NULL, 0) == 0 && value == 1;
+#else
+  (void)name;
+  return 0;
+#endif
+}
+
+static const struct isa_cpu isa_this_cpu = {isa_cpuid, isa_xgetbv, isa_grant, isa_is_enabled};

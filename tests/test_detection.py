@@ -1,0 +1,435 @@
+"""Detection and choice on recorded CPUs: the generated C code, table by table, against what the Python model says."""
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import need
+from recorded import FEATURES, recorded
+
+from isagen.config import Config
+from isagen.cpu import Presence, ask_permissions, detect, missing_by_level
+from isagen.cpu_report import report_text
+from isagen.dispatch import dispatch_texts
+from isagen.plan import Plan, Style, make_plan
+from isagen.probe import Verdict
+from isagen.steps.stubs import MARK, stub_table
+from isagen.table import Table, builtin_tables, load_table
+
+CPUS = recorded()
+BY_NAME = {cpu.name: cpu for cpu in CPUS}
+TABLES = [name for name in builtin_tables() if load_table(name, Path()).features.name == "x86"]
+UNKNOWN = "avx9"
+HARNESS = """
+#define ISA_NOT_ON_LOAD 1
+struct isa_kernel { int level; };
+#include "isa_dispatch.c"
+
+struct row { uint32_t leaf, subleaf, registers[4]; };
+struct recording {
+  const char *name;
+  const struct row *rows;
+  int row_count;
+  uint32_t otherwise[4];
+  int has_xgetbv;
+  uint64_t xcr0;
+  int grants;
+  const char *sysctl;
+};
+
+#include "recordings.h"
+
+static const struct recording *now;
+static int asked;
+
+static void recorded_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
+{
+  int i, known = 0;
+  for (i = 0; i < now->row_count; i++) {
+    known |= now->rows[i].leaf == leaf;
+    if (now->rows[i].leaf == leaf && now->rows[i].subleaf == subleaf) {
+      memcpy(registers, now->rows[i].registers, sizeof now->rows[i].registers);
+      return;
+    }
+  }
+  memset(registers, 0, sizeof now->otherwise);
+  if (!known)
+    memcpy(registers, now->otherwise, sizeof now->otherwise);
+}
+
+static uint64_t recorded_xgetbv(uint32_t index)
+{
+  if (index != 0 || !now->has_xgetbv) {
+    fprintf(stderr, "%s: XGETBV without OSXSAVE\\n", now->name);
+    abort();
+  }
+  return now->xcr0;
+}
+
+static int recorded_grant(int component)
+{
+  asked++;
+  return component == 18 && now->grants;
+}
+
+static int recorded_is_enabled(const char *name)
+{
+  return strcmp(now->sysctl, name) == 0;
+}
+
+int main(void)
+{
+  static const struct isa_cpu cpu = {recorded_cpuid, recorded_xgetbv, recorded_grant, recorded_is_enabled};
+  char text[4096];
+  size_t f, o;
+  int i;
+  (void)isa_this_cpu;
+  for (f = 0; f < sizeof recordings / sizeof *recordings; f++)
+    for (o = 0; o < sizeof overrides / sizeof *overrides; o++) {
+      now = &recordings[f];
+      asked = 0;
+      isa_current = (isa_level)0;
+      isa_allowed = ~(uint64_t)0;
+      isa_warning[0] = 0;
+      memset(isa_found, 0xff, sizeof isa_found); /* nothing of an earlier run may shine through */
+      memset(isa_supported, 1, sizeof isa_supported);
+      for (i = 0; i < isa_stub_total; i++)
+        bound[i] = -1;
+      isa_select(&cpu, overrides[o]);
+      printf("%s\\t%d\\t%d\\t%d\\t%s\\t", now->name, (int)o, isa_allowed ? (int)isa_current_level() : -1, asked,
+             isa_take_warning());
+      for (i = 0; i < isa_stub_total; i++)
+        printf("%d:%d,", isa_stub_level((unsigned)i), bound[i]);
+      for (i = 0; i < ISA_LEVEL_COUNT; i++)
+        printf("\\t%d:%s", isa_level_is_supported((isa_level)i), isa_level_missing((isa_level)i, text, sizeof text));
+      printf("\\n");
+    }
+  return 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the C code did for one recording and one override; levels by name, None for none."""
+
+    cpu: str
+    override: str | None
+    selected: str | None
+    asked: int
+    warning: str
+    stubs: dict[str, str | None]
+    bound: dict[str, str | None]
+    missing: dict[str, str]
+    supported: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A dispatch source: the plan that it is made from, and the stubs with the levels that have a kernel."""
+
+    table: Table
+    plan: Plan
+    stubs: dict[str, list[str]]
+
+    @property
+    def built(self) -> list[str]:
+        return [level.name for level in self.plan.levels if level.verdict == "built"]
+
+    def overrides(self) -> list[str | None]:
+        return [None, *(name.lower() for name in self.table.names()), UNKNOWN, ""]
+
+    def allowed(self, override: str | None) -> list[str]:
+        """The built levels that the override leaves, highest rank first."""
+        names = self.table.names()
+        asked = next((name for name in names if name.lower() == override), None)
+        left = names if asked is None else [*(level.name for level in self.table.below(asked)), asked]
+        return [name for name in reversed(names) if name in left and name in self.built]
+
+
+def binary(name: str, kind: str) -> Binary:
+    """A plan of the table: `whole`, or `partial`, with every other level and more features for the highest."""
+    table = load_table(name, Path())
+    names = table.names()
+    verdicts = {}
+    for index, level in enumerate(names):
+        extra = ("sha", "avx512_vbmi2") if kind == "partial" and index == len(names) - 1 else ()
+        features = tuple(x for x in FEATURES.features if x in {*table.required_features(level), *extra})
+        built = kind == "whole" or index % 2 == 0 or index == len(names) - 1
+        verdicts[level, "c"] = Verdict(built, "", features=features)
+    plan = make_plan(
+        config=Config(Path("isa.toml"), override="TEST_ISA"),
+        table=table,
+        kernels=["k.c"],
+        option_levels="",
+        verdicts=verdicts,
+        source_root="..",
+        style=Style(),
+    )
+    built = [level.name for level in plan.levels if level.verdict == "built"]
+    return Binary(table, plan, {"all": built, "few": built[:1] + built[2:-1:2], "low": built[:1]})
+
+
+def run(folder: Path, one: Binary) -> list[Case]:
+    """Compile the dispatch source with the harness, and run it on every recording with every override."""
+    names = one.table.names()
+    headers, source = dispatch_texts(one.plan, one.table)
+    (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
+    (folder / "isa_dispatch.c").write_text(source.replace(MARK, stub_table(one.stubs, names)))
+    (folder / "recordings.h").write_text("\n".join([*recordings_text(), *program_text(one)]))
+    (folder / "harness.c").write_text(HARNESS)
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]
+    subprocess.run(["cc", *flags, "harness.c", "-o", "harness"], cwd=folder, check=True)
+    done = subprocess.run([folder / "harness"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [case(one, line) for line in done.stdout.splitlines()]
+
+
+def recordings_text() -> list[str]:
+    """C text of the recordings: raw registers only."""
+    lines, table = [], []
+    for index, cpu in enumerate(CPUS):
+        rows = ", ".join(f"{{{leaf}u, {sub}u, {c_array(row)}}}" for (leaf, sub), row in cpu.rows.items())
+        lines.append(f"static const struct row rows_{index}[] = {{{rows}}};")
+        xgetbv = f"{int(cpu.xcr0 is not None)}, {cpu.xcr0 or 0}u"
+        sysctl = json.dumps(cpu.sysctl[0] if cpu.sysctl else "")
+        table.append(
+            f'  {{"{cpu.name}", rows_{index}, {len(cpu.rows)}, {c_array(cpu.otherwise)}, {xgetbv}, '
+            f"{int(cpu.grants)}, {sysctl}}},"
+        )
+    return [*lines, "static const struct recording recordings[] = {", *table, "};"]
+
+
+def c_array(values: tuple[int, ...]) -> str:
+    return "{" + ", ".join(f"{value}u" for value in values) + "}"
+
+
+def program_text(one: Binary) -> list[str]:
+    """C text of what the rest of the program would define: kernels, stubs, and here the overrides to try."""
+    names = one.table.names()
+    lines = [f"static int bound[{len(one.stubs)}];"]
+    for index, (stub, levels) in enumerate(one.stubs.items()):
+        lines += [f"const struct isa_kernel isa_kernel_{x}__{stub} = {{{names.index(x)}}};" for x in levels]
+        lines += [f"void isa_bind_{stub}(const struct isa_kernel *kernel) {{ bound[{index}] = kernel->level; }}"]
+    values = ", ".join("NULL" if value is None else f'"{value}"' for value in one.overrides())
+    return [*lines, f"static const char *const overrides[] = {{{values}}};"]
+
+
+def case(one: Binary, line: str) -> Case:
+    names = (*one.table.names(), None)  # -1 is the last
+    cpu, override, selected, asked, warning, stubs, *levels = line.split("\t")
+    pairs = [[names[int(word)] for word in pair.split(":")] for pair in stubs.split(",")[:-1]]
+    found = dict(zip(one.table.names(), (level.split(":", 1) for level in levels), strict=True))
+    return Case(
+        cpu=cpu,
+        override=one.overrides()[int(override)],
+        selected=names[int(selected)],
+        asked=int(asked),
+        warning=warning,
+        stubs={name: pair[0] for name, pair in zip(one.stubs, pairs, strict=True)},
+        bound={name: pair[1] for name, pair in zip(one.stubs, pairs, strict=True)},
+        missing={name: text for name, (_, text) in found.items()},
+        supported=frozenset(name for name, (supported, _) in found.items() if supported == "1"),
+    )
+
+
+@pytest.fixture(scope="module", params=list(itertools.product(TABLES, ["whole", "partial"])), ids="-".join)
+def ran(request, tmp_path_factory):
+    need("cc")
+    one = binary(*request.param)
+    cases = run(tmp_path_factory.mktemp("detection"), one)
+    assert len(cases) == len(CPUS) * len(one.overrides())
+    return one, cases
+
+
+def needs(one: Binary) -> dict[str, frozenset[str]]:
+    return {level.name: frozenset(level.features) for level in one.plan.levels}
+
+
+def test_nothing_is_selected_that_the_cpu_or_the_override_forbids(ran):
+    one, cases = ran
+    for c in cases:
+        machine = BY_NAME[c.cpu]
+        cpu = ask_permissions(detect(FEATURES, machine), machine)
+        usable = {name for name in FEATURES.features if cpu.presence(name) is Presence.USABLE}
+        for level in {c.selected, *c.stubs.values()} - {None}:
+            assert needs(one)[level] <= usable, c
+            assert level in one.allowed(c.override), c
+        for stub, level in c.stubs.items():
+            assert level == c.bound[stub], c
+            assert level is None or level in one.stubs[stub], c
+
+
+def test_c_and_python_agree(ran):
+    one, cases = ran
+    for c in cases:
+        machine = BY_NAME[c.cpu]
+        cpu = detect(FEATURES, machine)
+        asked = False
+        chosen: dict[str, str | None] = {}
+        for stub, kernels in {"": one.built, **one.stubs}.items():
+            chosen[stub] = None
+            for level in one.allowed(c.override) if chosen[""] or not stub else []:
+                if level not in kernels or cpu.missing(needs(one)[level]):
+                    continue
+                if any(FEATURES.features[name].state == "amx" for name in needs(one)[level]):
+                    asked = True
+                    cpu = ask_permissions(cpu, machine)
+                if not cpu.missing(needs(one)[level]):
+                    chosen[stub] = level
+                    break
+        assert {"": c.selected, **c.stubs} == chosen, c
+        lacks = {level: " ".join(cpu.missing(features)) for level, features in needs(one).items()}
+        assert c.missing == lacks, c
+        assert c.supported == {level for level, text in lacks.items() if not text}, c
+        # Permission is asked for when an AMX level is about to be selected, and only then.
+        assert bool(c.asked) == asked, c
+
+
+def test_the_override_is_validated(ran):
+    one, cases = ran
+    names = {name.lower(): name for name in one.table.names()}
+    for c in cases:
+        if c.override == UNKNOWN:
+            listed = " ".join(one.table.names())
+            assert c.warning == f"TEST_ISA={UNKNOWN} is not a level, and is ignored; levels: {listed}", c
+        elif c.override and c.missing[names[c.override]] and c.selected:
+            lacks = c.missing[names[c.override]]
+            assert c.warning == (
+                f"TEST_ISA={names[c.override]} needs what CPU or OS lack ({lacks}); {c.selected} is used"
+            ), c
+        else:
+            assert c.warning == "", c
+
+
+def test_what_is_known_of_these_cpus(ran):
+    one, cases = ran
+    if one.built != list(one.table.names()):
+        return  # what is recorded is about whole tables
+    found = {(c.cpu, c.override): c for c in cases}
+    for cpu in CPUS:
+        for override, level in cpu.selected.get(one.table.name, {}).items():
+            c = found[cpu.name, None if override == "none" else override]
+            assert c.selected == (level or None), c
+            assert level or set(c.stubs.values()) == {None}, c
+        for level, text in cpu.missing.get(one.table.name, {}).items():
+            c = found[cpu.name, None]
+            assert text in c.missing[level], c
+
+
+def test_every_recording_says_what_is_selected():
+    for cpu in CPUS:
+        assert "none" in cpu.selected["x86"], cpu.name
+        assert set(cpu.selected) | set(cpu.missing) <= set(TABLES), cpu.name
+
+
+# ---- the model, and `isagen cpu`
+
+
+# Of seed 0, IPEX's documentation: the report of a Sapphire Rapids.
+SAMPLE = """
+XCR0: 00000000000602e7 os --> avx: true os --> avx2: true os --> avx512: true os --> amx: true mmx: true sse: true sse2:
+true sse3: true ssse3: true sse4_1: true sse4_2: true aes_ni: true sha: true xsave: true fma: true f16c: true avx: true
+avx2: true avx_vnni: true avx512_f: true avx512_cd: true avx512_pf: false avx512_er: false avx512_vl: true avx512_bw:
+true avx512_dq: true avx512_ifma: true avx512_vbmi: true avx512_vpopcntdq: true avx512_4fmaps: false avx512_4vnniw:
+false avx512_vbmi2: true avx512_vpclmul: true avx512_vnni: true avx512_bitalg: true avx512_fp16: true avx512_bf16: true
+avx512_vp2intersect: true amx_bf16: true amx_tile: true amx_int8: true prefetchw: true prefetchwt1: false
+"""
+
+
+def test_the_report_of_a_sapphire_rapids_is_the_documented_one():
+    text = report_text(detect(FEATURES, BY_NAME["sapphire-rapids"]))
+    assert text.split() == SAMPLE.split()
+    lines = text.splitlines()
+    assert len(lines) == 5 + 39
+    assert lines[4:6] == ["os --> amx: true", "mmx:\t\t\ttrue"]
+
+
+def test_the_report_shows_cpuid_whatever_the_os_saves():
+    text = report_text(detect(FEATURES, BY_NAME["no-ymm-state"]))
+    assert text.startswith("XCR0: 0000000000000003\nos --> avx: false\n")
+    assert "\navx512_f:\t\t\ttrue\n" in text
+
+
+def test_permission_is_not_asked_for_what_cannot_be_used():
+    cpu = detect(FEATURES, BY_NAME["sapphire-rapids-without-tile-state"])
+    assert cpu.presence("amx_tile") is Presence.UNSAVED
+    assert ask_permissions(cpu, BY_NAME["sapphire-rapids"]).refused == frozenset()
+
+
+def test_refused_features_are_those_that_the_cpu_has():
+    machine = BY_NAME["sapphire-rapids-without-permission"]
+    cpu = ask_permissions(detect(FEATURES, machine), machine)
+    assert cpu.presence("amx_tile") is Presence.REFUSED
+    assert cpu.presence("amx_fp16") is Presence.LACKING
+    missing = missing_by_level(load_table("x86", Path()), cpu)
+    assert [level for level, lacks in missing.items() if lacks] == ["AMX", "AVX512_FP16"]
+
+
+def cpu_command(*arguments: str, emulator: tuple[str, ...] = ()) -> str:
+    command = [*emulator, sys.executable, "-m", "isagen", "cpu", *arguments]
+    return subprocess.run(command, cwd="/", capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def x86():
+    from isagen import _cpu
+
+    if not _cpu.has_cpuid:
+        pytest.skip("this CPU has no CPUID")
+    return _cpu
+
+
+def test_the_command_has_the_lines_of_the_sample(x86):
+    pattern = re.sub(r"\\?\b(true|false)\b", "(true|false)", re.escape(" ".join(SAMPLE.split())))
+    pattern = pattern.replace("00000000000602e7", "[0-9a-f]{16}")
+    said = cpu_command()
+    assert re.fullmatch(pattern, " ".join(said.split()))
+    data = json.loads(cpu_command("--format", "json"))
+    assert f"XCR0: {data['xcr0']:016x}\n" in said
+    assert len(data["features"]) == 39
+
+
+def test_the_command_agrees_with_the_extension_that_isagen_builds(x86):
+    from isagen_kernels import isa
+
+    said = json.loads(cpu_command("--levels", "--format", "json"))
+    assert said["table"] == "x86"
+    assert {name: level["supported"] for name, level in said["levels"].items()} == {
+        name: supported for name, (_, supported, _) in isa.levels.items()
+    }
+    text = cpu_command("--levels")
+    assert re.search(r"^DEFAULT +supported$", text, re.M)
+    assert len(text.splitlines()) == 8
+
+
+@pytest.mark.parametrize(("cpu", "best"), [("Nehalem", "X86_64_V2"), ("Haswell-v4", "X86_64_V3")])
+def test_the_command_on_other_cpus(x86, cpu, best):
+    need("qemu-x86_64")
+    said = cpu_command("--levels", "--table", "x86-64", "--format", "json", emulator=("qemu-x86_64", "-cpu", cpu))
+    supported = [name for name, level in json.loads(said)["levels"].items() if level["supported"]]
+    assert supported[-1] == best
+
+
+def test_the_extension_module(x86):
+    assert x86.cpuid(0, 0)[0] >= 1
+    assert all(0 <= value < 1 << 32 for value in x86.cpuid(1, 0))
+    with pytest.raises(OSError, match="only XCR0"):
+        x86.xgetbv(7)
+    with pytest.raises(ValueError, match="0 to 63"):
+        x86.request_permission(64)
+    assert x86.is_enabled("no.such.sysctl") is False
+
+
+def test_without_the_extension_module_the_command_says_so(monkeypatch, capsys):
+    from isagen.cli import main
+
+    monkeypatch.setitem(sys.modules, "isagen._cpu", None)
+    monkeypatch.delattr("isagen._cpu", raising=False)
+    assert main(["cpu"]) == 1
+    assert "pip install" in capsys.readouterr().err
