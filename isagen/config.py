@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import ConfigError
+from .compat import COMPAT
+from .errors import ConfigError, did_you_mean
 from .schema import read_toml
 from .table import reject_host_flag
 
@@ -31,6 +32,7 @@ class Config:
     table: str = DEFAULT_TABLE
     levels: tuple[str, ...] = ()
     override: str | None = None
+    compat: tuple[str, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
 
     @property
@@ -58,11 +60,15 @@ def load_config(path: Path) -> Config:
         table=top.string("table", DEFAULT_TABLE),
         levels=top.strings("levels", ()),
         override=top.string("override", None),
+        compat=tuple(dict.fromkeys(top.strings("compat", ()))),
         kernels=kernels,
     )
     if config.override and not VARIABLE.match(config.override):
         raise top.fail(
             "override", f"{config.override!r} cannot name an environment variable", "use letters, digits and _"
         )
+    for name in config.compat:
+        if name not in COMPAT:
+            raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
     top.finish()
     return config

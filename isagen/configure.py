@@ -14,6 +14,7 @@ import elftools
 
 from . import __version__
 from .cache import NO_CACHE, default_cache
+from .compat import COMPAT_FOLDER, compat_texts, write_compat
 from .compiler import Compiler
 from .config import DEFAULT_TABLE, load_config
 from .dispatch import dispatch_texts
@@ -91,9 +92,10 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     data = _plan_data(plan, request, sealing, headers, source)
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     tool = _copy_tool(request.output / TOOL_FOLDER)
+    write_compat(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / PLAN_FILE, text)
     digest = hashlib.sha256(text.encode() + tool.encode()).hexdigest()
-    return _keyval(plan, data, digest, sealing), (request.config, *table.files)
+    return _keyval(plan, data, digest, sealing, config.compat), (request.config, *table.files)
 
 
 def _check_architecture(table: Table, cpu_family: str, shown: str) -> None:
@@ -165,7 +167,7 @@ def _copy_tool(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools) -> str:
+def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools, compat: Sequence[str]) -> str:
     """Return what the fragment reads; it refers to copies by their place in `copies`."""
     copies = [cell.copy for kernel in plan.kernels for cell in kernel.cells if cell.copy]
     place = {copy: str(index) for index, copy in enumerate(copies)}
@@ -174,6 +176,7 @@ def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools) -
         "headers": list(data["dispatch"]["headers"]),
         "copies": copies,
         "levels": [level.name for level in plan.levels if any(u.level == level.name for u in plan.units)],
+        "compat_folders": [COMPAT_FOLDER] if compat else [],
         "sealed": "yes" if sealing.usable else "no",
         "dispatch_source": "isa_dispatch.c" if all(k.language == "c" for k in plan.kernels) else "isa_dispatch.cpp",
     }

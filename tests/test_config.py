@@ -24,6 +24,7 @@ def test_full_file(tmp_path):
         table = "mine.toml"
         levels = ["all", "-AMX"]
         override = "MY_ISA"
+        compat = ["ipex", "aten", "ipex"]
         [kernels."kernels/dot.cpp"]
         levels = ["AVX2"]
         args = ["-funroll-loops"]
@@ -34,6 +35,7 @@ def test_full_file(tmp_path):
         """,
     )
     assert (config.table, config.levels, config.override) == ("mine.toml", ("all", "-AMX"), "MY_ISA")
+    assert config.compat == ("ipex", "aten")
     assert config.kernels == {
         "kernels/dot.cpp": KernelConfig(("AVX2",), ("-funroll-loops",)),
         "kernels/sum.c": KernelConfig((), ()),
@@ -59,6 +61,9 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("levels = [3]", "levels", "holds 3", ""),
         ("kernels = []", "kernels", "must be a table", ""),
         ("[kernels]\n'a.c' = 3", "kernels.a.c", "must be a table", ""),
+        ("compat = ['atem']", "compat", "'atem' is nothing that isagen stands in for", "did you mean 'aten'?"),
+        ("compat = 'torch'", "compat", "'torch' is nothing that isagen stands in for", "known: ipex, aten"),
+        ("compat = true", "compat", "must be a list of strings", ""),
         ("override = 'MY-ISA'", "override", "'MY-ISA' cannot name an environment variable", "letters"),
         ("override = '1SA'", "override", "cannot name an environment variable", ""),
         ("override = false", "override", "must be a string", ""),
