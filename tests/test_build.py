@@ -150,7 +150,7 @@ def test_copies_hold_no_absolute_path_and_lead_back_to_the_original(new_project)
         "b_scale.c.AVX2.c",
         "offset.cc.AVX2.cc",
         "isa_dispatch.h",
-        "isa_dispatch.c",
+        "isa_dispatch.cpp",
     }
     for path in emitted:
         assert str(project.folder) not in path.read_text()
