@@ -303,6 +303,8 @@ def test_the_override_is_validated(ran):
             assert c.warning == (
                 f"TEST_ISA={names[c.override]} needs what CPU or OS lack ({lacks}); {c.selected} is used"
             ), c
+        elif c.override and c.selected and names[c.override] not in one.built:
+            assert c.warning == (f"TEST_ISA={names[c.override]} is not built into this binary; {c.selected} is used"), c
         else:
             assert c.warning == "", c
 
