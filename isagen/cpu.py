@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from .table import REGISTERS, Feature, Features, State, Table
+from .features import REGISTERS, Feature, Features, State
+from .table import Table
 
 OSXSAVE = 1 << 27  # CPUID.1:ECX
 EXTENDED = 0x80000000

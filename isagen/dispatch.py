@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .features import REGISTERS, Feature, Features
 from .plan import BUILT, LevelRow, Plan
 from .render import render
-from .table import REGISTERS, Feature, Features, Table
+from .table import Table
 
 # What isa_dispatch.h offers besides macros.
 FUNCTIONS = (

@@ -18,7 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from isagen.table import REGISTERS, load_table
+from isagen.features import REGISTERS
+from isagen.table import load_table
 
 FOLDER = Path(__file__).parent / "cpuid"
 FEATURES = load_table("x86", Path()).features
