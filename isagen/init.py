@@ -180,6 +180,43 @@ def _write(folder: Path, path: str, text: str) -> str:
 
 
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
+    own = folder / fragment / "meson.build"
+    files = (path for path in folder.rglob("meson.build") if path != own)
+    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in files)
+    if fresh:
+        yield "\nBuild and install it:  pip install ."
+    elif "isa_kernels_dep" not in text:
+        yield (
+            "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
+            "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"
+            f"  subdir('{fragment}')\n"
+        )
+        yield 'Add "isagen" to build-system.requires in pyproject.toml, if the project has one.'
+    yield from _where_pip_finds_isagen()
+
+
+def _where_pip_finds_isagen() -> Iterator[str]:
+    """Say how pip's isolated builds find an isagen that was installed from a folder (PEP 610), not from an index."""
+    try:
+        origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return
+    url = origin.get("url", "")
+    if url.startswith("file:"):
+        yield (
+            f"\nThis isagen was installed from {unquote(url.removeprefix('file://'))}. For pip to find it too:\n\n"
+            f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(unquote(url.removeprefix('file://')))}\n"
+            "  export PIP_FIND_LINKS=~/.cache/isagen/wheels"
+        )
+
+
+def _write(folder: Path, path: str, text: str) -> str:
+    existed = (folder / path).exists()
+    changed = write_if_changed(folder / path, text)
+    return f"{('updated' if existed else 'wrote') if changed else 'kept':<8} {path}{'' if changed else ' (up to date)'}"
+
+
+def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     if fresh:
         yield "\nBuild and install it:  pip install ."
         yield from _where_pip_finds_isagen()
