@@ -24,7 +24,7 @@ from .keyval import write_keyval
 from .matrix import summary_lines
 from .plan import Plan, Style, check_kernels, make_plan
 from .probe import probe_all
-from .sealing import SealTools, find_seal_tools
+from .sealing import SealTools, check_system, find_seal_tools
 from .table import Table, default_table, load_table, other_levels
 
 PLAN_FILE = "isa_plan.json"
@@ -64,6 +64,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     table = load_table(name, request.config.parent, f"{config.shown}: table")
     _check_architecture(table, request.cpu_family, config.shown)
     check_kernels(request.kernels, config)
+    check_system(request.system)
     for source in request.kernels:
         if not (request.source_root / source).is_file():
             raise KernelError(
@@ -74,7 +75,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     cache = default_cache() if request.cache else NO_CACHE
     verdicts = probe_all(table, request.compilers, cache)
     sealing = (
-        find_seal_tools(request.compilers[-1], request.system, cache)
+        find_seal_tools(request.compilers[-1], cache)
         if request.seal
         else SealTools(reason="switched off by the Meson option isa_seal")
     )

@@ -39,13 +39,21 @@ class SealTools:
         return not self.reason
 
 
-def find_seal_tools(compiler: Compiler, system: str, cache: Cache) -> SealTools:
+def check_system(system: str) -> None:
+    """Raise `CompilerError` for a Meson host system whose objects isagen cannot read."""
+    if system not in ELF_SYSTEMS:
+        raise CompilerError(
+            f"objects of {system} cannot be read yet",
+            where="host machine",
+            remedy=f"isagen builds where objects are ELF: {', '.join(ELF_SYSTEMS)}",
+        )
+
+
+def find_seal_tools(compiler: Compiler, cache: Cache) -> SealTools:
     """Return the sealing tools of the compiler's toolchain, proven on a small object.
 
     Raises `CompilerError` where levels could be sealed, but the tools for it are missing or fail.
     """
-    if system not in ELF_SYSTEMS:
-        return SealTools(reason=f"objects of {system} cannot be sealed yet")
     objcopy = compiler.program("objcopy") or compiler.program("llvm-objcopy") or shutil.which("objcopy")
     if objcopy is None:
         raise _unusable("there is no objcopy")

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,11 +16,15 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = Path(__file__).parent / "packages"
 
 
-def base_environment(tmp: Path) -> dict[str, str]:
-    """The user's environment with this interpreter's scripts first, a cache of its own, and no compiler chosen."""
+# Kept for the whole run of a test process: most tests ask the same compilers the same questions.
+CACHE = tempfile.TemporaryDirectory(prefix="isagen-test-cache-")
+
+
+def base_environment() -> dict[str, str]:
+    """The user's environment with this interpreter's scripts first, the tests' own cache, and no compiler chosen."""
     environment = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
-    environment["XDG_CACHE_HOME"] = str(tmp / "cache")
+    environment["XDG_CACHE_HOME"] = CACHE.name
     return environment
 
 
@@ -78,7 +83,7 @@ def make_project(tmp: Path, name: str | None = None, folder: str = "project") ->
         place.mkdir(parents=True)
     else:
         shutil.copytree(PACKAGES / name, place)
-    project = Project(place, base_environment(tmp))
+    project = Project(place, base_environment())
     if name is not None:
         project.isagen("init")
     return project

@@ -92,3 +92,12 @@ def test_isagen_missing_from_the_python_that_builds(scaffold, tmp_path):
     path = f"{tmp_path}/bare/bin:{scaffold.environment['PATH']}"
     said = scaffold.setup("--native-file", str(native), check=False, PATH=path)
     assert "missing modules: isagen.cli" in said
+
+
+def test_a_system_whose_objects_cannot_be_read(scaffold):
+    cross = scaffold.folder / "darwin.ini"
+    cross.write_text(
+        "[binaries]\ncpp = 'c++'\n[host_machine]\nsystem = 'darwin'\ncpu_family = 'x86_64'\ncpu = 'x86_64'\nendian = 'little'\n"
+    )
+    said = scaffold.setup("--cross-file", str(cross), check=False)
+    assert "host machine: objects of darwin cannot be read yet" in said

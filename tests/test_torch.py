@@ -81,7 +81,7 @@ def project(tmp_path_factory):
     need("g++")
     folder = tmp_path_factory.mktemp("torch")
     shutil.copytree(PACKAGES / "torch", folder / "project")
-    project = Project(folder / "project", base_environment(folder))
+    project = Project(folder / "project", base_environment())
     project.isagen("init")
     site = folder / "project/site"
     said = project.setup(f"-Dpython.platlibdir={site}", f"-Dpython.purelibdir={site}", CXX="g++")
