@@ -93,3 +93,18 @@ def test_the_version_is_told_once():
 def test_what_is_generated_says_that_it_is_the_project_s_own():
     for template in ("fragment.meson.build.j2", "isa_dispatch.h.j2", "isa_dispatch.c.j2", "isa_torch.h.j2"):
         assert "project's own" in (ROOT / "templates" / template).read_text()
+
+
+@pytest.mark.parametrize("sanitizer", [[], ["-fsanitize=undefined"]])
+@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
+def test_defining_a_stub_takes_no_initialiser(sources, compiler, sanitizer):
+    """An initialiser would undo the choice: it would run after the stubs are set."""
+    need(compiler)
+    (sources / "define.cpp").write_text(
+        '#include "isa_dispatch.h"\ntypedef int (*fn)(int);\nnamespace deep {\n'
+        "ISA_DECLARE_DISPATCH(fn, the_stub)\nISA_DEFINE_DISPATCH(the_stub)\n}\n"
+    )
+    command = [compiler, "-O0", "-fPIC", *sanitizer, "-S", "define.cpp", "-o", "-"]
+    text = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=True).stdout
+    assert "isa_bind_the_stub" in text
+    assert ".init_array" not in text
