@@ -90,7 +90,14 @@ def test_without_isolation(hello, meson, tmp_path):
         need("/usr/bin/meson")
         environment["MESON"] = "/usr/bin/meson"
     said = pip(
-        hello, python, "install", "-v", "--no-build-isolation", ".", "-Csetup-args=-Disa_levels=-AMX", **environment
+        hello,
+        python,
+        "install",
+        "-v",
+        "--no-build-isolation",
+        ".",
+        "--config-settings=setup-args=-Disa_levels=-AMX",
+        **environment,
     )
     if meson == "distribution":
         shown = subprocess.run(
