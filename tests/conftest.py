@@ -1,5 +1,6 @@
 """What the tests share: projects in folders of their own, built with real compilers the way a user builds them."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = Path(__file__).parent / "packages"
+# The levels of the x86 table, lowest rank first.
+ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
 
 
 # Kept for the whole run of a test process: most tests ask the same compilers the same questions.
@@ -103,6 +106,16 @@ def scaffold(new_project: Callable[..., Project]) -> Project:
     return project
 
 
+def matrix(project: Project) -> dict:
+    """The build matrix of a project, as `isagen matrix` gives it to programs."""
+    return json.loads(project.isagen("matrix", project.build, "--format", "json").stdout)
+
+
+def verdicts(project: Project) -> dict[str, str]:
+    """Each level's verdict."""
+    return {level["name"]: level["verdict"] for level in matrix(project)["levels"]}
+
+
 def need(*programs: str) -> None:
     """Skip the test if a program is missing."""
     for program in programs:
@@ -113,9 +126,8 @@ def need(*programs: str) -> None:
 def supported_levels() -> list[str]:
     """The levels of the x86 table that this CPU supports, lowest first, as the reference extension says."""
     code = "import isagen_kernels._core as c, json, os, subprocess, sys\nprint(c.current_level())"
-    names = ("DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16")
     found = []
-    for name in names:
+    for name in ALL:
         done = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "ISAGEN_KERNELS_ISA": name},
