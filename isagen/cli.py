@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from . import __version__
 from .compiler import Compiler
 from .configure import Request
-from .errors import ConfigError, IsagenError
+from .errors import AuditError, ConfigError, IsagenError, did_you_mean
 
 # What the fragment and this version say to each other; raise it when that changes.
-FRAGMENT_FORMAT = 1
+FRAGMENT_FORMAT = 2
 
 if TYPE_CHECKING:
     from .table import Table
@@ -81,6 +81,24 @@ def _parser() -> argparse.ArgumentParser:
     cpu.add_argument("--format", choices=("table", "json"), default="table")
     cpu.set_defaults(run=_cpu)
 
+    audit = commands.add_parser("audit", help="prove that no CPU meets an instruction that it was not asked about")
+    audit.add_argument(
+        "targets",
+        type=Path,
+        nargs="+",
+        metavar="TARGET",
+        help="a build folder, an object, a library, a program, a wheel, or a folder of them",
+    )
+    audit.add_argument(
+        "--baseline",
+        default="X86_64",
+        metavar="LEVEL",
+        help="what a file without isagen's record must run on: X86_64 (default), X86_64_V2, ...",
+    )
+    audit.add_argument("--all", action="store_true", help="show every finding, not the first few of each kind")
+    audit.add_argument("--format", choices=("text", "json"), default="text")
+    audit.set_defaults(run=_audit)
+
     demo = commands.add_parser("demo", help="build a small project, run every level that this CPU has, and compare")
     demo.add_argument("--keep", type=Path, metavar="FOLDER", help="make the project in FOLDER, and leave it there")
     demo.set_defaults(run=_demo)
@@ -96,9 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     configure.add_argument("--fragment-format", type=int, default=0)
     configure.add_argument("--probe-cache", choices=("true", "false"), default="true")
     configure.add_argument("--seal", choices=("true", "false"), default="true")
+    configure.add_argument("--audit", choices=("error", "warn", "off"), default="error")
     configure.add_argument("--kernel", action="append", default=[])
     # Options that describe a compiler follow its --language, so their order matters.
-    for name in ("language", "id", "version", "syntax", "command", "arg"):
+    for name in ("language", "id", "version", "syntax", "command", "arg", "link-arg"):
         configure.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
     configure.set_defaults(run=_configure)
     return parser
@@ -181,6 +200,28 @@ def _table(name: str) -> Table:
     return load_table(default_table(family) if name == DEFAULT_TABLE else name, Path.cwd(), "--table")
 
 
+def _audit(options: argparse.Namespace) -> int:
+    from .audit.report import as_data, as_text, found_any
+    from .audit.targets import Baseline, audit_targets
+    from .table import load_table
+
+    table = load_table("x86-64", Path.cwd(), "--baseline")
+    name = options.baseline.upper().replace("-", "_")
+    if name not in table.names():
+        raise AuditError(
+            f"there is no level {options.baseline!r}",
+            where="--baseline",
+            remedy=did_you_mean(options.baseline, table.names()),
+        )
+    baseline = Baseline(name, table.required_features(name))
+    results = audit_targets(options.targets, baseline)
+    if options.format == "json":
+        print(json.dumps(as_data(results), indent=2))
+    else:
+        sys.stdout.write(as_text(results, every=options.all))
+    return 1 if found_any(results) else 0
+
+
 def _demo(options: argparse.Namespace) -> int:
     from .demo import run_demo
 
@@ -228,7 +269,9 @@ def _request(options: argparse.Namespace) -> Request:
         levels=options.levels,
         cache=options.probe_cache == "true",
         seal=options.seal == "true",
+        audit=options.audit,
         optimization=options.optimization,
+        link_args=tuple(value for name, value in options.compilers or () if name == "link-arg"),
     )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .audit.record import Allowance
 from .compat import COMPAT
 from .errors import ConfigError, did_you_mean
-from .schema import read_toml
+from .schema import Section, read_toml
 from .table import reject_host_flag
 
 DEFAULT_TABLE = "default"
@@ -33,6 +34,7 @@ class Config:
     levels: tuple[str, ...] = ()
     override: str | None = None
     compat: tuple[str, ...] = ()
+    allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
 
     @property
@@ -61,6 +63,7 @@ def load_config(path: Path) -> Config:
         levels=top.strings("levels", ()),
         override=top.string("override", None),
         compat=tuple(dict.fromkeys(top.strings("compat", ()))),
+        allow=_allow(top.section("audit")),
         kernels=kernels,
     )
     if config.override and not VARIABLE.match(config.override):
@@ -72,3 +75,19 @@ def load_config(path: Path) -> Config:
             raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
     top.finish()
     return config
+
+
+def _allow(audit: Section) -> tuple[Allowance, ...]:
+    """Read the functions that the audit lets pass, each with its reason."""
+    found = []
+    for entry in audit.tables("allow"):
+        allowance = Allowance(symbol=entry.string("symbol"), reason=entry.string("reason"))
+        for key, value in (("symbol", allowance.symbol), ("reason", allowance.reason)):
+            if not value.strip():
+                raise entry.fail(key, "is empty", "say which function may use what nobody checks, and why it is safe")
+        if not allowance.symbol.strip("*?"):
+            raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")
+        entry.finish()
+        found.append(allowance)
+    audit.finish()
+    return tuple(found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from typing import Any
 import elftools
 
 from . import __version__
+from .audit.instructions import iced_x86
+from .audit.record import Record
 from .cache import NO_CACHE, default_cache
 from .compat import COMPAT_FOLDER, compat_texts, write_compat
 from .compiler import Compiler
@@ -21,17 +25,19 @@ from .dispatch import dispatch_texts
 from .errors import KernelError, TableError
 from .files import write_if_changed
 from .keyval import write_keyval
+from .linking import Linking, find_linkers, write_script
 from .matrix import summary_lines
-from .plan import Plan, Style, check_kernels, make_plan
-from .probe import probe_all
+from .plan import BUILT, Plan, Style, check_kernels, make_plan
+from .probe import baseline_features, probe_all
 from .sealing import SealTools, check_system, find_seal_tools
 from .table import Table, default_table, load_table, other_levels
 
 PLAN_FILE = "isa_plan.json"
 TOOL_FOLDER = "isa_tool"
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
 # The modules that the build steps need; copied into the build folder.
-TOOL_MODULES = ("__init__.py", "errors.py", "files.py", "steps")
+TOOL_MODULES = ("__init__.py", "audit", "errors.py", "features.py", "files.py", "schema.py", "steps", "tables/features")
+TOOL_FILES = (".py", ".toml", ".so", ".pyd")
 TOOL_MAIN = "import sys\n\nfrom isagen.steps.main import main\n\nsys.exit(main())\n"
 
 
@@ -51,7 +57,9 @@ class Request:
     levels: str = ""
     cache: bool = True
     seal: bool = True
+    audit: str = "error"
     optimization: str = ""
+    link_args: tuple[str, ...] = ()
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -89,14 +97,31 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         style=_style(request.compilers, sealing),
         elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
-    headers, source = dispatch_texts(plan, table, request.name)
-    data = _plan_data(plan, request, sealing, headers, source)
+    decodes = bool(table.features.instructions.always)
+    linking = find_linkers(request.compilers[-1], request.link_args, request.audit, decodes, cache)
+    record = Record(
+        project=request.name,
+        isagen=__version__,
+        table=plan.table,
+        features=table.features.name,
+        sealed=sealing.usable,
+        seal_reason=sealing.reason,
+        baseline=baseline_features(table, request.compilers),
+        levels={level.name: level.features for level in plan.levels if level.verdict == BUILT},
+        allow=config.allow,
+    )
+    headers, source = dispatch_texts(plan, table, request.name, record if decodes else None)
+    data = _plan_data(plan, request, sealing, linking, headers, source)
+    data["record"] = record.to_json()
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     tool = _copy_tool(request.output / TOOL_FOLDER)
+    link_folder = _write_linkers(linking, request.output)
     write_compat(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / PLAN_FILE, text)
     digest = hashlib.sha256(text.encode() + tool.encode()).hexdigest()
-    return _keyval(plan, data, digest, sealing, config.compat), (request.config, *table.files)
+    values = _keyval(plan, data, digest, sealing, config.compat)
+    values["link_args"] = [f"-B{link_folder}"] if linking.audited else []
+    return write_keyval(values), (request.config, *table.files)
 
 
 def _check_architecture(table: Table, cpu_family: str, shown: str) -> None:
@@ -132,8 +157,18 @@ def _style(compilers: Iterable[Compiler], sealing: SealTools) -> Style:
     return Style("/I" if msvc else "-iquote", flags)
 
 
+def _write_linkers(linking: Linking, output: Path) -> Path:
+    """Write a script in the place of each linker: it links, then audits. Return their folder."""
+    folder = output / TOOL_FOLDER / f"audit_{linking.mode}"
+    tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / PLAN_FILE))
+    for name in linking.linkers:
+        command = f"{shlex.quote(sys.executable)} {tool} link {plan} {linking.mode} {name}"
+        write_script(folder / name, f'exec {command} "$@"\n')
+    return folder
+
+
 def _plan_data(
-    plan: Plan, request: Request, sealing: SealTools, headers: dict[str, str], source: str
+    plan: Plan, request: Request, sealing: SealTools, linking: Linking, headers: dict[str, str], source: str
 ) -> dict[str, Any]:
     compilers = {c.language: {"name": c.name, "command": c.command, "args": c.args} for c in request.compilers}
     return {
@@ -145,21 +180,25 @@ def _plan_data(
         "cpu_family": request.cpu_family,
         "system": request.system,
         "seal": asdict(sealing),
+        "audit": asdict(linking),
         "dispatch": {"headers": headers, "source": source},
     }
 
 
 def _copy_tool(folder: Path) -> str:
-    """Copy the build steps and pyelftools into `folder`; return a digest of what is there."""
+    """Copy the build steps, and the libraries that they use, into `folder`; return a digest of what is there."""
     here = Path(__file__).parent
     wanted: dict[Path, bytes] = {Path("__main__.py"): TOOL_MAIN.encode()}
     sources = [(here, Path("isagen"), here / name) for name in TOOL_MODULES]
-    library = Path(elftools.__file__).parent
-    sources.append((library, Path("elftools"), library))
+    for module in (elftools, iced_x86):
+        if module is not None and module.__file__:
+            library = Path(module.__file__).parent
+            sources.append((library, Path(module.__name__), library))
     for root, target, entry in sources:
-        for path in sorted(entry.rglob("*.py")) if entry.is_dir() else [entry]:
-            wanted[target / path.relative_to(root)] = path.read_bytes()
-    for stale in {p.relative_to(folder) for p in folder.rglob("*.py")} - set(wanted):
+        for path in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:
+            if path.suffix in TOOL_FILES:
+                wanted[target / path.relative_to(root)] = path.read_bytes()
+    for stale in {p.relative_to(folder) for p in folder.rglob("*") if p.suffix in TOOL_FILES} - set(wanted):
         (folder / stale).unlink()
     digest = hashlib.sha256()
     for name, content in sorted(wanted.items()):
@@ -168,7 +207,9 @@ def _copy_tool(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools, compat: Sequence[str]) -> str:
+def _keyval(
+    plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools, compat: Sequence[str]
+) -> dict[str, str | Sequence[str]]:
     """Return what the fragment reads; it refers to copies by their place in `copies`."""
     copies = [cell.copy for kernel in plan.kernels for cell in kernel.cells if cell.copy]
     place = {copy: str(index) for index, copy in enumerate(copies)}
@@ -192,4 +233,4 @@ def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools, c
     for number, (key, text) in enumerate(lines):
         values[f"summary_{number}_key"] = key
         values[f"summary_{number}_text"] = text
-    return write_keyval(values)
+    return values

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .audit.record import Record, note
 from .features import REGISTERS, Feature, Features
 from .plan import BUILT, LevelRow, Plan
 from .render import render
@@ -29,10 +30,13 @@ FUNCTIONS = (
 )
 
 
-def dispatch_texts(plan: Plan, table: Table, project: str = "project") -> tuple[dict[str, str], str]:
+def dispatch_texts(
+    plan: Plan, table: Table, project: str = "project", record: Record | None = None
+) -> tuple[dict[str, str], str]:
     """Return the headers by name, and the dispatch source, whose stub table the build fills in.
 
     The name of the `project` becomes part of the functions' symbols: several projects may be linked into one program.
+    The `record` is what an audit has to know of the build; it travels in the binary.
     """
     used = {name for level in plan.levels for name in level.features}
     features = [feature for name, feature in table.features.features.items() if name in used]
@@ -59,6 +63,7 @@ def dispatch_texts(plan: Plan, table: Table, project: str = "project") -> tuple[
         "sources": sources,
         "states": states,
         "detection": table.features.detection,
+        "note": _bytes(note(record.to_json())) if record is not None else [],
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
@@ -66,6 +71,11 @@ def dispatch_texts(plan: Plan, table: Table, project: str = "project") -> tuple[
         **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }
     return headers, render("isa_dispatch.c.j2", **values)
+
+
+def _bytes(content: bytes) -> list[str]:
+    """Return bytes as lines of a C array; a string would be longer than C promises to take."""
+    return [", ".join(str(byte) for byte in content[i : i + 32]) for i in range(0, len(content), 32)]
 
 
 def guard_name(level: str) -> str:

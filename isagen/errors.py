@@ -45,6 +45,12 @@ class BuildError(IsagenError):
     """A build step (emit, seal, stubs) cannot go on."""
 
 
+class AuditError(IsagenError):
+    """What was to be audited cannot be read; its status differs from that of an audit that found something."""
+
+    exit_code = 2
+
+
 class CpuError(IsagenError):
     """This machine cannot be asked what its CPU has."""
 

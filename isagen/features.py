@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,19 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Instructions:
+    """What the audit's decoder calls otherwise than we do: instruction sets and mnemonics by iced-x86's names.
+
+    `always` are the sets of every CPU of the architecture, `names` maps others to features, and `harmless` maps
+    mnemonics to the reason why they may stand where nobody checks for them.
+    """
+
+    always: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    harmless: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Features:
     """The features of an architecture, and the template that detects them."""
 
@@ -61,6 +74,7 @@ class Features:
     features: Mapping[str, Feature]
     ignored_macros: tuple[str, ...]
     report: Report
+    instructions: Instructions = Instructions()
 
     def of_macro(self, macro: str) -> Feature | None:
         """Return the feature that `macro` stands for, if any."""
@@ -77,19 +91,44 @@ def load_features(top: Section) -> Features:
     known = sorted(path.stem for path in FEATURES.glob("*.toml"))
     if reference not in known:
         raise top.fail("features", f"there is no features file {reference!r}", did_you_mean(reference, known))
-    section = read_toml(FEATURES / f"{reference}.toml", TableError, f"features {reference}")
+    own = read_features(reference)
+    extra = {f.name: f for f in _feature_list(top, "extra_features", own.states)}
+    return replace(
+        own,
+        features={**own.features, **extra},
+        ignored_macros=own.ignored_macros + top.strings("ignored_macros", ()),
+    )
+
+
+def read_features(name: str) -> Features:
+    """Read one of isagen's own features files. Raises `TableError` if there is none of that name."""
+    section = read_toml(FEATURES / f"{name}.toml", TableError, f"features {name}")
     states = dict(_states(section))
     features = {f.name: f for f in _feature_list(section, "features", states)}
-    report = _report(section.section("report"), features, states)
-    features |= {f.name: f for f in _feature_list(top, "extra_features", states)}
     result = Features(
-        name=reference,
+        name=name,
         cpu_families=section.strings("cpu_families"),
         detection=section.string("detection"),
         states=states,
         features=features,
-        ignored_macros=section.strings("ignored_macros", ()) + top.strings("ignored_macros", ()),
-        report=report,
+        ignored_macros=section.strings("ignored_macros", ()),
+        report=_report(section.section("report"), features, states),
+        instructions=_instructions(section.section("instructions"), features),
+    )
+    section.finish()
+    return result
+
+
+def _instructions(section: Section, features: Mapping[str, Feature]) -> Instructions:
+    named, harmless = section.section("names"), section.section("harmless")
+    names = {name: named.string(name) for name in named.names()}
+    for name, feature in names.items():
+        if feature not in features:
+            raise named.fail(name, f"there is no feature {feature!r}", did_you_mean(feature, features))
+    result = Instructions(
+        always=frozenset(section.strings("always", ())),
+        names=names,
+        harmless={name: harmless.string(name) for name in harmless.names()},
     )
     section.finish()
     return result

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 
 from .cache import Cache
 from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
@@ -41,7 +41,7 @@ def probe_all(
 ) -> Mapping[tuple[str, str], Verdict]:
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
     compilers = tuple(compilers)
-    bare = {compiler.language: _bare_macros(compiler) for compiler in compilers}
+    bare = {compiler.language: bare_macros(compiler) for compiler in compilers}
     for compiler in compilers:
         compiler.identity  # noqa: B018  asked once, before the threads do
     questions = [(level, compiler) for compiler in compilers for level in table.levels]
@@ -50,7 +50,15 @@ def probe_all(
         return {(level.name, c.language): v for (level, c), v in zip(questions, answers, strict=True)}
 
 
-def _bare_macros(compiler: Compiler) -> frozenset[str]:
+def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
+    """Return the features that the compilers turn on without any level's flags: what every other object may use."""
+    macros = frozenset().union(*(bare_macros(compiler) for compiler in compilers))
+    return tuple(name for name, f in table.features.features.items() if not macros.isdisjoint(f.macros))
+
+
+@cache
+def bare_macros(compiler: Compiler) -> frozenset[str]:
+    """Return the macros that the compiler predefines under the project's own arguments."""
     if compiler.dialect == "msvc":
         return frozenset()
     macros, outcome = compiler.macros(())

@@ -15,6 +15,9 @@ from .stubs import write_dispatch_source
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one build step and return the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["link"]:  # what follows is the linker's, and may look like options of ours
+        return _link(arguments[1:])
     parser = argparse.ArgumentParser(prog="isagen step", allow_abbrev=False)
     steps = parser.add_subparsers(dest="step", required=True)
     step = steps.add_parser("emit", help="write copies and headers")
@@ -42,3 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"isagen: error: {problem}", file=sys.stderr)
         return problem.exit_code
     return 0
+
+
+def _link(arguments: Sequence[str]) -> int:
+    from .link import link  # the audit is loaded only where it is needed
+
+    plan, mode, name, *rest = arguments
+    try:
+        return link(Path(plan), mode, name, rest)
+    except IsagenError as problem:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+        return problem.exit_code

@@ -1,0 +1,33 @@
+"""C++ names as people write them."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+
+@cache
+def _demangler() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
+    try:
+        library = ctypes.CDLL("libstdc++.so.6")
+        library.__cxa_demangle.restype = ctypes.c_void_p
+        return library, ctypes.CDLL(None)
+    except (OSError, AttributeError):
+        return None  # then names stay as the linker sees them
+
+
+@cache
+def demangle(symbol: str) -> str:
+    """Return a symbol as C++ writes it, or unchanged (Itanium C++ ABI, ``__cxa_demangle``)."""
+    found = _demangler()
+    if found is None or not symbol.startswith("_Z"):
+        return symbol
+    library, libc = found
+    name, dot, suffix = symbol.partition(".")  # GCC's clones: foo.avx2, foo.cold
+    status = ctypes.c_int()
+    text = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
+    if not text:
+        return symbol
+    shown = ctypes.string_at(text).decode(errors="replace")
+    libc.free(ctypes.c_void_p(text))
+    return shown + dot + suffix

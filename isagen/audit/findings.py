@@ -1,0 +1,92 @@
+"""What an audit finds, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# The kinds of findings, with what each means and what helps.
+KINDS: Mapping[str, tuple[str, str]] = {
+    "baseline": (
+        "code outside the levels uses instructions beyond the baseline",
+        "compile it without the flags or attributes that turn them on, or make it a kernel; if it runs only behind a "
+        "check of your own, allow it in isa.toml: [[audit.allow]]",
+    ),
+    "level": (
+        "code of a level uses instructions that are not checked at run time for it",
+        "take out the attribute, pragma or assembly that brings them in, or add the feature to the level",
+    ),
+    "load": (
+        "code that runs by itself uses instructions beyond the baseline",
+        "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
+    ),
+    "shared": (
+        "a weak symbol that levels define unsealed: the linker gives one level's code to all",
+        "seal the levels (the Meson option isa_seal), or put the function into an anonymous namespace",
+    ),
+    "flags": (
+        "flags turn on a feature that is not checked at run time for the level",
+        "take the flag out, or add the feature to the level in the table",
+    ),
+    "unsealed": (
+        "the levels are not sealed, and after linking nobody can tell which level a function is of",
+        "audit the build folder, whose objects tell, or build with the Meson option isa_seal",
+    ),
+    "undecodable": (
+        "code that is no instruction known to the decoder",
+        "a newer iced-x86 may know it; if it is data among code, allow the symbol in isa.toml: [[audit.allow]]",
+    ),
+    "bindable": (
+        "a weak, unique or exported function beyond the baseline: other objects may bind to it",
+        "give it hidden visibility, or compile it for the baseline",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault.
+
+    `symbol` is what the linker calls the function, `features` are those that nobody checks there, `instruction` is the
+    first such one with its `address`, `path` the chain of calls that leads to it from code that runs by itself, and
+    `variable` what that code initialises. `level`, `object` and `kernel` are empty where they cannot be known.
+    """
+
+    kind: str
+    symbol: str
+    detail: str = ""
+    level: str = ""
+    object: str = ""
+    kernel: str = ""
+    features: tuple[str, ...] = ()
+    instruction: str = ""
+    address: int = 0
+    path: tuple[str, ...] = ()
+    variable: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What is wrong, in general."""
+        return KINDS[self.kind][0]
+
+    @property
+    def remedy(self) -> str:
+        """What helps."""
+        return KINDS[self.kind][1]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The audit of one file.
+
+    `judged` says against what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
+    feature; `allowed` and `unused` are entries of isa.toml, the former with how many functions each allowed.
+    """
+
+    target: str
+    judged: str
+    findings: tuple[Finding, ...] = ()
+    counted: Mapping[str, int] | None = None
+    allowed: tuple[tuple[str, str, int], ...] = ()
+    unused: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,119 @@
+"""The objects behind a linked file: which level and which kernel each is of, and what they define."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import BuildError
+from ..steps.registrations import source_of
+from . import elf as e
+from .elf import Elf, ElfSection
+
+# Itanium C++ ABI: type information, by which exceptions are caught; it must be shared.
+TYPE_INFORMATION = ("_ZTI", "_ZTS")
+
+
+class Objects:
+    """The objects of a build: its levels', by the plan in `folder`, and the `others` that are linked with them.
+
+    `root` is the folder from which paths are shown.
+    """
+
+    def __init__(self, plan: Mapping[str, Any], folder: Path, others: Iterable[Path], root: Path) -> None:
+        self.plan = plan
+        self.root = root
+        self._folder = folder
+        self._others = tuple(others)
+        self._sources = {cell["copy"]: k["source"] for k in plan["kernels"] for cell in k["cells"] if cell["copy"]}
+
+    @cached_property
+    def by_level(self) -> Mapping[str, tuple[Path, ...]]:
+        """The objects that Meson compiled from the copies of each level."""
+        found: dict[str, list[Path]] = {}
+        for unit in self.plan["units"]:
+            folder = self._folder / f"lib{unit['name']}.a.p"
+            found.setdefault(unit["level"], []).extend(sorted(folder.glob("*.o")))
+        return {level: tuple(paths) for level, paths in found.items()}
+
+    @cached_property
+    def others(self) -> tuple[Path, ...]:
+        """The objects of no level."""
+        ours = {path.resolve() for paths in self.by_level.values() for path in paths}
+        sealed = {(self._folder / f"isa_{level}.o").resolve() for level in self.by_level}
+        return tuple(p for p in self._others if p.resolve() not in ours | sealed and p.suffix == ".o" and p.is_file())
+
+    def shown(self, path: Path) -> str:
+        """Return how a report names an object."""
+        try:
+            return path.resolve().relative_to(self.root.resolve()).as_posix()
+        except ValueError:
+            return path.as_posix()
+
+    def kernel(self, path: Path) -> str:
+        """Return the kernel source behind an object of a level; nothing for other objects."""
+        try:
+            return source_of(path, self._sources)
+        except BuildError:
+            return ""
+
+    def level(self, path: Path) -> str:
+        """Return the level of an object; nothing for other objects."""
+        path = path.resolve()
+        for level, paths in self.by_level.items():
+            if any(path == one.resolve() for one in paths):
+                return level
+        return ""
+
+    def origin(self, symbol: str, level: str) -> tuple[str, str]:
+        """Return the object and the kernel that a function comes from (`rules.Origin`)."""
+        for path in self.by_level.get(level, ()) if level else self.others:
+            if symbol in functions_of(path):
+                return self.shown(path), self.kernel(path)
+        return "", ""
+
+
+def expand(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield objects: those named, and those of Meson's static libraries, which are in a folder beside them."""
+    for path in paths:
+        if path.suffix == ".a":
+            yield from sorted(path.with_name(path.name + ".p").glob("*.o"))
+        else:
+            yield path
+
+
+@cache
+def functions_of(path: Path) -> frozenset[str]:
+    """Return the names of all functions that an object defines."""
+    with Elf(path) as binary:
+        table = binary.symbol_table
+        if table is None:
+            return frozenset()
+        return frozenset(
+            binary.name(table, s) for s in binary.symbols(table) if s.defined and s.kind in (e.STT_FUNC, e.STT_IFUNC)
+        )
+
+
+@cache
+def borrowable(path: Path) -> frozenset[str]:
+    """Return what of an object another one may get to use in place of its own: weak code, and weak constants."""
+    with Elf(path) as binary:
+        table = binary.symbol_table
+        if table is None:
+            return frozenset()
+        found = set()
+        for symbol in binary.symbols(table):
+            if symbol.defined and symbol.binding in (e.STB_WEAK, e.STB_UNIQUE):
+                section = binary.sections[symbol.section]
+                if symbol.kind == e.STT_FUNC or (symbol.kind == e.STT_OBJECT and is_constant(section)):
+                    name = binary.name(table, symbol)
+                    if not name.startswith(TYPE_INFORMATION):
+                        found.add(name)
+        return frozenset(found)
+
+
+def is_constant(section: ElfSection) -> bool:
+    """Return whether nobody writes to a section but the loader."""
+    return section.name.startswith(".data.rel.ro") or not section.flags & e.SHF_WRITE

@@ -1,0 +1,300 @@
+"""The rules: from what is in a binary, and what its build noted, to what is wrong with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from . import elf as e
+from .code import Code, Root, codes_of
+from .demangle import demangle
+from .elf import Elf
+from .findings import Finding, Result
+from .instructions import INVALID, InstructionSets
+from .objects import Objects, borrowable
+from .record import LEVEL_SECTION, Allowance, Record
+
+# Tells from which object and kernel a function comes, by symbol and level; empty strings where it cannot.
+Origin = Callable[[str, str], tuple[str, str]]
+
+
+def nowhere(symbol: str, level: str) -> tuple[str, str]:
+    """Say that nothing is known of where a function comes from."""
+    return "", ""
+
+
+@dataclass
+class Allowances:
+    """The entries of isa.toml, and which functions they were used for."""
+
+    entries: Sequence[Allowance] = ()
+    used: dict[str, set[str]] = field(default_factory=dict)
+
+    def cover(self, symbol: str) -> bool:
+        """Return whether an entry allows the function, and remember that it was used."""
+        for entry in self.entries:
+            if fnmatchcase(symbol, entry.symbol) or fnmatchcase(demangle(symbol), entry.symbol):
+                self.used.setdefault(entry.symbol, set()).add(symbol)
+                return True
+        return False
+
+    def allowed(self) -> tuple[tuple[str, str, int], ...]:
+        """Return (pattern, reason, number of functions) of the entries that were used."""
+        return tuple((x.symbol, x.reason, len(self.used[x.symbol])) for x in self.entries if x.symbol in self.used)
+
+    def unused(self) -> tuple[tuple[str, str], ...]:
+        """Return (pattern, reason) of the entries that allowed nothing."""
+        return tuple((x.symbol, x.reason) for x in self.entries if x.symbol not in self.used)
+
+
+@dataclass
+class Audit:
+    """One binary under audit: `baseline` are the features that any of its code may use."""
+
+    code: Code
+    sets: InstructionSets
+    baseline: frozenset[str]
+    allowances: Allowances
+    origin: Origin = nowhere
+    levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    level: str = ""
+
+    def level_of(self, number: int) -> str:
+        """Return the level that a function's section, or the whole object, belongs to."""
+        name = self.code.section(number).name
+        return name.removeprefix(LEVEL_SECTION) if name.startswith(LEVEL_SECTION) else self.level
+
+    def finding(self, kind: str, number: int, codes: frozenset[int], allowed: Iterable[str], level: str) -> Finding:
+        """Describe a function that uses `codes`, none of which is `allowed`."""
+        symbol = self.code.name(number)
+        address, text = self.code.first(number, codes)
+        place, kernel = self.origin(symbol, level)
+        return Finding(
+            kind=kind,
+            symbol=symbol,
+            level=level,
+            object=place,
+            kernel=kernel,
+            features=self.sets.missing(codes, allowed),
+            instruction=text,
+            address=address,
+        )
+
+    # What runs by itself.
+
+    def by_itself(self) -> dict[int, Finding]:
+        """Return what code that runs by itself reaches beyond the baseline, by the function's number."""
+        beyond = self.sets.beyond(self.baseline)
+        found: dict[int, Finding] = {}
+        seen: set[int] = set()
+        for root in self.code.roots():
+            first = self.code.at(root.address)
+            callers: dict[int, tuple[int, int]] = {}
+            waiting = [first] if first >= 0 else []
+            while waiting:
+                number = waiting.pop()
+                if number in seen:
+                    continue
+                seen.add(number)
+                codes = self.code.codes(number) & beyond
+                if codes or self.allowances.entries:
+                    symbol = self.code.name(number)
+                    if self.allowances.cover(symbol):
+                        continue
+                if codes:
+                    found[number] = self._describe(root, number, codes, callers)
+                for address, what, target in self.code.events(number):
+                    if what == "call" and (callee := self.code.at(target)) >= 0 and callee not in seen:
+                        callers.setdefault(callee, (number, address))
+                        waiting.append(callee)
+        return found
+
+    def _describe(
+        self, root: Root, number: int, codes: frozenset[int], callers: Mapping[int, tuple[int, int]]
+    ) -> Finding:
+        finding = self.finding("load", number, codes, self.baseline, self.level_of(number))
+        steps = [(number, finding.address)]
+        while steps[0][0] in callers and len(steps) < 64:
+            steps.insert(0, callers[steps[0][0]])
+        path = tuple(self.code.name(step) for step, _ in steps)
+        # What is initialised is named before the call that leads on, or near the instruction itself.
+        names = (self._variable(step, address, step == number) for step, address in steps)
+        variable = next((name for name in names if name), "")
+        return replace(finding, detail=f"runs {root.when}", path=path, variable=variable)
+
+    def _variable(self, number: int, address: int, after_too: bool) -> str:
+        data = [(at, target) for at, what, target in self.code.events(number) if what == "data"]
+        nearest = [target for at, target in reversed(data) if at <= address + 16]
+        nearest += [target for at, target in data if at > address + 16] if after_too else []
+        for target in nearest:
+            section = self.code.elf.section_at(target)
+            if section is not None and section.flags & e.SHF_WRITE:
+                name = self.code.object_at(target)
+                if name and name != "__dso_handle" and not name.startswith(("DW.ref.", "_ZGV")):
+                    return name
+        return ""
+
+    # What somebody has to call.
+
+    def by_call(self, skip: Mapping[int, Finding]) -> tuple[list[Finding], Counter[str]]:
+        """Judge every function by its level; return findings, and what cannot be told, counted by feature."""
+        found: list[Finding] = []
+        counted: Counter[str] = Counter()
+        selected = self.code.selected()
+        for number in range(len(self.code)):
+            level = self.level_of(number)
+            allowed = self.baseline.union(self.levels[level]) if level in self.levels else self.baseline
+            every = self.code.codes(number)
+            codes = every & self.sets.beyond(allowed)
+            undecodable = INVALID in every and self.code.sized(number)
+            if not (codes or undecodable) or (number in skip and not level):
+                continue
+            if number in selected or self._nameless(number):
+                counted.update(self.sets.missing(codes, allowed))
+            elif not self.allowances.cover(self.code.name(number)):
+                if codes:
+                    found.append(self.finding("level" if level else "baseline", number, codes, allowed, level))
+                if undecodable:
+                    found.append(self.finding("undecodable", number, frozenset({INVALID}), allowed, level))
+        for address, raw in self.code.between():
+            level = self.level_of(self.code.at(address))
+            allowed = self.baseline.union(self.levels.get(level, ()))
+            counted.update(self.sets.missing(codes_of(raw, address) & self.sets.beyond(allowed), allowed))
+        return found, counted
+
+    def _nameless(self, number: int) -> bool:
+        """Return whether a function's name is lost while there are names that would allow it."""
+        return bool(self.allowances.entries) and self.code.elf.stripped and not self.code.named(number)
+
+    def borrowed(self) -> list[Finding]:
+        """Return functions of levels that other objects can still borrow, although their level is sealed."""
+        binary = self.code.elf
+        table = binary.symbol_table
+        found = []
+        for symbol in binary.symbols(table):
+            if symbol.defined and symbol.kind == e.STT_FUNC and symbol.binding in (e.STB_WEAK, e.STB_UNIQUE):
+                number = self.code.at(symbol.address)
+                if number >= 0 and (level := self.level_of(number)) and table is not None:
+                    name = binary.name(table, symbol)
+                    place, kernel = self.origin(name, level)
+                    found.append(Finding("shared", name, "it is still weak", level, place, kernel))
+        return found
+
+
+def audit_record(binary: Elf, record: Record, sets: InstructionSets, origin: Origin = nowhere) -> Result:
+    """Audit a linked binary that says how it was built."""
+    allowances = Allowances(record.allow)
+    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances, origin, record.levels)
+    load = audit.by_itself()
+    findings = list(load.values())
+    counted: Counter[str] = Counter()
+    notes = []
+    if record.sealed:
+        called, counted = audit.by_call(load)
+        findings += called + audit.borrowed()
+        if binary.stripped and allowances.entries:
+            notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")
+    else:
+        findings.append(Finding("unsealed", "", record.seal_reason))
+    return Result(
+        target=binary.shown,
+        judged=judged(record),
+        findings=tuple(findings),
+        counted=dict(counted),
+        allowed=allowances.allowed(),
+        unused=() if binary.stripped else allowances.unused(),
+        notes=tuple(notes),
+    )
+
+
+def judged(record: Record) -> str:
+    """Say what a build is judged by."""
+    sealed = "sealed" if record.sealed else "not sealed"
+    return f"{record.project}, built by isagen {record.isagen}, {sealed}, levels {' '.join(record.levels)}"
+
+
+def audit_object(
+    binary: Elf, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin = nowhere
+) -> tuple[list[Finding], Counter[str]]:
+    """Audit an object of a build, all of it of `level`, or of none: its own code, and what of it runs by itself."""
+    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances, origin, record.levels, level)
+    load = audit.by_itself()
+    called, counted = audit.by_call(load)
+    return [*load.values(), *called], counted
+
+
+def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, name: str) -> Result:
+    """Audit a binary of which nothing is known but the `baseline`, called `name`, that it should run on."""
+    code = Code(binary)
+    allowed = frozenset(baseline)
+    audit = Audit(code, sets, allowed, Allowances())
+    load = audit.by_itself()
+    beyond = sets.beyond(allowed)
+    offenders = {n: codes for n in range(len(code)) if (codes := code.codes(n) & beyond)}
+    findings = list(load.values())
+    table = binary.symbol_table if binary.relocatable else binary.dynamic_table
+    bound = set()
+    for number, symbol, why in code.bindable():
+        if number in offenders and number not in load and number not in bound and table is not None:
+            bound.add(number)
+            finding = audit.finding("bindable", number, offenders[number], allowed, "")
+            findings.append(replace(finding, symbol=binary.name(table, symbol), detail=why))
+    counted: Counter[str] = Counter()
+    for number, codes in offenders.items():
+        if number not in load and number not in bound:
+            counted.update(sets.missing(codes, allowed))
+    for address, raw in code.between():
+        counted.update(sets.missing(codes_of(raw, address) & beyond, allowed))
+    return Result(binary.shown, f"no record of isagen in it; judged as code for {name}", tuple(findings), dict(counted))
+
+
+def audit_unsealed(binary: Elf, record: Record, sets: InstructionSets, objects: Objects) -> Result:
+    """Audit a linked binary whose levels are not sealed, by the objects that it was linked from."""
+    allowances = Allowances(record.allow)
+    findings: list[Finding] = []
+    counted: Counter[str] = Counter()
+    groups = [(level, paths) for level, paths in objects.by_level.items() if level in record.levels]
+    for level, paths in (*groups, ("", objects.others)):
+        for path in paths:
+            place = (objects.shown(path), objects.kernel(path))
+            with Elf(path, place[0]) as part:
+                found, more = audit_object(part, record, sets, level, allowances, lambda *_, place=place: place)
+            findings += found
+            counted.update(more)
+    findings += lent(record, objects)
+    # Merged as they are: what runs by itself may have got another level's copy of what it calls.
+    known = {finding.symbol for finding in findings if finding.kind == "load"}
+    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances)
+    findings += [finding for finding in audit.by_itself().values() if finding.symbol not in known]
+    return Result(
+        target=binary.shown,
+        judged=judged(record),
+        findings=tuple(findings),
+        counted=dict(counted),
+        allowed=allowances.allowed(),
+        unused=allowances.unused(),
+    )
+
+
+def lent(record: Record, objects: Objects) -> list[Finding]:
+    """Return the weak symbols that more than one level defines, or a level and code of no level."""
+    baseline = frozenset(record.baseline)
+    users: dict[str, dict[str, Path]] = {}
+    for level, paths in (*objects.by_level.items(), ("", objects.others)):
+        # A level that needs no more than the baseline has the baseline's code.
+        group = level if level and not baseline.issuperset(record.levels.get(level, ())) else ""
+        for path in paths:
+            for symbol in borrowable(path):
+                users.setdefault(symbol, {}).setdefault(group, path)
+    findings = []
+    for symbol, found in sorted(users.items()):
+        if len(found) > 1:
+            level, path = next((level, path) for level, path in found.items() if level)
+            names = ", ".join(name or "the baseline" for name in found)
+            findings.append(
+                Finding("shared", symbol, f"defined by {names}", level, objects.shown(path), objects.kernel(path))
+            )
+    return findings

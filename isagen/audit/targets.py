@@ -1,0 +1,186 @@
+"""What people point an audit at: a build folder, any other folder, an object, a library, a program, or a wheel."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import AuditError
+from ..features import read_features
+from ..matrix import PLAN_FILE, find_plans
+from ..steps.plan_file import read_plan
+from .build import audit_linked, instruction_sets, merge, records_of
+from .elf import Elf, is_elf
+from .findings import Result
+from .flags import audit_flags
+from .instructions import InstructionSets
+from .objects import Objects
+from .record import LEVEL_SECTION, Record, record_from_json
+from .rules import Allowances, audit_foreign, audit_object, judged
+
+# Folders of a build that hold no targets: objects, and isagen's own tool.
+PRIVATE_FOLDERS = (".p", "isa_tool", "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a file without a record must run on: the name of a level, and its features."""
+
+    name: str
+    features: tuple[str, ...]
+
+
+def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
+    """Audit all `targets`. Raises `AuditError` for one that holds nothing to audit."""
+    return [result for target in targets for result in _audit(target, baseline)]
+
+
+def _audit(target: Path, baseline: Baseline) -> Iterator[Result]:
+    if target.is_dir():
+        if _is_build(target):
+            yield from _build_folder(target)
+        else:
+            yield from _folder(target, str(target), baseline)
+    elif not target.exists():
+        raise AuditError(
+            "there is no such file or folder",
+            where=str(target),
+            remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
+        )
+    elif zipfile.is_zipfile(target):
+        with _unpacked(target) as folder:
+            yield from _folder(folder, target.name, baseline)
+    else:
+        yield _file(target, str(target), baseline)
+
+
+def _is_build(folder: Path) -> bool:
+    return (folder / "meson-info").is_dir() or any(folder.rglob(PLAN_FILE))
+
+
+@contextmanager
+def _unpacked(wheel: Path) -> Iterator[Path]:
+    """Unpack the binaries of a wheel into a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="isagen-audit-") as folder:
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                for entry in archive.infolist():
+                    with archive.open(entry) as stream:
+                        if entry.is_dir() or stream.read(4) != b"\x7fELF":
+                            continue
+                    archive.extract(entry, folder)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as problem:
+            raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None
+        yield Path(folder)
+
+
+def _folder(folder: Path, shown: str, baseline: Baseline) -> Iterator[Result]:
+    found = False
+    for path in _binaries(folder):
+        found = True
+        yield _file(path, f"{shown}/{path.relative_to(folder).as_posix()}", baseline)
+    if not found:
+        raise AuditError("holds no ELF file", where=shown, remedy="give a folder or wheel with compiled code")
+
+
+def _binaries(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.endswith(PRIVATE_FOLDERS))
+        for name in sorted(names):
+            path = Path(place, name)
+            if path.is_file() and not path.is_symlink() and is_elf(path):
+                yield path
+
+
+def _build_folder(folder: Path) -> Iterator[Result]:
+    found = False
+    plans = find_plans(folder)
+    for path in _binaries(folder):
+        with Elf(path) as binary:
+            if binary.relocatable or not records_of(binary):
+                continue
+            found = True
+            yield _linked(binary, path, plans, folder)
+    if not found:
+        raise AuditError(
+            "nothing that is linked here holds isagen's record",
+            where=str(folder),
+            remedy="build it first (ninja -C BUILD_DIR), with isa_kernels_dep among the target's dependencies",
+        )
+
+
+def _linked(binary: Elf, path: Path, plans: Iterable[Path], root: Path) -> Result:
+    """Audit a linked file of a build folder, with the objects that Meson put beside it."""
+    records = records_of(binary)
+    texts = {record.to_json() for record in records}
+    for plan_path in plans:
+        plan = read_plan(plan_path)
+        if plan.get("record") in texts:
+            inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
+            objects = Objects(plan, plan_path.parent, inputs, root)
+            result = audit_linked(binary, records, objects)
+            flags = audit_flags(record_from_json(plan["record"], str(plan_path)), objects, root)
+            return replace(result, findings=(*result.findings, *flags))
+    note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
+    return replace(audit_linked(binary, records, None), notes=(note,))
+
+
+def _file(path: Path, shown: str, baseline: Baseline) -> Result:
+    with Elf(path, shown) as binary:
+        if binary.machine != "EM_X86_64":
+            name = binary.machine.removeprefix("EM_")
+            note = f"code for {name} is not decoded: what it needs is not known"
+            return Result(shown, "not audited", notes=(note,))
+        root = next((p for p in path.resolve().parents if (p / "meson-info").is_dir()), None)
+        plans = find_plans(root) if root is not None and any(root.rglob(PLAN_FILE)) else []
+        if binary.relocatable:
+            return _object(binary, path, shown, plans, root, baseline)
+        records = records_of(binary)
+        if not records:
+            return audit_foreign(binary, baseline.features, InstructionSets(read_features("x86")), baseline.name)
+        if root is not None:
+            return replace(_linked(binary, path, plans, root), target=shown)
+        return audit_linked(binary, records, None)
+
+
+def _object(
+    binary: Elf, path: Path, shown: str, plans: Iterable[Path], root: Path | None, baseline: Baseline
+) -> Result:
+    """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
+    inside = next((s.name.removeprefix(LEVEL_SECTION) for s in binary.sections if s.name.startswith(LEVEL_SECTION)), "")
+    for plan_path in plans:
+        plan = read_plan(plan_path)
+        objects = Objects(plan, plan_path.parent, (), root or plan_path.parent)
+        record = record_from_json(plan["record"], str(plan_path))
+        level = inside or objects.level(path)
+        if level in record.levels or _is_of_target(path, records=[record]):
+            return _one_object(binary, record, level, shown, objects)
+    records = records_of(binary)
+    if records:  # the dispatch source's own
+        return _one_object(binary, merge(records), "", shown, None)
+    return audit_foreign(binary, baseline.features, InstructionSets(read_features("x86")), baseline.name)
+
+
+def _is_of_target(path: Path, records: Sequence[Record]) -> bool:
+    """Return whether an object of no level is linked with kernels: into a target that has their record."""
+    target = path.parent.with_name(path.parent.name.removesuffix(".p"))
+    if not path.parent.name.endswith(".p") or not target.is_file() or not is_elf(target):
+        return False
+    with Elf(target) as linked:
+        found = {record.to_json() for record in records_of(linked)}
+    return any(record.to_json() in found for record in records)
+
+
+def _one_object(binary: Elf, record: Record, level: str, shown: str, objects: Objects | None) -> Result:
+    allowances = Allowances(record.allow)
+    kernel = objects.kernel(binary.path) if objects is not None else ""
+    findings, counted = audit_object(
+        binary, record, instruction_sets(record), level, allowances, lambda *_: (shown, kernel)
+    )
+    what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
+    return Result(shown, f"{what}; {judged(record)}", tuple(findings), dict(counted), allowances.allowed())
