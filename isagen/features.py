@@ -55,12 +55,14 @@ class Instructions:
     """What the audit's decoder calls otherwise than we do: instruction sets and mnemonics by iced-x86's names.
 
     `always` are the sets of every CPU of the architecture, `names` maps others to features, and `harmless` maps
-    mnemonics to the reason why they may stand where nobody checks for them.
+    mnemonics to the reason why they may stand where nobody checks for them. `checked` maps patterns of the symbols of
+    the C library's own functions to the reason why they may use what they use.
     """
 
     always: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(default_factory=dict)
     harmless: Mapping[str, str] = field(default_factory=dict)
+    checked: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def read_features(name: str) -> Features:
 
 
 def _instructions(section: Section, features: Mapping[str, Feature]) -> Instructions:
-    named, harmless = section.section("names"), section.section("harmless")
+    named, harmless, checked = (section.section(name) for name in ("names", "harmless", "checked"))
     names = {name: named.string(name) for name in named.names()}
     for name, feature in names.items():
         if feature not in features:
@@ -129,6 +131,7 @@ def _instructions(section: Section, features: Mapping[str, Feature]) -> Instruct
         always=frozenset(section.strings("always", ())),
         names=names,
         harmless={name: harmless.string(name) for name in harmless.names()},
+        checked={name: checked.string(name) for name in checked.names()},
     )
     section.finish()
     return result

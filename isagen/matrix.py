@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,8 @@ def load_matrix(plan_path: Path) -> dict[str, Any]:
         "compilers": {language: c["name"] for language, c in plan["compilers"].items()},
         "sealed": not plan["seal"]["reason"],
         "seal_reason": plan["seal"]["reason"],
+        "audited": not plan["audit"]["reason"],
+        "audit_reason": plan["audit"]["reason"],
         "levels": [
             {**level, "object": (plan_path.parent / f"isa_{level['name']}.json").is_file()} for level in plan["levels"]
         ],
@@ -86,7 +88,14 @@ def summary_lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
         if own != names:
             lines.append((kernel["source"], "only " + " ".join(own)))
     lines.append(("sealed", f"no: {plan['seal']['reason']}" if plan["seal"]["reason"] else "yes"))
+    lines.append(("audited", _audited(plan["audit"])))
     return lines
+
+
+def _audited(audit: Mapping[str, Any]) -> str:
+    if audit["reason"]:
+        return f"not when linked: {audit['reason']}; `isagen audit` does"
+    return "when linked" + (", with warnings only" if audit["mode"] == "warn" else "")
 
 
 def print_matrix(matrix: dict[str, Any]) -> None:
@@ -139,6 +148,7 @@ def _notes(matrix: dict[str, Any]) -> Iterable[str]:
     plain = matrix["optimization"] in ("", "plain")
     yield "optimization: as the compiler arguments say" if plain else f"optimization: -O{matrix['optimization']}"
     yield "sealed: " + ("yes" if matrix["sealed"] else f"no, {matrix['seal_reason']}")
+    yield "audited: " + ("yes, when linked" if matrix["audited"] else f"no, {matrix['audit_reason']}")
     if matrix["override"]:
         yield f"override at run time: {matrix['override']}=LEVEL"
     for kernel in matrix["kernels"]:

@@ -106,6 +106,24 @@ def scaffold(new_project: Callable[..., Project]) -> Project:
     return project
 
 
+@pytest.fixture(scope="session")
+def wheelhouse(tmp_path_factory):
+    """A folder with isagen's own wheel, built from a copy of the sources, for pip to find."""
+    folder = tmp_path_factory.mktemp("wheelhouse")
+    source = folder / "source"
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv*", "build*", ".mesonpy-*", "__pycache__", ".*_cache", "tests", "dist"
+    )
+    shutil.copytree(ROOT, source, ignore=ignored)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    shutil.rmtree(source)
+    return folder
+
+
 def matrix(project: Project) -> dict:
     """The build matrix of a project, as `isagen matrix` gives it to programs."""
     return json.loads(project.isagen("matrix", project.build, "--format", "json").stdout)

@@ -1,30 +1,11 @@
 """Projects built the way users build them: pip, isolated or not, from an sdist, editable, from odd folders."""
 
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, need
-
-
-@pytest.fixture(scope="module")
-def wheelhouse(tmp_path_factory):
-    """A folder with isagen's own wheel, built from a copy of the sources, for pip to find."""
-    folder = tmp_path_factory.mktemp("wheelhouse")
-    source = folder / "source"
-    ignored = shutil.ignore_patterns(
-        ".git", ".venv*", "build*", ".mesonpy-*", "__pycache__", ".*_cache", "tests", "dist"
-    )
-    shutil.copytree(ROOT, source, ignore=ignored)
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)],
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    shutil.rmtree(source)
-    return folder
+from conftest import need
 
 
 @pytest.fixture(scope="module")

@@ -90,3 +90,8 @@ class Result:
     allowed: tuple[tuple[str, str, int], ...] = ()
     unused: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        kinds = list(KINDS)
+        order = sorted(self.findings, key=lambda f: (kinds.index(f.kind), f.detail == "exported", f.symbol, f.level))
+        object.__setattr__(self, "findings", tuple(order))

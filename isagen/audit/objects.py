@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import BuildError
 from ..steps.registrations import source_of
+from ..steps.seal import sealed_name
 from . import elf as e
 from .elf import Elf, ElfSection
 
@@ -39,11 +40,21 @@ class Objects:
         return {level: tuple(paths) for level, paths in found.items()}
 
     @cached_property
+    def _sealed(self) -> Mapping[Path, tuple[str, str]]:
+        """The sealed objects, each with its level and its kernel."""
+        return {
+            self._folder / sealed_name(cell["copy"], cell["level"]): (cell["level"], kernel["source"])
+            for kernel in self.plan["kernels"]
+            for cell in kernel["cells"]
+            if cell["copy"]
+        }
+
+    @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
         ours = {path.resolve() for paths in self.by_level.values() for path in paths}
-        sealed = {(self._folder / f"isa_{level}.o").resolve() for level in self.by_level}
-        return tuple(p for p in self._others if p.resolve() not in ours | sealed and p.suffix == ".o" and p.is_file())
+        ours |= {path.resolve() for path in self._sealed}
+        return tuple(p for p in self._others if p.resolve() not in ours and p.suffix == ".o" and p.is_file())
 
     def shown(self, path: Path) -> str:
         """Return how a report names an object."""
@@ -54,6 +65,9 @@ class Objects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source behind an object of a level; nothing for other objects."""
+        known = {one.resolve(): kernel for one, (_, kernel) in self._sealed.items()}
+        if path.resolve() in known:
+            return known[path.resolve()]
         try:
             return source_of(path, self._sources)
         except BuildError:
@@ -69,7 +83,8 @@ class Objects:
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel that a function comes from (`rules.Origin`)."""
-        for path in self.by_level.get(level, ()) if level else self.others:
+        sealed = [path for path, (its, _) in self._sealed.items() if its == level and path.is_file()]
+        for path in sealed or self.by_level.get(level, ()) if level else self.others:
             if symbol in functions_of(path):
                 return self.shown(path), self.kernel(path)
         return "", ""

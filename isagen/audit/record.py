@@ -16,7 +16,6 @@ from ..errors import AuditError
 NOTE_OWNER = "isagen"
 NOTE_TYPE = 1
 RECORD_FORMAT = 1
-LEVEL_SECTION = ".isa_text."
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ..steps.seal import CODE_SECTION
 from . import elf as e
 from .code import Code, Root, codes_of
 from .demangle import demangle
@@ -15,7 +17,7 @@ from .elf import Elf
 from .findings import Finding, Result
 from .instructions import INVALID, InstructionSets
 from .objects import Objects, borrowable
-from .record import LEVEL_SECTION, Allowance, Record
+from .record import Allowance, Record
 
 # Tells from which object and kernel a function comes, by symbol and level; empty strings where it cannot.
 Origin = Callable[[str, str], tuple[str, str]]
@@ -35,8 +37,10 @@ class Allowances:
 
     def cover(self, symbol: str) -> bool:
         """Return whether an entry allows the function, and remember that it was used."""
+        whole = symbol.partition(".")[0]  # without what compilers and the seal append to parts and copies
+        names = {symbol, whole, demangle(symbol), demangle(whole)}
         for entry in self.entries:
-            if fnmatchcase(symbol, entry.symbol) or fnmatchcase(demangle(symbol), entry.symbol):
+            if any(fnmatchcase(name, entry.symbol) for name in names):
                 self.used.setdefault(entry.symbol, set()).add(symbol)
                 return True
         return False
@@ -65,7 +69,7 @@ class Audit:
     def level_of(self, number: int) -> str:
         """Return the level that a function's section, or the whole object, belongs to."""
         name = self.code.section(number).name
-        return name.removeprefix(LEVEL_SECTION) if name.startswith(LEVEL_SECTION) else self.level
+        return name.removeprefix(CODE_SECTION) if name.startswith(CODE_SECTION) else self.level
 
     def finding(self, kind: str, number: int, codes: frozenset[int], allowed: Iterable[str], level: str) -> Finding:
         """Describe a function that uses `codes`, none of which is `allowed`."""
@@ -100,6 +104,8 @@ class Audit:
                     continue
                 seen.add(number)
                 codes = self.code.codes(number) & beyond
+                if codes and self._checked(number):
+                    continue
                 if codes or self.allowances.entries:
                     symbol = self.code.name(number)
                     if self.allowances.cover(symbol):
@@ -152,7 +158,7 @@ class Audit:
             undecodable = INVALID in every and self.code.sized(number)
             if not (codes or undecodable) or (number in skip and not level):
                 continue
-            if number in selected or self._nameless(number):
+            if number in selected or self._nameless(number) or (not level and self._checked(number)):
                 counted.update(self.sets.missing(codes, allowed))
             elif not self.allowances.cover(self.code.name(number)):
                 if codes:
@@ -165,22 +171,32 @@ class Audit:
             counted.update(self.sets.missing(codes_of(raw, address) & self.sets.beyond(allowed), allowed))
         return found, counted
 
+    def _checked(self, number: int) -> bool:
+        """Return whether a function is the C library's own, which checks the CPU by itself."""
+        symbol = self.code.name(number)
+        return any(fnmatchcase(symbol, pattern) for pattern in self.sets.features.instructions.checked)
+
     def _nameless(self, number: int) -> bool:
         """Return whether a function's name is lost while there are names that would allow it."""
         return bool(self.allowances.entries) and self.code.elf.stripped and not self.code.named(number)
 
     def borrowed(self) -> list[Finding]:
-        """Return functions of levels that other objects can still borrow, although their level is sealed."""
+        """Return functions of sealed levels that other objects can still borrow."""
         binary = self.code.elf
         table = binary.symbol_table
         found = []
         for symbol in binary.symbols(table):
-            if symbol.defined and symbol.kind == e.STT_FUNC and symbol.binding in (e.STB_WEAK, e.STB_UNIQUE):
-                number = self.code.at(symbol.address)
-                if number >= 0 and (level := self.level_of(number)) and table is not None:
-                    name = binary.name(table, symbol)
-                    place, kernel = self.origin(name, level)
-                    found.append(Finding("shared", name, "it is still weak", level, place, kernel))
+            if not symbol.defined or symbol.binding not in (e.STB_WEAK, e.STB_UNIQUE):
+                continue
+            number = self.code.at(symbol.address)
+            if number < 0 or not (level := self.level_of(number)) or table is None:
+                continue
+            name = binary.name(table, symbol)
+            # Sealed names end in the level and the project's number; hidden ones are out of reach after the link.
+            own = re.search(rf"\.{re.escape(level.lower())}\.\d+\Z", name)
+            if symbol.visibility in (e.STV_DEFAULT, e.STV_PROTECTED) or (binary.relocatable and not own):
+                place, kernel = self.origin(name, level)
+                found.append(Finding("shared", name, "it is still weak", level, place, kernel))
         return found
 
 

@@ -14,13 +14,14 @@ from ..errors import AuditError
 from ..features import read_features
 from ..matrix import PLAN_FILE, find_plans
 from ..steps.plan_file import read_plan
-from .build import audit_linked, instruction_sets, merge, records_of
+from ..steps.seal import CODE_SECTION
+from .linked import audit_linked, instruction_sets, merge, records_of
 from .elf import Elf, is_elf
 from .findings import Result
 from .flags import audit_flags
 from .instructions import InstructionSets
 from .objects import Objects
-from .record import LEVEL_SECTION, Record, record_from_json
+from .record import Record, record_from_json
 from .rules import Allowances, audit_foreign, audit_object, judged
 
 # Folders of a build that hold no targets: objects, and isagen's own tool.
@@ -132,6 +133,8 @@ def _linked(binary: Elf, path: Path, plans: Iterable[Path], root: Path) -> Resul
 
 def _file(path: Path, shown: str, baseline: Baseline) -> Result:
     with Elf(path, shown) as binary:
+        if binary.machine == "EM_NONE":
+            raise AuditError("is not an ELF file that can be read: it is for no machine", where=shown)
         if binary.machine != "EM_X86_64":
             name = binary.machine.removeprefix("EM_")
             note = f"code for {name} is not decoded: what it needs is not known"
@@ -152,7 +155,7 @@ def _object(
     binary: Elf, path: Path, shown: str, plans: Iterable[Path], root: Path | None, baseline: Baseline
 ) -> Result:
     """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
-    inside = next((s.name.removeprefix(LEVEL_SECTION) for s in binary.sections if s.name.startswith(LEVEL_SECTION)), "")
+    inside = next((s.name.removeprefix(CODE_SECTION) for s in binary.sections if s.name.startswith(CODE_SECTION)), "")
     for plan_path in plans:
         plan = read_plan(plan_path)
         objects = Objects(plan, plan_path.parent, (), root or plan_path.parent)

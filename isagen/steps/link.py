@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..audit.build import audit_linked, records_of
+from ..audit.linked import audit_linked, records_of
 from ..audit.elf import Elf, is_elf
 from ..audit.findings import Result
 from ..audit.objects import Objects, expand

@@ -1,0 +1,367 @@
+"""The audit of builds: every planted fault is found and named, and sound builds have none."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import PACKAGES, need
+
+FAULT = """
+__attribute__((target("avx2"), noinline)) void planted_fault(float *data)
+{
+  for (int i = 0; i < 64; i++)
+    data[i] *= 2;
+}
+"""
+
+
+def build(new_project, package, *arguments, **environment):
+    project = new_project(package)
+    project.setup(*arguments, **environment)
+    return project
+
+
+def audit(project, *arguments, check=False):
+    """Run `isagen audit`; return its exit status and its report as data."""
+    done = project.isagen("audit", *map(str, arguments), "--format", "json", check=check)
+    return done.returncode, json.loads(done.stdout)
+
+
+def findings(report):
+    return [finding for target in report["targets"] for finding in target["findings"]]
+
+
+def append(project, name, text):
+    with (project.folder / name).open("a") as stream:
+        stream.write(text)
+
+
+def plant_in_baseline(project):
+    """Make the program's own source, which every CPU runs, use AVX2."""
+    append(project, "main.cpp", FAULT)
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float *data);\nint main()")
+
+
+# Faults of builds, one test each.
+
+
+def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(new_project):
+    project = build(new_project, "leak")
+    plant_in_baseline(project)
+    said = project.ninja(check=False)
+    assert "code outside the levels uses instructions beyond the baseline (1)" in said
+    assert "planted_fault(float*), in leak.p/main.cpp.o" in said
+    assert "_Z13planted_faultPf" in said
+    assert re.search(r"needs +avx", said)
+    assert "-Disa_audit=warn" in said
+    assert not project.path("leak").exists()
+    assert "planted_fault" in project.ninja(check=False)  # and again, until it is mended
+    project.edit("main.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    project.ninja()
+    assert project.path("leak").exists()
+
+
+def test_the_audit_can_warn_instead(new_project):
+    project = build(new_project, "leak", "-Disa_audit=warn")
+    plant_in_baseline(project)
+    assert "isagen audit: warning: leak: " in project.ninja()
+    status, report = audit(project, "build")
+    assert status == 1
+    (finding,) = findings(report)
+    assert (finding["kind"], finding["symbol"]) == ("baseline", "_Z13planted_faultPf")
+    assert (finding["object"], finding["kernel"], finding["level"]) == ("leak.p/main.cpp.o", "", "")
+    assert "avx" in finding["features"]
+    assert finding["instruction"].startswith("v")
+
+
+def test_the_audit_can_be_switched_off(new_project):
+    project = build(new_project, "leak", "-Disa_audit=off")
+    plant_in_baseline(project)
+    assert "planted_fault" not in project.ninja()
+    assert "audited: no, switched off by the Meson option isa_audit" in project.isagen("matrix", "build").stdout
+    assert audit(project, "build")[0] == 1
+
+
+def test_a_level_s_code_beyond_what_is_checked_for_it(new_project):
+    project = new_project("leak")
+    append(
+        project,
+        "kernel.cpp",
+        '__attribute__((target("avx512f"), used)) static void planted_fault(float *d)\n'
+        "{ for (int i = 0; i < 64; i++) d[i] *= 2; }\n",
+    )
+    project.setup("-Disa_levels=AVX2", "-Disa_audit=warn")
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 1
+    found = {finding["level"]: finding for finding in findings(report)}
+    assert set(found) == {"DEFAULT", "AVX2"}
+    assert found["AVX2"]["kind"] == "level"
+    assert found["AVX2"]["name"].startswith("planted_fault(float*)")
+    assert found["AVX2"]["kernel"] == "kernel.cpp"
+    assert found["AVX2"]["features"] == ["avx512_f"]
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_a_static_initialiser_of_a_level(new_project, compiler):
+    need(compiler)
+    project = build(new_project, "leak_init", CXX=compiler)
+    said = project.ninja(check=False)
+    assert "code that runs by itself uses instructions beyond the baseline" in said
+    project.setup("-Disa_audit=warn", "--reconfigure")
+    project.ninja()
+    _, report = audit(project, "build")
+    found = {finding["level"]: finding for finding in findings(report)}
+    assert {"AVX2", "AVX512"} <= set(found)
+    assert "DEFAULT" not in found
+    for finding in found.values():
+        assert finding["kind"] == "load"
+        assert finding["variable"].endswith("table") or "5table" in finding["variable"]
+        assert finding["kernel"] == "kernel.cpp"
+        assert finding["detail"] == "runs when loaded"
+    project.edit(
+        "kernel.cpp", "const squares table;", "const squares &table_of() { static const squares t; return t; }"
+    )
+    project.edit("kernel.cpp", "table.values", "table_of().values")
+    project.setup("-Disa_audit=error", "--reconfigure")
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
+def test_a_destructor_that_a_level_registers_to_run_at_exit(new_project):
+    project = new_project("leak_init")
+    project.edit("kernel.cpp", "  squares()\n  {", "  squares() = default;\n  ~squares()\n  {")
+    project.edit("kernel.cpp", "const squares table", "squares table")
+    project.edit("kernel.cpp", "values[64];", "values[64] = {1};")
+    project.setup("-Disa_audit=warn", "-Disa_levels=AVX2")
+    project.ninja()
+    _, report = audit(project, "build")
+    (finding,) = findings(report)
+    assert (finding["kind"], finding["level"]) == ("load", "AVX2")
+    assert "~squares" in finding["name"]
+
+
+def test_harmless_initialisers_are_no_fault(new_project):
+    project = new_project("leak")
+    project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>\n#include <string>')
+    append(
+        project, "kernel.cpp", "namespace { __attribute__((used)) void say() { std::cout << std::string(99, 'x'); } }\n"
+    )
+    project.setup()
+    project.ninja()
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_weak_symbols_of_levels_that_are_not_sealed(new_project, compiler):
+    need(compiler)
+    project = build(new_project, "leak", "-Disa_seal=false", "-Disa_audit=warn", CXX=compiler)
+    assert "isagen audit: warning" in project.ninja()
+    _, report = audit(project, "build")
+    found = {finding["symbol"]: finding for finding in findings(report) if finding["kind"] == "shared"}
+    width = next(f for symbol, f in found.items() if "width_of_this_code" in symbol)
+    assert width["kernel"] == "kernel.cpp"
+    assert "AVX2" in width["detail"]
+    assert "the baseline" in width["detail"]
+    assert any(symbol.startswith("_ZTV5shape") for symbol in found)
+    assert "threes" in found
+    assert not any(symbol.startswith(("_ZTI", "_ZTS")) or "shared_counter" in symbol for symbol in found)
+    copy = project.folder / "copied"
+    shutil.copy(project.path("leak"), copy)  # away from its objects
+    status, report = audit(project, copy)
+    assert status == 1
+    assert [finding["kind"] for finding in findings(report)][-1] == "unsealed"
+
+
+def test_flags_of_a_kernel_that_nobody_checks(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    commands = project.path("compile_commands.json")
+    entries = json.loads(commands.read_text())
+    for entry in entries:
+        if ".AVX2.cpp" in entry["output"]:
+            entry["command"] = entry["command"].replace("-mavx2", "-mavx2 -mvaes")
+    commands.write_text(json.dumps(entries))
+    status, report = audit(project, "build")
+    assert status == 1
+    (finding,) = findings(report)
+    assert (finding["kind"], finding["level"], finding["kernel"]) == ("flags", "AVX2", "kernel.cpp")
+    assert "vaes" in finding["features"]
+    assert "__VAES__" in finding["detail"]
+
+
+# What may be so.
+
+
+def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(new_project):
+    project = build(new_project, "leak")
+    plant_in_baseline(project)
+    append(
+        project,
+        "isagen/isa.toml",
+        '[[audit.allow]]\nsymbol = "planted_*(float*)"\nreason = "main() asks the CPU"\n'
+        '[[audit.allow]]\nsymbol = "gone"\nreason = "once"\n',
+    )
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 0
+    (target,) = report["targets"]
+    assert target["allowed"] == [{"symbol": "planted_*(float*)", "reason": "main() asks the CPU", "functions": 1}]
+    assert target["unused"] == [{"symbol": "gone", "reason": "once"}]
+    said = project.isagen("audit", "build").stdout
+    assert "allowed by isa.toml: planted_*(float*) (1 function): main() asks the CPU" in said
+    assert "allowed by isa.toml, but not there: gone (once)" in said
+    copy = project.folder / "copied"
+    project.run("strip", "-o", copy, project.path("leak"))
+    status, report = audit(project, copy)
+    assert status == 0  # its name is gone: it is counted
+    assert report["targets"][0]["counted"]["avx"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[audit.allow]]\nsymbol = "f"\n', "isa.toml: audit.allow[0].reason: is missing"),
+        ('[[audit.allow]]\nsymbol = "f"\nreason = " "\n', "isa.toml: audit.allow[0].reason: is empty"),
+        ('[[audit.allow]]\nsymbol = "*"\nreason = "no"\n', "'*' allows everything"),
+        ('[[audit.allow]]\nsymbol = "f"\nreason = "x"\nwhy = "y"\n', "isa.toml: audit.allow[0].why: unknown key"),
+        ('[audit]\nallow = "f"\n', "isa.toml: audit.allow: must be an array of tables"),
+        ('[audit]\nallow = ["f"]\n', "must be an array of tables, but holds 'f'"),
+    ],
+)
+def test_an_entry_that_cannot_be_right_is_an_error(new_project, text, message):
+    project = new_project("leak")
+    append(project, "isagen/isa.toml", text)
+    assert message in project.setup(check=False)
+
+
+def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(new_project):
+    project = new_project("leak")
+    append(
+        project,
+        "main.cpp",
+        '__attribute__((target_clones("default", "avx2"))) float total(const float *d)\n'
+        "{ float sum = 0; for (int i = 0; i < 64; i++) sum += d[i]; return sum; }\n",
+    )
+    project.edit("main.cpp", "const answer first", "data[0] = total(data) * 0;\n  const answer first")
+    project.edit("main.cpp", "int main()", "float total(const float *d);\nint main()")
+    project.setup()
+    project.ninja()
+    _, report = audit(project, "build")
+    assert report["targets"][0]["counted"]["avx"] >= 1
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+def test_every_linker_is_audited_and_sound_builds_have_no_finding(new_project, compiler, linker):
+    need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
+    project = build(new_project, "leak", CXX=compiler, CXX_LD=linker)
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+    plant_in_baseline(project)
+    assert "planted_fault" in project.ninja(check=False)
+    stripped = project.folder / "stripped"
+    project.edit("main.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    project.ninja()
+    project.run("strip", "-o", stripped, project.path("leak"))
+    status, report = audit(project, stripped)
+    assert (status, report["targets"][0]["counted"]) == (0, {})
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug", "-Db_coverage=true", "-Db_sanitize=address"],
+)
+def test_other_ways_to_build_are_sound_too(new_project, option):
+    project = build(new_project, "leak", option, *(["-Db_lundef=false"] if "sanitize" in option else []))
+    project.ninja()
+    status, report = audit(project, "build")
+    assert (status, findings(report)) == (0, [])
+
+
+def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhouse):
+    (wheel,) = wheelhouse.glob("isagen-*.whl")
+    done = subprocess.run(
+        [sys.executable, "-m", "isagen", "audit", str(wheel)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{wheel.name}/isagen_kernels/_core" in done.stdout
+    assert "sealed, levels" in done.stdout
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    for path in tmp_path.rglob("*.so"):
+        subprocess.run(["strip", str(path)], check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "isagen", "audit", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "2 files: 2 without a finding" in done.stdout
+
+
+def test_objects_of_a_build(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    level = next(project.path("isagen").glob("libisa_AVX2__*.a.p/*.o"))
+    status, report = audit(project, level)
+    assert (status, report["targets"][0]["judged"].split(";")[0]) == (0, "an object of leak, level AVX2")
+    status, report = audit(project, project.path("leak.p/main.cpp.o"))
+    assert (status, report["targets"][0]["judged"].split(";")[0]) == (0, "an object of leak, of no level")
+    copy = project.folder / "copy.o"
+    shutil.copy(level, copy)  # nobody knows of it there
+    status, report = audit(project, copy)
+    assert status == 1
+    assert {finding["kind"] for finding in findings(report)} == {"bindable"}
+
+
+# Targets that are no use.
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "there is no such file or folder"),
+        (lambda path: path.write_text("hello"), "is not an ELF file that can be read"),
+        (lambda path: path.write_bytes(b"\x7fELF" + b"\1" * 200), "is not"),
+        (lambda path: path.write_bytes(b"\x7fELF\2\1\1" + bytes(300)), "is not an ELF file that can be read"),
+        (lambda path: path.mkdir(), "holds no ELF file"),
+        (lambda path: path.write_bytes(b"PK\5\6" + bytes(18)), "holds no ELF file"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_clear_error(new_project, make, message):
+    project = new_project()
+    make(project.folder / "target")
+    done = project.isagen("audit", "target", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: target: ")
+    assert message in done.stdout
+
+
+def test_a_build_folder_without_anything_linked(new_project):
+    project = build(new_project, "leak")
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "build it first" in done.stdout
+
+
+def test_a_cut_off_library(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    content = project.path("leak").read_bytes()
+    for size in (0, 63, 64, 1000, len(content) // 2, len(content) - 100):
+        (project.folder / "cut").write_bytes(content[:size])
+        done = project.isagen("audit", "cut", check=False)
+        assert done.returncode in (1, 2), (size, done.stdout)
+        assert "Traceback" not in done.stdout
+
+
+def test_packages_of_the_tests_are_all_sound(new_project):
+    for package in sorted(path.name for path in PACKAGES.iterdir() if path.name in ("mixed", "psabi", "threads")):
+        project = new_project(package, folder=package)
+        project.setup()
+        project.ninja()
+        status, report = audit(project, "build")
+        assert (package, status, findings(report)) == (package, 0, [])
