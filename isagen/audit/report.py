@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -59,7 +60,7 @@ def _target(result: Result, every: bool) -> Iterator[str]:
         findings = [finding for finding in result.findings if finding.kind == kind]
         if not findings:
             continue
-        yield f"  {KINDS[kind][0]} ({len(findings)})"
+        yield f"  {KINDS[kind][0]} ({_how_many(kind, findings)})"
         for finding in findings if every else findings[:SHOWN]:
             yield from (f"    {line}" for line in _finding(finding))
         if len(findings) > SHOWN and not every:
@@ -76,6 +77,11 @@ def _target(result: Result, every: bool) -> Iterator[str]:
         yield f"  allowed by isa.toml, but not there: {symbol} ({reason}); take the entry out"
     for note in result.notes:
         yield f"  {note}"
+
+
+def _how_many(kind: str, findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.detail for finding in findings) if kind == "bindable" else Counter()
+    return ", ".join(f"{count} {detail}" for detail, count in counts.items()) or str(len(findings))
 
 
 def _by_count(item: tuple[str, int]) -> tuple[int, str]:

@@ -133,8 +133,8 @@ class Audit:
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         data = [(at, target) for at, what, target in self.code.events(number) if what == "data"]
-        nearest = [target for at, target in reversed(data) if at <= address + 16]
-        nearest += [target for at, target in data if at > address + 16] if after_too else []
+        nearest = [target for at, target in reversed(data) if at <= address]
+        nearest += [target for at, target in data if at > address] if after_too else []
         for target in nearest:
             section = self.code.elf.section_at(target)
             if section is not None and section.flags & e.SHF_WRITE:

@@ -15,11 +15,11 @@ from ..features import read_features
 from ..matrix import PLAN_FILE, find_plans
 from ..steps.plan_file import read_plan
 from ..steps.seal import CODE_SECTION
-from .linked import audit_linked, instruction_sets, merge, records_of
 from .elf import Elf, is_elf
 from .findings import Result
 from .flags import audit_flags
 from .instructions import InstructionSets
+from .linked import audit_linked, instruction_sets, merge, records_of
 from .objects import Objects
 from .record import Record, record_from_json
 from .rules import Allowances, audit_foreign, audit_object, judged

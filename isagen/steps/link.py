@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..audit.linked import audit_linked, records_of
 from ..audit.elf import Elf, is_elf
 from ..audit.findings import Result
+from ..audit.linked import audit_linked, records_of
 from ..audit.objects import Objects, expand
 from ..audit.report import as_text
 from ..errors import BuildError
