@@ -17,7 +17,7 @@ from .configure import Request
 from .errors import ConfigError, IsagenError
 
 # What the fragment and this version say to each other; raise it when that changes.
-FRAGMENT_FORMAT = 1
+FRAGMENT_FORMAT = 2
 
 if TYPE_CHECKING:
     from .table import Table

@@ -24,7 +24,8 @@ from .keyval import write_keyval
 from .matrix import summary_lines
 from .plan import Plan, Style, check_kernels, make_plan
 from .probe import probe_all
-from .sealing import SealTools, check_system, find_seal_tools
+from .sealing import Sealing, check_system, sealing_of
+from .steps.seal import sealed_name
 from .table import Table, default_table, load_table, other_levels
 
 PLAN_FILE = "isa_plan.json"
@@ -74,11 +75,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
             )
     cache = default_cache() if request.cache else NO_CACHE
     verdicts = probe_all(table, request.compilers, cache)
-    sealing = (
-        find_seal_tools(request.compilers[-1], cache)
-        if request.seal
-        else SealTools(reason="switched off by the Meson option isa_seal")
-    )
+    sealing = sealing_of(request.name, request.seal)
     plan = make_plan(
         config=config,
         table=table,
@@ -117,7 +114,7 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(compilers: Iterable[Compiler], sealing: SealTools) -> Style:
+def _style(compilers: Iterable[Compiler], sealing: Sealing) -> Style:
     """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
@@ -126,15 +123,13 @@ def _style(compilers: Iterable[Compiler], sealing: SealTools) -> Style:
             msvc = True
             flags[compiler.language] = ("/GL-",)
         else:
-            # GCC's unique symbols would be shared across levels even after sealing; Clang never emits them.
+            # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
             unique = ("-fno-gnu-unique",) if compiler.id == "gcc" and sealing.usable else ()
             flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
     return Style("/I" if msvc else "-iquote", flags)
 
 
-def _plan_data(
-    plan: Plan, request: Request, sealing: SealTools, headers: dict[str, str], source: str
-) -> dict[str, Any]:
+def _plan_data(plan: Plan, request: Request, sealing: Sealing, headers: dict[str, str], source: str) -> dict[str, Any]:
     compilers = {c.language: {"name": c.name, "command": c.command, "args": c.args} for c in request.compilers}
     return {
         "format": PLAN_FORMAT,
@@ -168,7 +163,7 @@ def _copy_tool(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools, compat: Sequence[str]) -> str:
+def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: Sealing, compat: Sequence[str]) -> str:
     """Return what the fragment reads; it refers to copies by their place in `copies`."""
     copies = [cell.copy for kernel in plan.kernels for cell in kernel.cells if cell.copy]
     place = {copy: str(index) for index, copy in enumerate(copies)}
@@ -182,6 +177,10 @@ def _keyval(plan: Plan, data: dict[str, Any], digest: str, sealing: SealTools, c
         "dispatch_source": "isa_dispatch.c" if all(k.language == "c" for k in plan.kernels) else "isa_dispatch.cpp",
     }
     for level in plan.levels:
+        built = [
+            cell.copy for kernel in plan.kernels for cell in kernel.cells if cell.copy and cell.level == level.name
+        ]
+        values[f"{level.name}_sealed"] = [sealed_name(copy, level.name) for copy in built] if sealing.usable else []
         values[f"{level.name}_units"] = [unit.name for unit in plan.units if unit.level == level.name]
     for unit in plan.units:
         values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]

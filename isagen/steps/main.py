@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     step.add_argument("plan", type=Path)
     step.add_argument("--level", required=True)
     step.add_argument("registrations", type=Path)
-    step.add_argument("output", type=Path, nargs="?")
+    step.add_argument(
+        "--sealed", type=Path, metavar="FOLDER", help="where sealed objects go; without it, none are made"
+    )
     step.add_argument("--objects", type=Path, nargs="+", required=True)
     step = steps.add_parser("stubs", help="write the dispatch source")
     step.add_argument("plan", type=Path)
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.step == "emit":
             emit(options.plan, options.folder)
         elif options.step == "seal":
-            seal(options.plan, options.level, options.objects, options.registrations, options.output)
+            seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
         else:
             write_dispatch_source(options.plan, options.registrations, options.output)
     except IsagenError as problem:

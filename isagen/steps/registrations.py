@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BuildError
-from .objects import defined_symbols
+from .objects import ObjectFile
 
 # One level: {"level": NAME, "kernels": {source: {"registers": [stub, ...], "without": [stub, ...]}},
 #             "shared": {symbol: size of weak data that all levels share}}
 Registrations = dict[str, Any]
 
 
-def registered_by_kernel(plan: Mapping[str, Any], level: str, objects: Sequence[Path]) -> Registrations:
+def registered_by_kernel(plan: Mapping[str, Any], level: str, objects: Sequence[ObjectFile]) -> Registrations:
     """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
     sources = {
         cell["copy"]: kernel["source"]
@@ -29,10 +29,12 @@ def registered_by_kernel(plan: Mapping[str, Any], level: str, objects: Sequence[
     kernels: dict[str, dict[str, list[str]]] = {}
     owners: dict[str, str] = {}
     shared: dict[str, int] = {}
-    for path in objects:
-        source = source_of(path, sources)
+    for elf in objects:
+        source = source_of(elf.path, sources)
         found = kernels.setdefault(source, {"registers": [], "without": []})
-        for symbol in defined_symbols(path):
+        for symbol in elf.symbols:
+            if not symbol.defined:
+                continue
             if symbol.name.startswith(f"isa_kernel_{level}__"):
                 stub = symbol.name.removeprefix(f"isa_kernel_{level}__")
                 if stub in owners:
@@ -54,11 +56,16 @@ def registered_by_kernel(plan: Mapping[str, Any], level: str, objects: Sequence[
 
 
 def source_of(path: Path, sources: Mapping[str, str]) -> str:
-    """Return the kernel source behind an object; Meson names objects after the copy, with a prefix."""
-    copy = path.name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
+    """Return the kernel source behind an object. Raises `BuildError` if there is none."""
+    copy = copy_of_object(path)
     if copy not in sources:
         raise BuildError("does not come from a kernel of the plan", where=str(path), remedy="clean the build folder")
     return sources[copy]
+
+
+def copy_of_object(path: Path) -> str:
+    """Return the file name of the copy behind an object; Meson names objects after it, with a prefix."""
+    return path.name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
 
 
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:

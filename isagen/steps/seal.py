@@ -1,68 +1,129 @@
-"""Sealing: one relocatable object per level, whose weak code and constants no other object can borrow.
+"""Sealing: the weak code and constants of a level get names of their own, so that no other object can borrow them.
 
-`ld -r --force-group-allocation` dissolves the COMDAT groups, then weak functions are made local, and weak constants
-with them: vtables hold addresses of code, and tables may be laid out for the level's vectors. What can be written to,
-such as function statics and inline variables, stays shared as the language says; so does type information, by which
-exceptions are caught. What is shared must be the same at all levels: `registrations` checks its size.
+A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
+signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
+hidden, in all objects of AVX2: they go on sharing one copy, and nobody else knows it. The number tells apart projects
+in one program; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. Constants are private with the code: vtables
+hold addresses of it, and tables may be laid out for the level's vectors. What can be written to, such as function
+statics and inline variables, stays shared as the language says; so does type information, by which exceptions are
+caught. What is shared must be the same at all levels: `registrations` checks its size.
+
+A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
+of a program or library, even of a stripped one, tell which code belongs to which level.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from ..errors import BuildError
 from ..files import write_if_changed
-from .objects import Symbol, defined_symbols
+from .objects import SHT_REL, SHT_RELA, ObjectFile, Symbol
 from .plan_file import read_plan
-from .registrations import registered_by_kernel
+from .registrations import copy_of_object, registered_by_kernel
+from .renaming import Renaming
 
 # Itanium C++ ABI: typeinfo structures and names.
 TYPE_INFORMATION = ("_ZTI", "_ZTS")
+# Not a C identifier: linkers define __start_NAME and __stop_NAME for those only.
+CODE_SECTION = ".isa_text."
+# Their parts from all objects make one function each, in the order of the link.
+WHOLE_SECTIONS = (".init", ".fini")
 
 
-def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Path, output: Path | None) -> None:
-    """Join the `objects` of `level` into `output`, sealed with the tools that the plan names.
+def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Path, folder: Path | None) -> None:
+    """Seal the `objects` of `level` into `folder`, and note in `registrations` what they register.
 
-    What the objects register is noted in `registrations`. Without `output`, that is all that is done.
+    Without `folder`, noting is all that is done.
     """
     plan = read_plan(plan_path)
-    noted = json.dumps(registered_by_kernel(plan, level, objects), indent=1) + "\n"
-    if output is not None:
-        _seal(plan["seal"], level, objects, output)
+    files = [ObjectFile.load(path) for path in objects]
+    noted = json.dumps(registered_by_kernel(plan, level, files), indent=1) + "\n"
+    if folder is not None:
+        for path, content in zip(objects, sealed(files, level, plan["seal"]["mark"]), strict=True):
+            write_if_changed(folder / sealed_name(copy_of_object(path), level), content)
     write_if_changed(registrations, noted)
 
 
-def _seal(tools: Mapping[str, Any], level: str, objects: Sequence[Path], output: Path) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".isagen-seal-") as folder:
-        joined = Path(folder, "joined.o")
-        call([*tools["link"], "-o", str(joined), *map(str, objects)], f"joining the objects of {level}")
-        weak = sorted({s.name for s in defined_symbols(joined) if s.binding == "WEAK" and is_private(s)})
-        if weak:  # GNU objcopy refuses an empty list
-            names = Path(folder, "weak.txt")
-            names.write_text("\n".join(weak) + "\n", encoding="utf-8")
-            call([*tools["objcopy"], f"--localize-symbols={names}", str(joined)], f"sealing {level}")
-        write_if_changed(output, joined.read_bytes())
+def sealed_name(copy: str, level: str) -> str:
+    """Return the file name of the sealed object of a `copy`: isa_AVX2.softmax.cpp.o of softmax.cpp.AVX2.cpp."""
+    return f"isa_{level}.{copy.rpartition('.')[0].removesuffix(f'.{level}')}.o"
 
 
-def is_private(symbol: Symbol) -> bool:
+def sealed(files: Sequence[ObjectFile], level: str, mark: str) -> list[bytes]:
+    """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has."""
+    private = [list(_private_symbols(elf)) for elf in files]
+    names = {symbol.name for symbols in private for symbol in symbols}
+    bounded = _bounded_sections(files)
+    contents = []
+    for elf, own in zip(files, private, strict=True):
+        changes = Renaming(elf)
+        _rename_private(elf, changes, own, names, f".{level.lower()}.{mark}")
+        _rename_code(elf, changes, CODE_SECTION + level, bounded)
+        contents.append(changes.content())
+    return contents
+
+
+def _rename_private(elf: ObjectFile, changes: Renaming, own: Iterable[Symbol], names: set[str], suffix: str) -> None:
+    """Rename the symbols called one of `names`, and the groups that hold `own`, the private symbols of this object."""
+    renamed = [symbol for symbol in elf.symbols if symbol.name in names]
+    for symbol in renamed:
+        changes.rename_symbol(symbol.place, symbol.name + suffix)
+        if symbol.defined:
+            changes.hide_symbol(symbol.place)
+    first: dict[int, Symbol] = {}
+    for symbol in own:
+        first.setdefault(symbol.section, symbol)
+    done = {symbol.place for symbol in renamed}
+    data = {symbol.place for symbol in elf.symbols if symbol.section}
+    for group in elf.groups:
+        inside = [first[member] for member in group.members if member in first]
+        if not inside or group.signature in done:
+            continue
+        if group.signature in data:  # shared data with code: the data keeps its name, the group gets the code's
+            changes.sign_group(group.section, inside[0].place)
+        else:  # a name for the group alone, such as _ZN1AC5Ev for all constructors of a class
+            changes.rename_symbol(group.signature, elf.name_of(group.signature) + suffix)
+
+
+def _rename_code(elf: ObjectFile, changes: Renaming, name: str, bounded: set[str]) -> None:
+    """Rename the sections of code, and their relocations, but for those that are looked for by name."""
+    code = {
+        index
+        for index, section in enumerate(elf.sections)
+        if section.executable and section.name not in WHOLE_SECTIONS and section.name not in bounded
+    }
+    for index, section in enumerate(elf.sections):
+        if index in code:
+            changes.rename_section(index, name)
+        elif section.type in (SHT_RELA, SHT_REL) and section.info in code:
+            changes.rename_section(index, (".rela" if section.type == SHT_RELA else ".rel") + name)
+
+
+def is_private(symbol: Symbol, elf: ObjectFile) -> bool:
     """Return whether a weak symbol belongs to its level alone: code, and constants but for type information."""
-    return symbol.kind == "FUNC" or (
-        symbol.kind == "OBJECT" and symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
-    )
+    if symbol.kind in ("FUNC", "IFUNC"):
+        return symbol.defined
+    if symbol.kind == "OBJECT":
+        return symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
+    return symbol.section != 0 and elf.sections[symbol.section].executable
 
 
-def call(command: Sequence[str], doing: str) -> None:
-    """Run a tool; raise `BuildError` with its own words if it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    except OSError as problem:
-        raise BuildError(f"{doing}: {command[0]!r} cannot be run: {problem.strerror}") from None
-    if done.returncode != 0:
-        said = (done.stderr + done.stdout).decode(errors="replace").strip()
-        raise BuildError(f"{doing} failed: {' '.join(command)}\n{said}")
+def _private_symbols(elf: ObjectFile) -> Iterable[Symbol]:
+    """Yield the private ones of the symbols that a linker would merge: weak and unique ones, and all in groups."""
+    grouped = {member for group in elf.groups for member in group.members}
+    for symbol in elf.symbols:
+        if (symbol.binding in ("WEAK", "UNIQUE") or symbol.section in grouped) and is_private(symbol, elf):
+            yield symbol
+
+
+def _bounded_sections(files: Iterable[ObjectFile]) -> set[str]:
+    """Return the sections that the objects look for by name, through `__start_NAME` and `__stop_NAME`."""
+    found = set()
+    for elf in files:
+        for symbol in elf.symbols:
+            for prefix in ("__start_", "__stop_"):
+                if not symbol.defined and symbol.name.startswith(prefix):
+                    found.add(symbol.name.removeprefix(prefix))
+    return found

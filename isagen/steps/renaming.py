@@ -1,0 +1,70 @@
+"""Renaming the symbols and sections of an ELF object; nothing else in it moves or changes.
+
+Names live in string tables, which symbols and section headers point into. The new names go to longer copies of the
+tables at the end of the file: so relocations, groups and debug information stay as the assembler wrote them.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from .objects import STB_GNU_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED, ObjectFile
+
+
+class Renaming:
+    """Changes to one object, which `content` applies."""
+
+    def __init__(self, elf: ObjectFile) -> None:
+        self._elf = elf
+        self._data = bytearray(elf.data)
+        self._added: dict[int, bytearray] = {}
+        self._places: dict[tuple[int, str], int] = {}
+
+    def rename_symbol(self, index: int, name: str) -> None:
+        """Give the symbol at `index` of the symbol table another name."""
+        table = self._elf.sections[self._elf.symbol_section]
+        struct.pack_into(self._elf.order + "I", self._data, self._symbol(index), self._place(table.link, name))
+
+    def hide_symbol(self, index: int) -> None:
+        """Keep the symbol at `index` inside the program or library: hidden, and weak where it was unique."""
+        info_at = self._symbol(index) + (4 if self._elf.wide else 12)
+        info, other = self._data[info_at : info_at + 2]
+        if info >> 4 == STB_GNU_UNIQUE:
+            self._data[info_at] = STB_WEAK << 4 | info & 15
+        if other & 3 in (STV_DEFAULT, STV_PROTECTED):
+            self._data[info_at + 1] = other & ~3 | STV_HIDDEN
+
+    def rename_section(self, index: int, name: str) -> None:
+        """Give the section at `index` another name."""
+        place = self._place(self._elf.names_section, name)
+        struct.pack_into(self._elf.order + "I", self._data, self._header(index), place)
+
+    def sign_group(self, section: int, signature: int) -> None:
+        """Let the group section at `section` have the symbol at `signature` as its signature."""
+        place = self._header(section) + (44 if self._elf.wide else 28)
+        struct.pack_into(self._elf.order + "I", self._data, place, signature)
+
+    def content(self) -> bytes:
+        """Return the changed object."""
+        word = self._elf.order + ("QQ" if self._elf.wide else "II")
+        for index, added in self._added.items():
+            table = self._elf.sections[index]
+            place = (word, self._data, self._header(index) + (24 if self._elf.wide else 16))
+            struct.pack_into(*place, len(self._data), table.size + len(added))
+            self._data += self._elf.data[table.offset : table.offset + table.size] + added
+        return bytes(self._data)
+
+    def _symbol(self, index: int) -> int:
+        table = self._elf.sections[self._elf.symbol_section]
+        return table.offset + index * self._elf.symbol_size
+
+    def _header(self, index: int) -> int:
+        return self._elf.headers_at + index * self._elf.header_size
+
+    def _place(self, table: int, name: str) -> int:
+        """Return where `name` stands in the string table at section `table`, adding it if need be."""
+        if (table, name) not in self._places:
+            added = self._added.setdefault(table, bytearray())
+            self._places[table, name] = self._elf.sections[table].size + len(added)
+            added += name.encode(errors="surrogateescape") + b"\0"
+        return self._places[table, name]
