@@ -13,6 +13,7 @@ from isagen.dispatch import dispatch_texts
 from isagen.errors import BuildError
 from isagen.plan import Style, make_plan
 from isagen.probe import Verdict
+from isagen.steps.objects import ObjectFile
 from isagen.steps.registrations import registered_by_kernel, source_of, stubs_of
 from isagen.steps.stubs import MARK, stub_table, write_dispatch_source
 from isagen.table import load_table
@@ -21,10 +22,10 @@ LEVELS = ["DEFAULT", "AVX2", "AVX512_BF16"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
-def compiled(folder: Path, name: str, text: str) -> Path:
+def compiled(folder: Path, name: str, text: str) -> ObjectFile:
     (folder / f"{name}.c").write_text(text)
     subprocess.run(["cc", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
-    return folder / f"{name}.o"
+    return ObjectFile.load(folder / f"{name}.o")
 
 
 def constants(*names: str) -> str:
@@ -111,7 +112,9 @@ def test_shared_data_of_different_sizes():
 def test_not_an_object(tmp_path):
     (tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o").write_text("!<arch> or bitcode")
     with pytest.raises(BuildError, match=r"DEFAULT\.cpp\.o: is not an object file.*\n.*ELF"):
-        registered_by_kernel(plan_of("a"), "DEFAULT", [tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o"])
+        registered_by_kernel(
+            plan_of("a"), "DEFAULT", [ObjectFile.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
+        )
 
 
 # ---- across levels

@@ -16,6 +16,8 @@ SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 SHN_LORESERVE, SHN_XINDEX = 0xFF00, 0xFFFF
 GRP_COMDAT = 1
 ET_REL = 1
+STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = range(4)
+STB_WEAK, STB_GNU_UNIQUE = 2, 10
 KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "IFUNC"}
 BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "UNIQUE"}
 
@@ -46,8 +48,9 @@ class Section(NamedTuple):
 class Symbol(NamedTuple):
     """A symbol: name, kind (``FUNC``, ``OBJECT``, ``TLS``), binding (``GLOBAL``, ``WEAK``), size in bytes.
 
-    `constant` tells that nobody writes to it. `section` is the index of the section that holds it; 0 where there is
-    none: the symbol is undefined, or (`defined`) absolute or common. `index` is its place in the symbol table.
+    `constant` tells that nobody writes to it, `hidden` that no other program or library can refer to it. `section` is
+    the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`) absolute or
+    common. `place` is its index in the symbol table.
     """
 
     name: str
@@ -55,9 +58,10 @@ class Symbol(NamedTuple):
     binding: str
     size: int
     constant: bool
+    hidden: bool
     defined: bool
     section: int
-    index: int
+    place: int
 
 
 @dataclass(frozen=True)
@@ -104,11 +108,13 @@ class ObjectFile:
         self.wide = data[4] == 2
         self.header_format = self.order + ("IIQQQQIIQQ" if self.wide else "IIIIIIIIII")
         self.symbol_format = self.order + ("IBBHQQ" if self.wide else "IIIBBH")
-        self.symbol_size = struct.calcsize(self.symbol_format)
+        self.symbol_size: int = struct.calcsize(self.symbol_format)
         words = struct.unpack_from(self.order + ("HHIQQQIHHHHHH" if self.wide else "HHIIIIIHHHHHH"), data, 16)
         if words[0] != ET_REL:
             raise ValueError("it is a program or library, not an object")
-        self.headers_at, self.header_size, count, names = words[5], words[10], words[11], words[12]
+        self.headers_at: int = words[5]
+        self.header_size: int = words[10]
+        count, names = words[11], words[12]
         if not self.headers_at:
             raise ValueError("it has no sections")
         first = self._header(0)
@@ -149,13 +155,13 @@ class ObjectFile:
         constant = [section.constant for section in self.sections]
         for index, words in enumerate(struct.iter_unpack(self.symbol_format, wanted), table.info):
             if self.wide:
-                name, info, _, place, _, length = words
+                name, info, other, where, _, length = words
             else:
-                name, _, length, info, _, place = words
-            section = place
-            if place == SHN_XINDEX and far:
+                name, _, length, info, other, where = words
+            section = where
+            if where == SHN_XINDEX and far:
                 section = far[index]
-            elif place >= SHN_LORESERVE:
+            elif where >= SHN_LORESERVE:
                 section = 0
             kind, binding = info & 15, info >> 4
             yield Symbol(
@@ -164,7 +170,8 @@ class ObjectFile:
                 BINDINGS.get(binding, str(binding)),
                 length,
                 section != 0 and constant[section],
-                place != 0,
+                other & 3 in (STV_INTERNAL, STV_HIDDEN),
+                where != 0,
                 section,
                 index,
             )

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from .objects import ObjectFile
-
-STB_WEAK, STB_GNU_UNIQUE = 2, 10
-STV_DEFAULT, STV_HIDDEN, STV_PROTECTED = 0, 2, 3
+from .objects import STB_GNU_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED, ObjectFile
 
 
 class Renaming:
@@ -29,7 +26,7 @@ class Renaming:
         struct.pack_into(self._elf.order + "I", self._data, self._symbol(index), self._place(table.link, name))
 
     def hide_symbol(self, index: int) -> None:
-        """Keep the symbol at `index` inside the program or library: hidden, and weak where it was unique to a process."""
+        """Keep the symbol at `index` inside the program or library: hidden, and weak where it was unique."""
         info_at = self._symbol(index) + (4 if self._elf.wide else 12)
         info, other = self._data[info_at : info_at + 2]
         if info >> 4 == STB_GNU_UNIQUE:

@@ -1,15 +1,15 @@
 """Sealing: the weak code and constants of a level get names of their own, so that no other object can borrow them.
 
 A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
-signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, hidden,
-in all objects of AVX2: they go on sharing one copy, and nobody else knows it. The number tells apart projects in one
-program; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. Constants are private with the code: vtables hold
-addresses of it, and tables may be laid out for the level's vectors. What can be written to, such as function statics
-and inline variables, stays shared as the language says; so does type information, by which exceptions are caught. What
-is shared must be the same at all levels: `registrations` checks its size.
+signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
+hidden, in all objects of AVX2: they go on sharing one copy, and nobody else knows it. The number tells apart projects
+in one program; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. Constants are private with the code: vtables
+hold addresses of it, and tables may be laid out for the level's vectors. What can be written to, such as function
+statics and inline variables, stays shared as the language says; so does type information, by which exceptions are
+caught. What is shared must be the same at all levels: `registrations` checks its size.
 
-A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers of
-a program or library, even of a stripped one, tell which code belongs to which level.
+A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
+of a program or library, even of a stripped one, tell which code belongs to which level.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..files import write_if_changed
-from .objects import SHT_REL, SHT_RELA, Group, ObjectFile, Symbol
+from .objects import SHT_REL, SHT_RELA, ObjectFile, Symbol
 from .plan_file import read_plan
 from .registrations import copy_of_object, registered_by_kernel
 from .renaming import Renaming
@@ -53,39 +53,52 @@ def sealed_name(copy: str, level: str) -> str:
 
 def sealed(files: Sequence[ObjectFile], level: str, mark: str) -> list[bytes]:
     """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has."""
-    private = {symbol.name for elf in files for symbol in _private_symbols(elf)}
-    kept = _bounded_sections(files)
-    return [_sealed(elf, level, f".{level.lower()}.{mark}", private, kept) for elf in files]
+    private = [list(_private_symbols(elf)) for elf in files]
+    names = {symbol.name for symbols in private for symbol in symbols}
+    bounded = _bounded_sections(files)
+    contents = []
+    for elf, own in zip(files, private, strict=True):
+        changes = Renaming(elf)
+        _rename_private(elf, changes, own, names, f".{level.lower()}.{mark}")
+        _rename_code(elf, changes, CODE_SECTION + level, bounded)
+        contents.append(changes.content())
+    return contents
 
 
-def _sealed(elf: ObjectFile, level: str, suffix: str, private: set[str], kept: set[str]) -> bytes:
-    names = Renaming(elf)
-    renamed = {symbol.index for symbol in elf.symbols if symbol.name in private}
-    for symbol in elf.symbols:
-        if symbol.index in renamed:
-            names.rename_symbol(symbol.index, symbol.name + suffix)
-            if symbol.defined:
-                names.hide_symbol(symbol.index)
-    for group, first in _private_groups(elf):
-        if group.signature in renamed:
+def _rename_private(elf: ObjectFile, changes: Renaming, own: Iterable[Symbol], names: set[str], suffix: str) -> None:
+    """Rename the symbols called one of `names`, and the groups that hold `own`, the private symbols of this object."""
+    renamed = [symbol for symbol in elf.symbols if symbol.name in names]
+    for symbol in renamed:
+        changes.rename_symbol(symbol.place, symbol.name + suffix)
+        if symbol.defined:
+            changes.hide_symbol(symbol.place)
+    first: dict[int, Symbol] = {}
+    for symbol in own:
+        first.setdefault(symbol.section, symbol)
+    done = {symbol.place for symbol in renamed}
+    data = {symbol.place for symbol in elf.symbols if symbol.section}
+    for group in elf.groups:
+        inside = [first[member] for member in group.members if member in first]
+        if not inside or group.signature in done:
             continue
-        if any(symbol.index == group.signature and symbol.section in group.members for symbol in elf.symbols):
-            # A group of shared data with code: the variable keeps its name, and code gives the group its own.
-            names.sign_group(group.section, first.index)
-        else:  # a name for the group alone, such as that of all constructors of a class: _ZN1AC5Ev
-            names.rename_symbol(group.signature, elf.name_of(group.signature) + suffix)
+        if group.signature in data:  # shared data with code: the data keeps its name, the group gets the code's
+            changes.sign_group(group.section, inside[0].place)
+        else:  # a name for the group alone, such as _ZN1AC5Ev for all constructors of a class
+            changes.rename_symbol(group.signature, elf.name_of(group.signature) + suffix)
+
+
+def _rename_code(elf: ObjectFile, changes: Renaming, name: str, bounded: set[str]) -> None:
+    """Rename the sections of code, and their relocations, but for those that are looked for by name."""
     code = {
         index
         for index, section in enumerate(elf.sections)
-        if section.executable and section.name not in WHOLE_SECTIONS and section.name not in kept
+        if section.executable and section.name not in WHOLE_SECTIONS and section.name not in bounded
     }
     for index, section in enumerate(elf.sections):
         if index in code:
-            names.rename_section(index, CODE_SECTION + level)
+            changes.rename_section(index, name)
         elif section.type in (SHT_RELA, SHT_REL) and section.info in code:
-            prefix = ".rela" if section.type == SHT_RELA else ".rel"
-            names.rename_section(index, prefix + CODE_SECTION + level)
-    return names.content()
+            changes.rename_section(index, (".rela" if section.type == SHT_RELA else ".rel") + name)
 
 
 def is_private(symbol: Symbol, elf: ObjectFile) -> bool:
@@ -101,20 +114,8 @@ def _private_symbols(elf: ObjectFile) -> Iterable[Symbol]:
     """Yield the private ones of the symbols that a linker would merge: weak and unique ones, and all in groups."""
     grouped = {member for group in elf.groups for member in group.members}
     for symbol in elf.symbols:
-        if symbol.binding in ("WEAK", "UNIQUE") or symbol.section in grouped:
-            if is_private(symbol, elf):
-                yield symbol
-
-
-def _private_groups(elf: ObjectFile) -> Iterable[tuple[Group, Symbol]]:
-    """Yield the groups that hold a private symbol, with the first such symbol."""
-    first: dict[int, Symbol] = {}
-    for symbol in _private_symbols(elf):
-        first.setdefault(symbol.section, symbol)
-    for group in elf.groups:
-        found = next((first[member] for member in group.members if member in first), None)
-        if found is not None:
-            yield group, found
+        if (symbol.binding in ("WEAK", "UNIQUE") or symbol.section in grouped) and is_private(symbol, elf):
+            yield symbol
 
 
 def _bounded_sections(files: Iterable[ObjectFile]) -> set[str]:

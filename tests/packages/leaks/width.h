@@ -1,0 +1,13 @@
+/* WIDTH: whose code this is, as the vector width in bits that it was compiled for. */
+#ifndef WIDTH_H
+#define WIDTH_H
+
+#if defined(__AVX512F__)
+#define WIDTH 512
+#elif defined(__AVX2__)
+#define WIDTH 256
+#else
+#define WIDTH 128
+#endif
+
+#endif
