@@ -18,7 +18,7 @@ PACKAGES = Path(__file__).parent / "packages"
 # The levels of the x86 table, lowest rank first.
 ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
 # Options of a build whose levels are not sealed.
-UNSEALED = ["-Disa_seal=false"]
+UNSEALED = ["-Disa_seal=false", "-Disa_audit=off"]
 
 
 # Kept for the whole run of a test process: most tests ask the same compilers the same questions.

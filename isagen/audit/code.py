@@ -291,7 +291,7 @@ class Code:
         return found
 
     def events(self, number: int) -> Iterator[Event]:
-        """Yield, in the order of a function's code, the code that it passes control to, and the data that it names.
+        """Yield, in the order of the code, what a function passes control to, and the data that it points to or sets.
 
         A function that is handed over to be run at exit counts as called. Calls through registers and tables are not
         seen.
@@ -327,12 +327,13 @@ class Code:
                     yield instruction.ip, "call", taken
             else:
                 target = instruction.ip_rel_memory_address
-                address = target if instruction.mnemonic == iced_x86.Mnemonic.LEA else self._follow(target)
+                stores = instruction.op0_kind == iced_x86.OpKind.MEMORY
+                address = target if stores or instruction.mnemonic == iced_x86.Mnemonic.LEA else self._follow(target)
                 section = self.elf.section_at(address) if address else None
                 if section is not None and section.executable:
                     taken = address
-                else:
-                    yield instruction.ip, "data", address or target
+                elif address:
+                    yield instruction.ip, "data", address
         if number + 1 < len(self.starts) and self.end(number) > self.starts[number + 1] == end:
             yield end, "call", end
 
