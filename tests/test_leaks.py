@@ -5,7 +5,9 @@ linker in both orders, and run on a CPU without AVX and on one with AVX2. The pr
 vector width that it was compiled for: `sort 128 256` is the baseline's and the level's.
 """
 
+import re
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def built(request, tmp_path_factory) -> tuple[str, Project]:
     return compiler, project
 
 
-def link(built: tuple[str, Project], *, sealed: bool, levels: Iterable[str], linker: str) -> Path:
+def link(built: tuple[str, Project], *options: str, sealed: bool, levels: Iterable[str], linker: str) -> Path:
     """Link the program by hand: lowest level first after the rest, or highest level first before the rest."""
     compiler, project = built
     levels = list(levels)
@@ -44,8 +46,13 @@ def link(built: tuple[str, Project], *, sealed: bool, levels: Iterable[str], lin
     parts = [rest, *objects] if levels[0] == "DEFAULT" else [*objects, rest]
     program = project.path(f"{'sealed' if sealed else 'unsealed'}-{levels[0]}-{linker}")
     words = [path for part in parts for path in part]
-    project.run(compiler, f"-fuse-ld={linker}", "-pthread", *words, "-o", program)
+    project.run(compiler, f"-fuse-ld={linker}", *options, "-pthread", *words, "-o", program)
     return program
+
+
+def expected(width: int) -> dict[str, str]:
+    """Return what a sealed program says of every leak at the level of that width."""
+    return {**dict.fromkeys([*LEAKS, C_STATIC], f"128 {width}"), C_PLAIN: "128 128"}
 
 
 def run(program: Path, cpu: str, level: str = "") -> dict[str, str]:
@@ -69,8 +76,7 @@ def test_sealed_levels_run_their_own_code(built, linker):
     for levels in (LEVELS, LEVELS[::-1]):
         program = link(built, sealed=True, levels=levels, linker=linker)
         for cpu, width in CPUS.items():
-            expected = {**dict.fromkeys([*LEAKS, C_STATIC], f"128 {width}"), C_PLAIN: "128 128"}
-            assert run(program, cpu) == expected
+            assert run(program, cpu) == expected(width)
         assert set(run(program, "Haswell-v4", "DEFAULT").values()) == {"128 128"}
 
 
@@ -95,6 +101,72 @@ def test_unsealed_levels_leak(built, linker):
         for cpu, width in CPUS.items():
             assert answers[cpu][C_STATIC] == f"128 {width}"
             assert answers[cpu][C_PLAIN] == "128 128"
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_a_level_s_code_keeps_a_section_of_its_own(built, linker):
+    """Also where the linker throws away, folds and strips all it may."""
+    need(LINKERS[linker], "readelf")
+    folds = [] if linker == "bfd" else ["-Wl,--icf=all"]
+    for options in ([], ["-Wl,--gc-sections", "-s", *folds], ["-static", "-Wl,--gc-sections"]):
+        program = link(built, *options, sealed=True, levels=LEVELS, linker=linker)
+        listing = subprocess.run(["readelf", "-SW", program], capture_output=True, text=True, check=True).stdout
+        names = re.findall(r"(\.isa_text\S*) +PROGBITS", listing)
+        assert sorted(names) == [f".isa_text.{level}" for level in sorted(LEVELS)]
+        assert run(program, "Haswell-v4") == expected(256)
+
+
+def test_debuggers_find_the_lines_of_sealed_code(built):
+    need("addr2line", "nm")
+    _, project = built
+    program = link(built, sealed=True, levels=LEVELS, linker="bfd")
+    listing = project.run("nm", program).stdout
+    found = re.findall(r"^(\w+) t (_ZN12_GLOBAL__N_17catchesEPfm|\S*polynomial5apply\S*)$", listing, re.MULTILINE)
+    assert len(found) == 6
+    for place, name in found:
+        said = project.run("addr2line", "-Cfi", "-e", program, place).stdout.splitlines()
+        assert re.match(r"\(anonymous namespace\)::catches|polynomial::apply", said[-2])
+        assert re.search(r"kernel\.cpp:\d+|:5\d$", said[-1]), name
+
+
+@pytest.mark.parametrize(
+    ("compiler", "sanitizer"),
+    [("g++", "address,undefined"), ("g++", "thread"), ("clang++-16", "address"), ("clang++-16", "thread")],
+)
+def test_sanitizers(new_project, compiler, sanitizer):
+    """Their own data about shared variables goes through the seal, and they find nothing to say about it."""
+    need(compiler)
+    project = new_project("leaks")
+    cc = compiler.replace("clang++", "clang").replace("g++", "gcc")
+    project.setup(f"-Db_sanitize={sanitizer}", "-Db_lundef=false", "-Disa_levels=AVX2", CC=cc, CXX=compiler)
+    project.ninja()
+    for level, width in (("DEFAULT", 128), ("AVX2", 256)):
+        said = project.run(project.path("leaks"), LEAKS_ISA=level, ASAN_OPTIONS="detect_odr_violation=2").stdout
+        if "warning" not in said:
+            assert said.splitlines() == [f"{leak} {answer}" for leak, answer in expected(width).items()]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_a_shared_library(library, linker):
+    need(LINKERS[linker], "nm")
+    target = library.path(f"{linker}.so")
+    objects = [*library.path("libleak.so.p").glob("*.o"), *library.path("isagen").glob("isa_*.o")]
+    library.run("g++", "-shared", f"-fuse-ld={linker}", "-Wl,-z,text,-z,defs", *objects, "-o", target)
+    assert "main" in library.run("nm", "-D", target).stdout
+    assert not re.search(r"\.(default|avx2)\.\d", library.run("nm", "-D", target).stdout)
+    code = f"import ctypes; ctypes.CDLL({str(target)!r}).main()"
+    said = library.run(sys.executable, "-c", code, PROJECT_ISA="AVX2").stdout.split()
+    assert said[-7:] in (["128", "256", "41", "2", "3", "256", "3"], ["128", "128", "41", "2", "3", "128", "3"])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Project:
+    """The program of tests/packages/leak as a shared library."""
+    project = make_project(tmp_path_factory.mktemp("library"), "leak")
+    project.edit("meson.build", "executable(", "shared_library(")
+    project.setup("-Disa_levels=AVX2", CXX="g++")
+    project.ninja()
+    return project
 
 
 def test_the_option_links_the_lowest_level_first(new_project):

@@ -81,7 +81,7 @@ class ObjectFile:
         self.path = path
         try:
             self._read()
-        except (struct.error, IndexError, ValueError) as problem:
+        except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.broken(str(problem)) from None
 
     @classmethod
@@ -132,6 +132,9 @@ class ObjectFile:
         self.symbol_section = next((i for i, s in enumerate(self.sections) if s.type == SHT_SYMTAB), 0)
         self.groups = tuple(self._groups())
         self.symbols = tuple(self._symbols())
+        symbols = self.sections[self.symbol_section].size // self.symbol_size
+        if any(group.signature >= symbols or max(group.members, default=0) >= count for group in self.groups):
+            raise ValueError("a group refers to what is not there")
 
     def _header(self, index: int) -> tuple[int, ...]:
         return struct.unpack_from(self.header_format, self.data, self.headers_at + index * self.header_size)

@@ -128,5 +128,6 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
                     f"this variable is shared by all levels, but has {known} bytes at {level} and {size} at "
                     f"{registrations['level']}",
                     where=symbol,
-                    remedy="make it const, or put it into an anonymous namespace: then each level has its own",
+                    remedy="let it be a constant that the compiler computes, or put it, or the function that holds it, "
+                    "into an anonymous namespace: then each level has its own",
                 )

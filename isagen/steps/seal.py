@@ -3,10 +3,8 @@
 A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
 signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
 hidden, in all objects of AVX2: they go on sharing one copy, and nobody else knows it. The number tells apart projects
-in one program; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. Constants are private with the code: vtables
-hold addresses of it, and tables may be laid out for the level's vectors. What can be written to, such as function
-statics and inline variables, stays shared as the language says; so does type information, by which exceptions are
-caught. What is shared must be the same at all levels: `registrations` checks its size.
+in one program; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which symbols
+those are.
 
 A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
 of a program or library, even of a stripped one, tell which code belongs to which level.
@@ -21,11 +19,10 @@ from pathlib import Path
 from ..files import write_if_changed
 from .objects import SHT_REL, SHT_RELA, ObjectFile, Symbol
 from .plan_file import read_plan
+from .private import private_symbols
 from .registrations import copy_of_object, registered_by_kernel
 from .renaming import Renaming
 
-# Itanium C++ ABI: typeinfo structures and names.
-TYPE_INFORMATION = ("_ZTI", "_ZTS")
 # Not a C identifier: linkers define __start_NAME and __stop_NAME for those only.
 CODE_SECTION = ".isa_text."
 # Their parts from all objects make one function each, in the order of the link.
@@ -53,7 +50,7 @@ def sealed_name(copy: str, level: str) -> str:
 
 def sealed(files: Sequence[ObjectFile], level: str, mark: str) -> list[bytes]:
     """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has."""
-    private = [list(_private_symbols(elf)) for elf in files]
+    private = [list(private_symbols(elf)) for elf in files]
     names = {symbol.name for symbols in private for symbol in symbols}
     bounded = _bounded_sections(files)
     contents = []
@@ -99,23 +96,6 @@ def _rename_code(elf: ObjectFile, changes: Renaming, name: str, bounded: set[str
             changes.rename_section(index, name)
         elif section.type in (SHT_RELA, SHT_REL) and section.info in code:
             changes.rename_section(index, (".rela" if section.type == SHT_RELA else ".rel") + name)
-
-
-def is_private(symbol: Symbol, elf: ObjectFile) -> bool:
-    """Return whether a weak symbol belongs to its level alone: code, and constants but for type information."""
-    if symbol.kind in ("FUNC", "IFUNC"):
-        return symbol.defined
-    if symbol.kind == "OBJECT":
-        return symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
-    return symbol.section != 0 and elf.sections[symbol.section].executable
-
-
-def _private_symbols(elf: ObjectFile) -> Iterable[Symbol]:
-    """Yield the private ones of the symbols that a linker would merge: weak and unique ones, and all in groups."""
-    grouped = {member for group in elf.groups for member in group.members}
-    for symbol in elf.symbols:
-        if (symbol.binding in ("WEAK", "UNIQUE") or symbol.section in grouped) and is_private(symbol, elf):
-            yield symbol
 
 
 def _bounded_sections(files: Iterable[ObjectFile]) -> set[str]:
