@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BuildError
+from ..steps.objects import ObjectFile
+from ..steps.private import private_symbols
 from ..steps.registrations import source_of
 from ..steps.seal import sealed_name
 from . import elf as e
-from .elf import Elf, ElfSection
-
-# Itanium C++ ABI: type information, by which exceptions are caught; it must be shared.
-TYPE_INFORMATION = ("_ZTI", "_ZTS")
+from .elf import Elf
 
 
 class Objects:
@@ -114,21 +113,4 @@ def functions_of(path: Path) -> frozenset[str]:
 @cache
 def borrowable(path: Path) -> frozenset[str]:
     """Return what of an object another one may get to use in place of its own: weak code, and weak constants."""
-    with Elf(path) as binary:
-        table = binary.symbol_table
-        if table is None:
-            return frozenset()
-        found = set()
-        for symbol in binary.symbols(table):
-            if symbol.defined and symbol.binding in (e.STB_WEAK, e.STB_UNIQUE):
-                section = binary.sections[symbol.section]
-                if symbol.kind == e.STT_FUNC or (symbol.kind == e.STT_OBJECT and is_constant(section)):
-                    name = binary.name(table, symbol)
-                    if not name.startswith(TYPE_INFORMATION):
-                        found.add(name)
-        return frozenset(found)
-
-
-def is_constant(section: ElfSection) -> bool:
-    """Return whether nobody writes to a section but the loader."""
-    return section.name.startswith(".data.rel.ro") or not section.flags & e.SHF_WRITE
+    return frozenset(symbol.name for symbol in private_symbols(ObjectFile.load(path)))
