@@ -177,6 +177,35 @@ def test_weak_symbols_of_levels_that_are_not_sealed(new_project, compiler):
     assert [finding["kind"] for finding in findings(report)][-1] == "unsealed"
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_every_leak_of_the_leaks_package_is_found_unsealed(new_project, compiler):
+    need(compiler)
+    c = compiler.replace("clang++", "clang").replace("g++", "gcc")
+    project = build(new_project, "leaks", "-Disa_seal=false", "-Disa_audit=warn", CC=c, CXX=compiler)
+    project.ninja()
+    _, report = audit(project, "build")
+    names = [finding["name"] for finding in findings(report) if finding["kind"] == "shared"]
+    for leak in (
+        "std::__introsort_loop<float*",
+        "std::vector<item, std::allocator<item> >::_M_realloc_insert",
+        "polynomial::apply(float*, unsigned long) const",
+        "table_width(int)::table",
+        "TLS init function for buffer",
+        "failure_width(float const*)",
+        "vtable for failure",
+        "each<lambda_width(float*, unsigned long)::{lambda(float)#1}>",
+    ):
+        assert any(leak in name for name in names), leak
+
+
+def test_the_audit_is_right_that_an_initialiser_crashes(new_project):
+    need("qemu-x86_64")
+    project = build(new_project, "leak_init", "-Disa_audit=off")
+    project.ninja()
+    assert project.run("qemu-x86_64", "-cpu", "Haswell-v4", project.path("leak_init")).stdout.endswith("49\n")
+    assert project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak_init"), check=False).returncode in (-4, 132)
+
+
 def test_flags_of_a_kernel_that_nobody_checks(new_project):
     project = build(new_project, "leak")
     project.ninja()

@@ -18,6 +18,8 @@ UNCONDITIONAL, INDIRECT_BRANCH, CONDITIONAL, CALL, INDIRECT_CALL = 1, 2, 3, 5, 6
 # System V ABI for x86-64, relocation types.
 R_GLOB_DAT, R_JUMP_SLOT, R_RELATIVE, R_64, R_IRELATIVE = 6, 7, 8, 1, 37
 PC_RELATIVE = frozenset({2, 4, 9, 41, 42, 43, 44, 45})  # PC32, PLT32, GOTPCREL and their like: seen from the next byte
+# iced-x86's OpAccess: write, conditional write, read and write, read and conditional write.
+WRITES = frozenset({3, 4, 5, 6})
 # Functions that take another one to run it at exit.
 AT_EXIT = frozenset({"__cxa_atexit", "atexit", "on_exit", "at_quick_exit", "__cxa_at_quick_exit"})
 # Sections of pointers to functions that the loader calls.
@@ -26,7 +28,8 @@ AT_END = {".fini_array": "at exit", ".dtors": "at exit"}
 SIZE = (1 << 34) - 1
 PADDING = frozenset(b"\x00\x90\xcc")
 
-# What `Code.events` yields: (address of the instruction, "call" or "data", address that it refers to).
+# What `Code.events` yields: (address of the instruction, what it does, address that it does it to). It may "call" code,
+# "set" data, or make a pointer to it, "point".
 Event = tuple[int, str, int]
 
 
@@ -291,7 +294,7 @@ class Code:
         return found
 
     def events(self, number: int) -> Iterator[Event]:
-        """Yield, in the order of the code, what a function passes control to, and the data that it points to or sets.
+        """Yield, in the order of the code, what a function passes control to, and the data that it sets or points to.
 
         A function that is handed over to be run at exit counts as called. Calls through registers and tables are not
         seen.
@@ -302,10 +305,17 @@ class Code:
                 if start <= address < end:
                     section = self.elf.section_at(target)
                     if section is not None and not start <= target < end:
-                        yield address, "call" if section.executable else "data", target
+                        yield address, "call" if section.executable else "point", target
             return
         taken = 0
+        pointers: dict[int, int] = {}  # by register; what happens to one after that is not followed
+        factory = iced_x86.InstructionInfoFactory()
         for instruction in self.decode(number):
+            for memory in factory.info(instruction).used_memory():
+                if memory.access in WRITES:
+                    place = memory.displacement if instruction.is_ip_rel_memory_operand else pointers.get(memory.base)
+                    if place:
+                        yield instruction.ip, "set", place
             flow = instruction.flow_control
             if flow in (CALL, UNCONDITIONAL, CONDITIONAL):
                 target = instruction.near_branch_target
@@ -327,13 +337,13 @@ class Code:
                     yield instruction.ip, "call", taken
             else:
                 target = instruction.ip_rel_memory_address
-                stores = instruction.op0_kind == iced_x86.OpKind.MEMORY
-                address = target if stores or instruction.mnemonic == iced_x86.Mnemonic.LEA else self._follow(target)
+                address = target if instruction.mnemonic == iced_x86.Mnemonic.LEA else self._follow(target)
                 section = self.elf.section_at(address) if address else None
                 if section is not None and section.executable:
                     taken = address
                 elif address:
-                    yield instruction.ip, "data", address
+                    pointers[instruction.op0_register] = address
+                    yield instruction.ip, "point", address
         if number + 1 < len(self.starts) and self.end(number) > self.starts[number + 1] == end:
             yield end, "call", end
 

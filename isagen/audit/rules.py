@@ -132,9 +132,13 @@ class Audit:
         return replace(finding, detail=f"runs {root.when}", path=path, variable=variable)
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
-        data = [(at, target) for at, what, target in self.code.events(number) if what == "data"]
-        nearest = [target for at, target in reversed(data) if at <= address]
-        nearest += [target for at, target in data if at > address] if after_too else []
+        data = [event for event in self.code.events(number) if event[1] != "call"]
+        nearest = [target for at, _, target in reversed(data) if at <= address]
+        if after_too:  # the code itself sets it: what it sets comes before what it only points to
+            after = [event for event in data if event[0] > address]
+            nearest = [
+                target for what in ("set", "point") for _, how, target in [*reversed(data), *after] if how == what
+            ]
         for target in nearest:
             section = self.code.elf.section_at(target)
             if section is not None and section.flags & e.SHF_WRITE:
