@@ -394,3 +394,20 @@ def test_packages_of_the_tests_are_all_sound(new_project):
         project.ninja()
         status, report = audit(project, "build")
         assert (package, status, findings(report)) == (package, 0, [])
+
+
+def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
+    need("aarch64-linux-gnu-g++")
+    project = new_project()
+    (project.folder / "f.cpp").write_text("int f(int x) { return x; }\n")
+    project.run("aarch64-linux-gnu-g++", "-shared", "-fPIC", "-nostdlib", "f.cpp", "-o", "libf.so")
+    done = project.isagen("audit", "libf.so", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: libf.so: code for AArch64 is not decoded")
+    (project.folder / "libs").mkdir()
+    shutil.move(project.folder / "libf.so", project.folder / "libs/libf.so")
+    shutil.copy(sys.executable, project.folder / "libs/python")
+    status, report = audit(project, "libs")
+    assert status == 0
+    assert [target["decoded"] for target in report["targets"]] == [False, True]
+    assert "1 without a finding, 0 findings in the others; 1 not decoded" in project.isagen("audit", "libs").stdout

@@ -80,7 +80,8 @@ class Result:
     """The audit of one file.
 
     `judged` says against what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
-    feature; `allowed` and `unused` are entries of isa.toml, the former with how many functions each allowed.
+    feature; `allowed` and `unused` are entries of isa.toml, the former with how many functions each allowed. `decoded`
+    tells whether its code is of a kind that is decoded at all.
     """
 
     target: str
@@ -90,6 +91,7 @@ class Result:
     allowed: tuple[tuple[str, str, int], ...] = ()
     unused: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    decoded: bool = True
 
     def __post_init__(self) -> None:
         kinds = list(KINDS)

@@ -28,6 +28,7 @@ def as_data(results: Sequence[Result]) -> dict[str, Any]:
             {
                 "target": result.target,
                 "judged": result.judged,
+                "decoded": result.decoded,
                 "findings": [
                     {**asdict(f), "name": demangle(f.symbol), "meaning": f.meaning, "remedy": f.remedy}
                     for f in result.findings
@@ -47,10 +48,10 @@ def as_text(results: Sequence[Result], *, every: bool = False) -> str:
     lines = [line for result in results for line in _target(result, every)]
     total = sum(len(result.findings) for result in results)
     if len(results) > 1:
-        clean = sum(not result.findings for result in results)
-        lines.append(
-            f"{len(results)} files: {clean} without a finding, {total} finding{'s' * (total != 1)} in the others"
-        )
+        clean = sum(not result.findings and result.decoded for result in results)
+        skipped = sum(not result.decoded for result in results)
+        line = f"{len(results)} files: {clean} without a finding, {total} finding{'s' * (total != 1)} in the others"
+        lines.append(line + (f"; {skipped} not decoded" if skipped else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -66,7 +67,7 @@ def _target(result: Result, every: bool) -> Iterator[str]:
         if len(findings) > SHOWN and not every:
             yield f"    ... and {len(findings) - SHOWN} more: --all shows them"
         yield f"    remedy: {KINDS[kind][1]}"
-    if not result.findings:
+    if not result.findings and result.decoded:
         yield "  nothing found"
     if result.counted:
         counts = ", ".join(f"{name} {count}" for name, count in sorted(result.counted.items(), key=_by_count))

@@ -26,6 +26,18 @@ from .rules import Allowances, audit_foreign, audit_object, judged
 
 # Folders of a build that hold no targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", "isa_tool", "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
+# Values of e_machine (System V gABI).
+MACHINES = {
+    3: "x86",
+    20: "PowerPC",
+    21: "64-bit PowerPC",
+    22: "S390",
+    40: "Arm",
+    62: "x86-64",
+    183: "AArch64",
+    243: "RISC-V",
+    258: "LoongArch",
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,11 @@ class Baseline:
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
     """Audit all `targets`. Raises `AuditError` for one that holds nothing to audit."""
-    return [result for target in targets for result in _audit(target, baseline)]
+    results = [result for target in targets for result in _audit(target, baseline)]
+    if not any(result.decoded for result in results):
+        first = results[0]
+        raise AuditError(first.judged.removeprefix("not audited: "), where=first.target, remedy="only x86-64 is")
+    return results
 
 
 def _audit(target: Path, baseline: Baseline) -> Iterator[Result]:
@@ -132,13 +148,10 @@ def _linked(binary: Elf, path: Path, plans: Iterable[Path], root: Path) -> Resul
 
 
 def _file(path: Path, shown: str, baseline: Baseline) -> Result:
+    other = _other_machine(path)
+    if other:
+        return Result(shown, f"not audited: code for {other} is not decoded", decoded=False)
     with Elf(path, shown) as binary:
-        if binary.machine == "EM_NONE":
-            raise AuditError("is not an ELF file that can be read: it is for no machine", where=shown)
-        if binary.machine != "EM_X86_64":
-            name = binary.machine.removeprefix("EM_")
-            note = f"code for {name} is not decoded: what it needs is not known"
-            return Result(shown, "not audited", notes=(note,))
         root = next((p for p in path.resolve().parents if (p / "meson-info").is_dir()), None)
         plans = find_plans(root) if root is not None and any(root.rglob(PLAN_FILE)) else []
         if binary.relocatable:
@@ -149,6 +162,20 @@ def _file(path: Path, shown: str, baseline: Baseline) -> Result:
         if root is not None:
             return replace(_linked(binary, path, plans, root), target=shown)
         return audit_linked(binary, records, None)
+
+
+def _other_machine(path: Path) -> str:
+    """Return what an ELF file is for, if that is not x86-64."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(20)
+    except OSError:
+        return ""
+    if len(head) < 20 or head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
+        return ""
+    machine = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
+    name = MACHINES.get(machine, f"machine {machine}")
+    return "" if (machine, head[4]) == (62, 2) or machine == 0 else name + (" (32-bit)" if head[4] == 1 else "")
 
 
 def _object(
