@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         configure.add_argument(f"--{name}", type=Path, required=True)
     for name in ("cpu-family", "system", "optimization"):
         configure.add_argument(f"--{name}", required=True)
+    configure.add_argument("--lto", choices=("true", "false"), default="false")
     configure.add_argument("--levels", default="")
     configure.add_argument("--name", default="project")
     configure.add_argument("--fragment-format", type=int, default=0)
@@ -229,6 +230,7 @@ def _request(options: argparse.Namespace) -> Request:
         cache=options.probe_cache == "true",
         seal=options.seal == "true",
         optimization=options.optimization,
+        lto=options.lto == "true",
     )
 
 

@@ -53,6 +53,7 @@ class Request:
     cache: bool = True
     seal: bool = True
     optimization: str = ""
+    lto: bool = False
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -137,6 +138,7 @@ def _plan_data(plan: Plan, request: Request, sealing: Sealing, headers: dict[str
         **asdict(plan),
         "compilers": compilers,
         "optimization": request.optimization,
+        "lto": request.lto or any(compiler.wants_lto for compiler in request.compilers),
         "cpu_family": request.cpu_family,
         "system": request.system,
         "seal": asdict(sealing),
