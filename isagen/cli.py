@@ -109,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         configure.add_argument(f"--{name}", type=Path, required=True)
     for name in ("cpu-family", "system", "optimization"):
         configure.add_argument(f"--{name}", required=True)
+    configure.add_argument("--lto", choices=("true", "false"), default="false")
     configure.add_argument("--levels", default="")
     configure.add_argument("--name", default="project")
     configure.add_argument("--fragment-format", type=int, default=0)
@@ -272,6 +273,7 @@ def _request(options: argparse.Namespace) -> Request:
         audit=options.audit,
         optimization=options.optimization,
         link_args=tuple(value for name, value in options.compilers or () if name == "link-arg"),
+        lto=options.lto == "true",
     )
 
 

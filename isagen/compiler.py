@@ -66,6 +66,12 @@ class Compiler:
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
         return tuple(arg for arg in self.args if not warning.match(arg))
 
+    @property
+    def wants_lto(self) -> bool:
+        """Whether the project's arguments ask for link-time optimisation."""
+        said = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
+        return bool(said) and not said[-1].startswith("-fno") and not said[-1].endswith("-")
+
     def run(self, args: Sequence[str]) -> Outcome:
         """Call the compiler with `args`, in English, and return what it said."""
         command = [*self.command, *args]

@@ -61,6 +61,7 @@ class Request:
     audit: str = "error"
     optimization: str = ""
     link_args: tuple[str, ...] = ()
+    lto: bool = False
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -174,6 +175,7 @@ def _plan_data(
         **asdict(plan),
         "compilers": compilers,
         "optimization": request.optimization,
+        "lto": request.lto or any(compiler.wants_lto for compiler in request.compilers),
         "cpu_family": request.cpu_family,
         "system": request.system,
         "seal": asdict(sealing),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -61,6 +60,8 @@ class ProjectError(IsagenError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a remedy that suggests the nearest of `known`, or lists them all."""
+    import difflib  # every build step imports this module, and none needs that one
+
     names = list(known)
     folded = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(word.casefold(), folded, n=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
 
 
@@ -27,7 +26,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old file or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile: its files are private, and changing that asks for the umask, which threads cannot do safely.
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    temporary = path.parent / f".{path.name}.{os.urandom(8).hex()}"
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as stream:

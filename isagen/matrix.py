@@ -13,6 +13,7 @@ from .plan import BUILT, DISABLED, UNAVAILABLE
 
 PLAN_FILE = "isa_plan.json"
 MATRIX_FORMAT = 1
+WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 
 
 def find_plans(folder: Path) -> list[Path]:
@@ -47,6 +48,7 @@ def load_matrix(plan_path: Path) -> dict[str, Any]:
         "cpu_family": plan["cpu_family"],
         "system": plan["system"],
         "optimization": plan["optimization"],
+        "lto": plan["lto"],
         "compilers": {language: c["name"] for language, c in plan["compilers"].items()},
         "sealed": not plan["seal"]["reason"],
         "seal_reason": plan["seal"]["reason"],
@@ -71,7 +73,7 @@ def load_matrix(plan_path: Path) -> dict[str, Any]:
 
 
 def summary_lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the lines of Meson's summary: every level, then the kernels that are not at every level, then sealing."""
+    """Return the lines of Meson's summary: levels, kernels that are not at every level, sealing, LTO if any."""
     lines = [("table", plan["table"])]
     kernels = plan["kernels"]
     for number, level in enumerate(plan["levels"]):
@@ -89,6 +91,8 @@ def summary_lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
             lines.append((kernel["source"], "only " + " ".join(own)))
     lines.append(("sealed", f"no: {plan['seal']['reason']}" if plan["seal"]["reason"] else "yes"))
     lines.append(("audited", _audited(plan["audit"])))
+    if plan["lto"]:
+        lines.append(("lto", WITHOUT_LTO))
     return lines
 
 
@@ -149,6 +153,8 @@ def _notes(matrix: dict[str, Any]) -> Iterable[str]:
     yield "optimization: as the compiler arguments say" if plain else f"optimization: -O{matrix['optimization']}"
     yield "sealed: " + ("yes" if matrix["sealed"] else f"no, {matrix['seal_reason']}")
     yield "audited: " + ("yes, when linked" if matrix["audited"] else f"no, {matrix['audit_reason']}")
+    if matrix["lto"]:
+        yield f"lto: {WITHOUT_LTO}"
     if matrix["override"]:
         yield f"override at run time: {matrix['override']}=LEVEL"
     for kernel in matrix["kernels"]:

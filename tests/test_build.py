@@ -167,7 +167,7 @@ def test_folders_with_odd_names(new_project, folder):
     project.isagen("init", "--name", "hello")
     project.setup()
     project.ninja()
-    assert len(list(project.path("isagen").glob("isa_*.o"))) == len(ALL)
+    assert len(list(project.path("isagen").glob("isa_*.dot.cpp.o"))) == len(ALL)
 
 
 def test_a_packager_narrows_the_levels(scaffold):

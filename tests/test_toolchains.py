@@ -1,9 +1,12 @@
 """Other compilers, linkers, Mesons and machines, and options that change how everything is compiled."""
 
 import re
+import shutil
 
 import pytest
 from conftest import ALL, matrix, need, verdicts
+
+from isagen.matrix import WITHOUT_LTO
 
 
 def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):
@@ -12,7 +15,7 @@ def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):
     scaffold.ninja()
     assert re.search(r"AVX512_FP16: unavailable: GCC 11\.\d+\.\d+ is older than 12\.1", said)
     assert verdicts(scaffold) == {**dict.fromkeys(ALL, "built"), "AVX512_FP16": "unavailable"}
-    assert len(list(scaffold.path("isagen").glob("isa_*.o"))) == 7
+    assert len(list(scaffold.path("isagen").glob("isa_*.dot.cpp.o"))) == 7
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16", "clang++-14"])
@@ -30,7 +33,7 @@ def test_linkers(scaffold, linker):
     need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
     scaffold.setup(CXX="g++", CXX_LD=linker)
     scaffold.ninja()
-    assert scaffold.path(f"isagen/isa_{ALL[-1]}.o").exists()
+    assert list(scaffold.path("isagen").glob(f"isa_{ALL[-1]}.*.o"))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +47,22 @@ def test_options_that_change_how_everything_is_compiled(new_project, options):
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 
 
+@pytest.mark.parametrize("lto", ["true", "false"])
+def test_the_build_says_that_kernels_are_kept_out_of_lto(new_project, lto):
+    need("qemu-x86_64")
+    project = new_project("leak")
+    said = project.setup(f"-Db_lto={lto}", "-Disa_levels=AVX2")
+    said += project.isagen("matrix", project.build).stdout
+    assert len(re.findall(rf"lto *: {WITHOUT_LTO}", said)) == (2 if lto == "true" else 0)
+    assert matrix(project)["lto"] == (lto == "true")
+    project.ninja()
+    said = project.run("qemu-x86_64", "-cpu", "Haswell-v4", project.path("leak")).stdout
+    assert said.splitlines()[-1].split() == ["128", "256", "41", "2", "3", "256", "3"]
+
+
 def test_flto_in_the_environment_does_not_reach_the_kernels(new_project):
     project = new_project("mixed")
-    project.setup(CFLAGS="-flto", CXXFLAGS="-flto")
+    assert WITHOUT_LTO in project.setup(CFLAGS="-flto", CXXFLAGS="-flto")
     project.ninja()
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 
@@ -92,3 +108,29 @@ def test_c_kernels_first_and_cpp_kernels_that_throw(new_project):
     project.setup()
     project.ninja()
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
+
+
+@pytest.mark.parametrize(("version", "linker"), [("14", "ld.lld-14"), ("16", "ld.lld-16"), ("16", "ld.bfd")])
+def test_sealing_needs_no_tool(new_project, tmp_path, version, linker):
+    """Nothing but Clang, an archiver and one linker can be found; GNU's and LLVM's objcopy cannot."""
+    tools = {
+        "clang": f"clang-{version}",
+        "clang++": f"clang++-{version}",
+        "llvm-ar": f"llvm-ar-{version}",
+        "meson": "meson",
+        "ninja": "ninja",
+        "ld": linker,
+    }
+    need("qemu-x86_64", *tools.values())
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name, program in tools.items():
+        (folder / name).symlink_to(shutil.which(program))
+    project = new_project("leak")
+    environment = {"PATH": str(folder), "CC": "clang", "CXX": "clang++"}
+    said = project.setup("-Disa_levels=AVX2,AVX512", **environment)
+    assert "sealed     : yes" in said
+    project.run("ninja", "-C", project.build, **environment)
+    for cpu, width in (("Nehalem", "128"), ("Haswell-v4", "256")):
+        said = project.run(shutil.which("qemu-x86_64"), "-cpu", cpu, project.path("leak")).stdout
+        assert said.splitlines()[-1].split() == ["128", width, "41", "2", "3", width, "3"]

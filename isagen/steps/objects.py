@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,8 +63,7 @@ class Symbol(NamedTuple):
     place: int
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's name."""
 
     section: int
