@@ -56,7 +56,7 @@ class Instructions:
 
     `always` are the sets of every CPU of the architecture, `names` maps others to features, and `harmless` maps
     mnemonics to the reason why they may stand where nobody checks for them. `checked` maps patterns of the symbols of
-    the C library's own functions to the reason why they may use what they use.
+    the toolchain's own functions to the reason why they may use what they use.
     """
 
     always: frozenset[str] = frozenset()

@@ -176,7 +176,7 @@ class Audit:
         return found, counted
 
     def _checked(self, number: int) -> bool:
-        """Return whether a function is the C library's own, which checks the CPU by itself."""
+        """Return whether a function is one of the toolchain's that may use what it uses."""
         symbol = self.code.name(number)
         return any(fnmatchcase(symbol, pattern) for pattern in self.sets.features.instructions.checked)
 
