@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from . import elf as e
 from .elf import Elf, ElfSection, ElfSymbol
+from .flow import CALL, CONDITIONAL, INDIRECT_BRANCH, INDIRECT_CALL, UNCONDITIONAL, Flow, follow
 from .instructions import INVALID, Codes, iced_x86
+from .pointers import GOT_RELATIVE, Pointers, Reference
+from .unwind import unwound
 
-# iced-x86's FlowControl.
-UNCONDITIONAL, INDIRECT_BRANCH, CONDITIONAL, CALL, INDIRECT_CALL = 1, 2, 3, 5, 6
-# System V ABI for x86-64, relocation types.
-R_GLOB_DAT, R_JUMP_SLOT, R_RELATIVE, R_64, R_IRELATIVE = 6, 7, 8, 1, 37
-PC_RELATIVE = frozenset({2, 4, 9, 41, 42, 43, 44, 45})  # PC32, PLT32, GOTPCREL and their like: seen from the next byte
 # iced-x86's OpAccess: write, conditional write, read and write, read and conditional write.
 WRITES = frozenset({3, 4, 5, 6})
-# Functions that take another one to run it at exit.
-AT_EXIT = frozenset({"__cxa_atexit", "atexit", "on_exit", "at_quick_exit", "__cxa_at_quick_exit"})
-# Sections of pointers to functions that the loader calls.
-AT_LOAD = {".preinit_array": "when loaded", ".init_array": "when loaded", ".ctors": "when loaded"}
-AT_END = {".fini_array": "at exit", ".dtors": "at exit"}
+# iced-x86's OpKind: a register; immediates that an address fits into.
+REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
+# iced-x86's Register: where the System V ABI for x86-64 has the first three arguments.
+ARGUMENTS = (60, 59, 55)
+# Functions that take another one and run it: at once, or at exit; by the argument that is the other one.
+RUN = {
+    **dict.fromkeys(("__cxa_atexit", "__cxa_thread_atexit", "__cxa_at_quick_exit", "atexit", "at_quick_exit"), 0),
+    "on_exit": 0,
+    "pthread_once": 1,
+    "call_once": 1,
+    "pthread_create": 2,
+}
 SIZE = (1 << 34) - 1
-PADDING = frozenset(b"\x00\x90\xcc")
+PADDING = b"\x00\x90\xcc"
 
 # What `Code.events` yields: (address of the instruction, what it does, address that it does it to). It may "call" code,
 # "set" data, or make a pointer to it, "point".
@@ -50,18 +54,31 @@ class Code:
 
     def __init__(self, binary: Elf) -> None:
         self.elf = binary
-        table = binary.symbol_table
+        self.pointers = Pointers(binary)
+        executable = {s.index: s for s in binary.sections if s.executable and s.size}
         packed: list[int] = []  # start, preference, size, symbol's number + 1: in one number each, which sorts fast
-        executable = {s.index for s in binary.sections if s.executable}
-        for symbol in binary.symbols(table):
-            if symbol.section in executable and (
-                symbol.kind in (e.STT_FUNC, e.STT_IFUNC) or (symbol.kind == e.STT_NOTYPE and symbol.binding != 0)
-            ):
-                preference = 0 if symbol.binding != e.STB_LOCAL else 1
-                packed.append(_pack(symbol.address, preference, symbol.size, symbol.number + 1))
-        if binary.stripped:
-            packed += [_pack(start, 2, size, 0) for start, size in self._unwound()]
-        packed += [_pack(binary.sections[i].address, 3, 0, 0) for i in executable]
+        for symbol in binary.symbols(binary.symbol_table):
+            if symbol.section not in executable or not executable[symbol.section].covers(symbol.address):
+                continue
+            local = symbol.binding == e.STB_LOCAL
+            if symbol.kind in (e.STT_FUNC, e.STT_IFUNC) or (symbol.kind == e.STT_NOTYPE and not local):
+                packed.append(_pack(symbol.address, int(local), symbol.size, symbol.number + 1))
+        packed += [_pack(section.address, 3, 0, 0) for section in executable.values()]
+        self._number(packed)
+        table = binary.section(".eh_frame")
+        if table is not None and table.in_file and not binary.relocatable:
+            more = [
+                _pack(start, 2, size, 0)
+                for start, size in unwound(binary.content(table), table.address)
+                if self._is_new(start, size)
+            ]
+            if more:
+                self._number(packed + more)
+        self._pieces: list[tuple[int, Flow]] = []
+        self._piece_at: dict[int, int] = {}
+
+    def _number(self, packed: list[int]) -> None:
+        """Number functions by address; of those at one address, the preferred one counts."""
         packed.sort()
         self.starts, self.sizes, self.numbers = array("Q"), array("Q"), array("I")
         for one in packed:
@@ -73,57 +90,90 @@ class Code:
             elif not self.sizes[-1]:
                 self.sizes[-1] = one >> 32 & SIZE
 
+    def _is_new(self, address: int, size: int) -> bool:
+        """Return whether no function of known length covers an address that is code.
+
+        glibc's __restore_rt is said to start one byte earlier than it does (its sigaction.c says why): what starts just
+        before a known function and goes on in it is that function.
+        """
+        number = self.at(address)
+        if number < 0 or address < self.end(number):
+            return False
+        after = self.starts[number + 1] if number + 1 < len(self.starts) else address + size
+        return after >= address + size or after - address >= 16
+
     def __len__(self) -> int:
         return len(self.starts)
 
-    def _unwound(self) -> Iterator[tuple[int, int]]:
-        """Yield the (address, size) of functions, as .eh_frame tells them (Linux Standard Base, DWARF extensions)."""
-        section = self.elf.section(".eh_frame")
-        if section is None or self.elf.relocatable:
-            return
-        raw = self.elf.content(section)
-        known: dict[int, bool] = {}
-        place = 0
-        while place + 8 <= len(raw):
-            length, back = struct.unpack_from("<II", raw, place)
-            if length in (0, 0xFFFFFFFF):
-                place += 4
-                continue
-            record = place + 4
-            if back != 0 and place + 20 <= len(raw):
-                origin = record - back
-                if origin not in known:
-                    known[origin] = _is_common(raw, origin)
-                if known[origin]:
-                    start, size = struct.unpack_from("<iI", raw, record + 4)
-                    yield section.address + record + 4 + start, size
-            place = record + length
-
     def at(self, address: int) -> int:
-        """Return the number of the function that covers `address`; -1 if it is no code."""
+        """Return the number of the function at an address, or of the one before; -1 if it is no code."""
         section = self.elf.section_at(address)
         return bisect_right(self.starts, address) - 1 if section is not None and section.executable else -1
 
+    def entry(self, address: int) -> int:
+        """Return the number of what runs where control gets to `address`; -1 if it is no code.
+
+        That is a function or, where nobody says how long one is, the code there as far as it can be followed. Such a
+        piece has a number beyond those of functions.
+        """
+        number = self.at(address)
+        if number < 0 or address < self.end(number):
+            return number
+        if address not in self._piece_at:
+            section = self.elf.section_at(address)
+            assert section is not None
+            low = self.end(number) or self.starts[number]
+            high = section.address + section.size
+            if number + 1 < len(self.starts):
+                high = min(high, self.starts[number + 1])
+            self._piece_at[address] = len(self.starts) + len(self._pieces)
+            self._pieces.append((address, follow(self.elf.read, self._branch, address, low, high)))
+        return self._piece_at[address]
+
+    def body(self, number: int) -> int:
+        """Return the number of what runs when a function is called: its own, if somebody says how long it is."""
+        return number if self.sized(number) else self.entry(self.starts[number])
+
+    def _piece(self, number: int) -> tuple[int, Flow] | None:
+        return self._pieces[number - len(self.starts)] if number >= len(self.starts) else None
+
+    def start(self, number: int) -> int:
+        """Return a function's first address."""
+        piece = self._piece(number)
+        return piece[0] if piece else self.starts[number]
+
     def symbol(self, number: int) -> ElfSymbol | None:
         """Return the symbol of a function, if it has one."""
+        piece = self._piece(number)
+        if piece:
+            number = self.at(piece[0])
+            if self.starts[number] != piece[0]:
+                return self._label(piece[0])
         place = self.numbers[number]
         table = self.elf.symbol_table
         return self.elf.symbol(table, place - 1) if place and table is not None else None
+
+    def _label(self, address: int) -> ElfSymbol | None:
+        """Return the local label at an address, as assembly without types has them."""
+        for symbol in self.elf.symbols(self.elf.symbol_table):
+            if symbol.address == address and symbol.kind == e.STT_NOTYPE and symbol.defined and symbol.name_offset:
+                return symbol
+        return None
 
     def name(self, number: int) -> str:
         """Return a function's name, or where it is."""
         symbol = self.symbol(number)
         if symbol is not None and self.elf.symbol_table is not None:
             return self.elf.name(self.elf.symbol_table, symbol)
-        return f"function at {self.starts[number]:#x}"
+        return f"function at {self.start(number):#x}"
 
     def named(self, number: int) -> bool:
         """Return whether a function has a name."""
-        return self.numbers[number] != 0
+        return self.symbol(number) is not None
 
     def section(self, number: int) -> ElfSection:
         """Return the section that a function is in."""
-        section = self.elf.section_at(self.starts[number])
+        section = self.elf.section_at(self.start(number))
         assert section is not None
         return section
 
@@ -143,17 +193,25 @@ class Code:
 
     def sized(self, number: int) -> bool:
         """Return whether somebody says how long a function is, so that all its bytes are instructions."""
-        return self.end(number) != 0
+        return number < len(self.starts) and self.end(number) != 0
+
+    def blocks(self, number: int) -> tuple[tuple[int, int], ...]:
+        """Return where a function's instructions are: (first address, the one after the last) of each block."""
+        piece = self._piece(number)
+        return piece[1].blocks if piece else (self.extent(number),)
+
+    def covers(self, number: int, address: int) -> bool:
+        """Return whether an address is in a function."""
+        return any(start <= address < end for start, end in self.blocks(number))
 
     def codes(self, number: int) -> Codes:
         """Return the codes of a function's instructions."""
-        start, end = self.extent(number)
-        return frozenset(i.code for i in iced_x86.Decoder(64, self.elf.read(start, end - start), ip=start))
+        return frozenset(i.code for i in self.decode(number))
 
     def decode(self, number: int) -> Iterator[iced_x86.Instruction]:
         """Yield a function's instructions."""
-        start, end = self.extent(number)
-        yield from iced_x86.Decoder(64, self.elf.read(start, end - start), ip=start)
+        for start, end in self.blocks(number):
+            yield from iced_x86.Decoder(64, self.elf.read(start, end - start), ip=start)
 
     def first(self, number: int, codes: Codes) -> tuple[int, str]:
         """Return the address and the text of a function's first instruction among `codes`."""
@@ -166,7 +224,7 @@ class Code:
                 if instruction.code == INVALID:
                     return instruction.ip, "bytes that are no known instruction"
                 return instruction.ip, formatter.format(instruction)
-        return self.starts[number], ""
+        return self.start(number), ""
 
     def between(self) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes between functions of known length that are not just padding."""
@@ -180,262 +238,201 @@ class Code:
                 limit = min(limit, self.starts[number + 1])
             if limit - end >= 16:
                 raw = self.elf.read(end, limit - end)
-                if not PADDING.issuperset(raw):
-                    yield end, raw
+                code = raw.lstrip(PADDING)
+                if code:
+                    yield limit - len(code), code
 
     # What runs by itself, and what code refers to.
 
-    @cached_property
-    def _slots(self) -> dict[int, tuple[str, int]]:
-        """Where pointers that somebody calls through lead: by their address, (how, address or symbol's number)."""
-        binary = self.elf
-        wanted = [
-            s for s in binary.sections if s.name.startswith((*AT_LOAD, *AT_END, ".got")) and s.flags & e.SHF_ALLOC
-        ]
-        spans = sorted((s.address, s.address + s.size) for s in wanted)
-        starts = [a for a, _ in spans]
-        found: dict[int, tuple[str, int]] = {}
-        for section in binary.sections:
-            if section.type != e.SHT_RELA or not section.flags & e.SHF_ALLOC:
-                continue
-            for offset, kind, symbol, addend in binary.relocations(section):
-                if kind == R_IRELATIVE:
-                    found[offset] = ("resolver", addend)
-                elif kind in (R_GLOB_DAT, R_JUMP_SLOT, R_RELATIVE, R_64):
-                    place = bisect_right(starts, offset) - 1
-                    if place >= 0 and offset < spans[place][1]:
-                        found[offset] = ("address", addend) if kind == R_RELATIVE else ("symbol", symbol)
-        return found
-
-    @cached_property
-    def resolvers(self) -> tuple[int, ...]:
-        """The addresses of ifunc resolvers, which the loader calls."""
-        found = [address for how, address in self._slots.values() if how == "resolver"]
-        table = self.elf.symbol_table
-        found += [s.address for s in self.elf.symbols(table) if s.kind == e.STT_IFUNC and s.defined]
-        if not self.elf.stripped:
-            dynamic = self.elf.dynamic_table
-            found += [s.address for s in self.elf.symbols(dynamic) if s.kind == e.STT_IFUNC and s.defined]
-        return tuple(sorted(set(found)))
-
     def roots(self) -> tuple[Root, ...]:
         """Return what the loader runs, before anybody asked what the CPU has, or at exit, whatever was answered."""
-        found = [Root(address, "when loaded, as an ifunc resolver") for address in self.resolvers]
-        for section in self.elf.sections:
-            for names, default in ((AT_LOAD, "when loaded"), (AT_END, "at exit")):
-                if section.flags & e.SHF_ALLOC and section.name.startswith(tuple(names)):
-                    found += [Root(target, default) for target in self._pointers(section)]
-            if section.name in (".init", ".fini") and section.executable:
-                found.append(Root(section.address, "when loaded" if section.name == ".init" else "at exit"))
-        return tuple(dict.fromkeys(found))
-
-    def _pointers(self, section: ElfSection) -> Iterator[int]:
-        if self.elf.relocatable:
-            for _, target in self._references.get(section.index, ()):
-                yield target
-            return
-        content = self.elf.content(section)
-        for place, (value,) in enumerate(struct.iter_unpack("<Q", content[: len(content) // 8 * 8])):
-            target = self._follow(section.address + 8 * place) or value
-            if target not in (0, 0xFFFFFFFFFFFFFFFF):
-                yield target
-
-    def _follow(self, slot: int) -> int:
-        """Return the address of the code that the pointer in `slot` leads to; 0 if it is in no place of this file."""
-        how, value = self._slots.get(slot, ("none", 0))
-        if how == "address":
-            return value
-        if how == "symbol" and self.elf.dynamic_table is not None:
-            symbol = self.elf.symbol(self.elf.dynamic_table, value)
-            return symbol.address if symbol.defined and symbol.kind != e.STT_IFUNC else 0
-        if how == "none" and not self._slots:  # a program without relocations
-            raw = self.elf.read(slot, 8)
-            return int.from_bytes(raw, "little") if len(raw) == 8 else 0
-        return 0
-
-    def _slot_name(self, slot: int) -> str:
-        how, value = self._slots.get(slot, ("none", 0))
-        table = self.elf.dynamic_table
-        return self.elf.name(table, self.elf.symbol(table, value)) if how == "symbol" and table is not None else ""
+        return tuple(dict.fromkeys(Root(address, when) for address, when in self.pointers.called_by_loader()))
 
     def _landing(self, target: int) -> tuple[int, str]:
         """Follow a jump table of the linker (.plt): return the address that `target` leads to, and an external name."""
         section = self.elf.section_at(target)
         if section is not None and section.name.startswith((".plt", ".iplt")):
             for instruction in iced_x86.Decoder(64, self.elf.read(target, 24), ip=target):
-                if instruction.flow_control == INDIRECT_BRANCH and instruction.is_ip_rel_memory_operand:
+                # It jumps through the slot, or loads it for a thunk (-z retpolineplt).
+                if instruction.is_ip_rel_memory_operand:
                     slot = instruction.ip_rel_memory_address
-                    return self._follow(slot), self._slot_name(slot)
+                    return self.pointers.follow(slot), self.pointers.name(slot)
             return 0, ""
         if self.elf.stripped:
             return target, ""
         number = self.at(target)
         return target, self.name(number) if number >= 0 and self.starts[number] == target else ""
 
-    @cached_property
-    def _references(self) -> dict[int, list[tuple[int, int]]]:
-        """In an object: by section, (address, address referred to) of its relocations, in order."""
-        binary = self.elf
-        found: dict[int, list[tuple[int, int]]] = {}
-        for section in binary.sections:
-            if section.type != e.SHT_RELA or section.info >= len(binary.sections):
-                continue
-            place = binary.sections[section.info]
-            if not place.flags & e.SHF_ALLOC:
-                continue
-            table = binary.sections[section.link]
-            symbols = {s.number: s for s in binary.symbols(table)} if section.size else {}
-            listed = found.setdefault(place.index, [])
-            for offset, kind, number, addend in binary.relocations(section):
-                symbol = symbols[number]
-                if symbol.defined:
-                    listed.append((place.address + offset, symbol.address + addend + (4 if kind in PC_RELATIVE else 0)))
-            listed.sort()
-        return found
+    def _relocation(self, instruction: iced_x86.Instruction) -> Reference | None:
+        """Return the relocation of an instruction in an object."""
+        section = self.elf.section_at(instruction.ip)
+        assert section is not None
+        return self.pointers.reference(section, instruction.ip, instruction.next_ip)
+
+    def _branch(self, instruction: iced_x86.Instruction) -> int:
+        """Return where a jump inside a function leads to; 0 if that is not known yet."""
+        if self.elf.relocatable and self._relocation(instruction):
+            return 0
+        return instruction.near_branch_target
+
+    def _called(self, instruction: iced_x86.Instruction) -> tuple[int, str]:
+        """Return the address that a call or jump leads to and the name of what is there; 0 and nothing if unknown."""
+        near = instruction.flow_control in (CALL, UNCONDITIONAL, CONDITIONAL)
+        if not near and not instruction.is_ip_rel_memory_operand:
+            return 0, ""
+        if self.elf.relocatable:
+            reference = self._relocation(instruction)
+            if reference is not None:
+                if not near and reference.kind not in GOT_RELATIVE:
+                    return 0, ""  # a variable holds the address
+                return self.pointers.target(reference, instruction.next_ip), self.pointers.target_name(reference)
+            return (instruction.near_branch_target, "") if near else (0, "")
+        if near:
+            return self._landing(instruction.near_branch_target)
+        slot = instruction.ip_rel_memory_address
+        return self.pointers.follow(slot), self.pointers.name(slot)
+
+    def _pointed(self, instruction: iced_x86.Instruction) -> int:
+        """Return the address of code or data that an instruction loads into a register; 0 if it loads none."""
+        lea = instruction.mnemonic == iced_x86.Mnemonic.LEA
+        if instruction.op0_kind != REGISTER or not (lea or instruction.mnemonic in _moves()):
+            return 0
+        memory = instruction.is_ip_rel_memory_operand
+        immediate = instruction.op_count == 2 and instruction.op1_kind in IMMEDIATES
+        if not memory and not immediate:
+            return 0
+        loads = memory and not lea
+        if self.elf.relocatable:
+            reference = self._relocation(instruction)
+            if reference is None or (loads and reference.kind not in GOT_RELATIVE):
+                return 0
+            return self.pointers.target(reference, instruction.next_ip)
+        if immediate:
+            value = instruction.immediate(1) if self.elf.fixed else 0
+            return value if self.elf.section_at(value) is not None else 0
+        target = instruction.ip_rel_memory_address
+        return self.pointers.follow(target) if loads else target
 
     def events(self, number: int) -> Iterator[Event]:
         """Yield, in the order of the code, what a function passes control to, and the data that it sets or points to.
 
-        A function that is handed over to be run at exit counts as called. Calls through registers and tables are not
-        seen.
+        A function that is handed over to be run at once or at exit counts as called. Calls through registers and tables
+        are not seen.
         """
-        start, end = self.extent(number)
-        if self.elf.relocatable:
-            for address, target in self._references.get(self.section(number).index, ()):
-                if start <= address < end:
-                    section = self.elf.section_at(target)
-                    if section is not None and not start <= target < end:
-                        yield address, "call" if section.executable else "point", target
-            return
-        taken = 0
-        pointers: dict[int, int] = {}  # by register; what happens to one after that is not followed
+        registers: dict[int, int] = {}  # what each points to, as far as that is known
         factory = iced_x86.InstructionInfoFactory()
+        full = iced_x86.RegisterExt.full_register
         for instruction in self.decode(number):
-            for memory in factory.info(instruction).used_memory():
+            info = factory.info(instruction)
+            for memory in info.used_memory():
                 if memory.access in WRITES:
-                    place = memory.displacement if instruction.is_ip_rel_memory_operand else pointers.get(memory.base)
+                    if instruction.is_ip_rel_memory_operand:
+                        reference = self._relocation(instruction) if self.elf.relocatable else None
+                        place = (
+                            self.pointers.target(reference, instruction.next_ip) if reference else memory.displacement
+                        )
+                    else:
+                        place = registers.get(memory.base, 0)
                     if place:
                         yield instruction.ip, "set", place
             flow = instruction.flow_control
-            if flow in (CALL, UNCONDITIONAL, CONDITIONAL):
-                target = instruction.near_branch_target
-                if start <= target < end:
-                    continue
-                landing, name = self._landing(target)
-                if landing:
+            if flow in (CALL, UNCONDITIONAL, CONDITIONAL, INDIRECT_CALL, INDIRECT_BRANCH):
+                landing, name = self._called(instruction)
+                if landing and not self.covers(number, landing):
                     yield instruction.ip, "call", landing
-                if name in AT_EXIT and taken:
-                    yield instruction.ip, "call", taken
-            elif not instruction.is_ip_rel_memory_operand:
+                handed = registers.get(ARGUMENTS[RUN[name]], 0) if name in RUN else 0
+                if self._is_code(handed):
+                    yield instruction.ip, "call", handed
                 continue
-            elif flow in (INDIRECT_CALL, INDIRECT_BRANCH):
-                slot = instruction.ip_rel_memory_address
-                landing = self._follow(slot)
-                if landing:
-                    yield instruction.ip, "call", landing
-                if self._slot_name(slot) in AT_EXIT and taken:
-                    yield instruction.ip, "call", taken
-            else:
-                target = instruction.ip_rel_memory_address
-                address = target if instruction.mnemonic == iced_x86.Mnemonic.LEA else self._follow(target)
-                section = self.elf.section_at(address) if address else None
-                if section is not None and section.executable:
-                    taken = address
-                elif address:
-                    pointers[instruction.op0_register] = address
-                    yield instruction.ip, "point", address
-        if number + 1 < len(self.starts) and self.end(number) > self.starts[number + 1] == end:
-            yield end, "call", end
+            target = self._pointed(instruction)
+            source = instruction.op1_register if instruction.mnemonic == iced_x86.Mnemonic.MOV else 0
+            copied = registers.get(source, 0) if source else 0
+            for used in info.used_registers():
+                if used.access in WRITES:
+                    registers.pop(full(used.register), None)
+            if target or copied:
+                registers[full(instruction.op0_register)] = target or copied
+            if target and not self._is_code(target):
+                yield instruction.ip, "point", target
+        piece = self._piece(number)
+        if piece:
+            if piece[1].end:
+                yield piece[1].end, "call", piece[1].end
+        elif number + 1 < len(self.starts):
+            end = self.extent(number)[1]
+            if self.end(number) > self.starts[number + 1] == end:
+                yield end, "call", end
+
+    def _is_code(self, address: int) -> bool:
+        section = self.elf.section_at(address)
+        return section is not None and section.executable
 
     def selected(self) -> set[int]:
         """Return the functions that ifunc resolvers choose from: they run behind a check of the CPU."""
         found: set[int] = set()
         seen: set[int] = set()
-        waiting = [self.at(address) for address in self.resolvers]
+        waiting = [self.entry(address) for address in self.pointers.resolvers]
         while waiting:
             number = waiting.pop()
             if number < 0 or number in seen:
                 continue
             seen.add(number)
             for instruction in self.decode(number):
-                if instruction.is_ip_rel_memory_operand and instruction.flow_control == 0:
-                    target = instruction.ip_rel_memory_address
-                    if instruction.mnemonic != iced_x86.Mnemonic.LEA:
-                        target = self._follow(target)
-                elif instruction.mnemonic == iced_x86.Mnemonic.MOV and instruction.op_count == 2:
-                    try:
-                        target = instruction.immediate(1)
-                    except ValueError:
-                        continue
-                else:
-                    continue
+                target = self._pointed(instruction)
                 if target and (chosen := self.at(target)) >= 0 and self.starts[chosen] == target:
                     found.add(chosen)
         return found
 
+    @cached_property
+    def _variables(self) -> tuple[array[int], array[int], array[int]]:
+        """The variables that the symbols tell of: their addresses, in order, sizes, and symbols' numbers."""
+        found = sorted(
+            (symbol.address, symbol.size, symbol.number)
+            for symbol in self.elf.symbols(self.elf.symbol_table)
+            if symbol.kind in (e.STT_OBJECT, e.STT_TLS) and symbol.defined
+        )
+        return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
+
     def object_at(self, address: int) -> str:
         """Return the name of the variable at an address, if the symbols tell."""
+        addresses, sizes, numbers = self._variables
         table = self.elf.symbol_table
-        if table is None:
+        place = bisect_right(addresses, address) - 1
+        if table is None or place < 0 or address >= addresses[place] + max(sizes[place], 1):
             return ""
-        for symbol in self.elf.symbols(table):
-            if (
-                symbol.kind in (e.STT_OBJECT, e.STT_TLS)
-                and symbol.defined
-                and symbol.address <= address < symbol.address + max(symbol.size, 1)
-            ):
-                return self.elf.name(table, symbol)
-        return ""
+        return self.elf.name(table, self.elf.symbol(table, numbers[place]))
 
     def bindable(self) -> Iterator[tuple[int, ElfSymbol, str]]:
         """Yield what other files may bind to: (function's number, symbol, why)."""
         binary = self.elf
         table = binary.symbol_table if binary.relocatable else binary.dynamic_table
+        reasons = {e.STB_WEAK: "weak", e.STB_UNIQUE: "unique"}
+        if not binary.relocatable:  # every function of another object is
+            reasons[e.STB_GLOBAL] = "exported"
+        found: dict[int, tuple[int, ElfSymbol, str]] = {}
         for symbol in binary.symbols(table):
             if symbol.kind not in (e.STT_FUNC, e.STT_NOTYPE) or not symbol.defined:
                 continue
-            if symbol.visibility not in (e.STV_DEFAULT, e.STV_PROTECTED):
+            if symbol.visibility not in (e.STV_DEFAULT, e.STV_PROTECTED) or symbol.binding not in reasons:
                 continue
-            why = {e.STB_WEAK: "weak", e.STB_UNIQUE: "unique", e.STB_GLOBAL: "exported"}.get(symbol.binding)
-            if binary.relocatable and why == "exported":
-                continue  # every function of another object is
             number = self.at(symbol.address)
-            if why and number >= 0 and self.starts[number] == symbol.address:
-                yield number, symbol, why
+            why = reasons[symbol.binding]
+            if number >= 0 and self.starts[number] == symbol.address:
+                known = found.get(number)
+                if known is None or (known[2] == "exported" and why != "exported"):
+                    found[number] = (number, symbol, why)
+        yield from found.values()
 
 
 def _pack(start: int, preference: int, size: int, number: int) -> int:
     return start << 68 | preference << 66 | min(size, SIZE) << 32 | number
 
 
-def _is_common(raw: bytes, place: int) -> bool:
-    """Return whether a CIE of .eh_frame has its functions' addresses relative to their own place, in 32 bits."""
-    if not 0 <= place < len(raw):
-        return False
-    length = struct.unpack_from("<I", raw, place)[0]
-    body = raw[place + 8 : place + 4 + length]
-    augmentation, _, rest = body[1:].partition(b"\0")
-    if not augmentation.startswith(b"z"):
-        return False
-    for _ in range(2):  # code and data alignment
-        rest = rest[_leb(rest) :]
-    rest = rest[1 if body[:1] == b"\1" else _leb(rest) :]  # return address register
-    rest = rest[_leb(rest) :]  # length of what follows
-    for letter in augmentation[1:].decode(errors="replace"):
-        if letter == "R":
-            return rest[:1] == b"\x1b"  # DW_EH_PE_pcrel | DW_EH_PE_sdata4
-        if letter == "L":
-            rest = rest[1:]
-        elif letter == "P":
-            rest = rest[1 + {0xB: 4, 0xC: 8, 0: 8, 3: 4, 4: 8}.get(rest[0] & 0xF, 4) :]
-        elif letter != "S":
-            return False
-    return False
-
-
-def _leb(raw: bytes) -> int:
-    """Return the number of bytes of a LEB128 number."""
-    return next((place + 1 for place, byte in enumerate(raw) if not byte & 0x80), len(raw))
+@cache
+def _moves() -> frozenset[int]:
+    """Return iced-x86's mnemonics of MOV and of its conditional kinds."""
+    names = vars(iced_x86.Mnemonic)
+    return frozenset(number for name, number in names.items() if name == "MOV" or name.startswith("CMOV"))
 
 
 def codes_of(raw: bytes, address: int) -> Codes:

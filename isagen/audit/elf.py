@@ -11,21 +11,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
+from typing import NamedTuple
 
 from ..errors import AuditError
 
-SHT_NOBITS, SHT_RELA, SHT_DYNSYM, SHT_SYMTAB = 8, 4, 11, 2
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+# System V gABI, "Sections" and "Symbol Table"; the x86-64 psABI and GNU's extensions where they add to it.
+ET_REL, ET_EXEC = 1, 2
+SHT_NULL, SHT_SYMTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 0, 2, 4, 6, 7, 8, 11
+SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_SYMTAB_SHNDX, SHT_RELR = 14, 15, 16, 18, 19
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 1, 2, 4, 0x400
 SHN_UNDEF, SHN_LORESERVE, SHN_XINDEX = 0, 0xFF00, 0xFFFF
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_TLS, STT_IFUNC = 0, 1, 2, 6, 10
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_UNIQUE = 0, 1, 2, 10
 STV_DEFAULT, STV_PROTECTED = 0, 3
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 RELOCATION = struct.Struct("<QQq")
 WINDOW = 1 << 20
+END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
+LONGEST_NAME = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,21 @@ class ElfSection:
     info: int
 
     @property
+    def in_file(self) -> bool:
+        """Whether it is loaded from the file."""
+        return bool(self.flags & SHF_ALLOC) and self.type != SHT_NOBITS
+
+    @property
     def executable(self) -> bool:
         """Whether it holds code that is loaded."""
-        return self.flags & (SHF_ALLOC | SHF_EXECINSTR) == SHF_ALLOC | SHF_EXECINSTR and self.type != SHT_NOBITS
+        return self.in_file and bool(self.flags & SHF_EXECINSTR)
+
+    def covers(self, address: int) -> bool:
+        """Whether an address is in it."""
+        return self.address <= address < self.address + self.size
 
 
-@dataclass(frozen=True)
-class ElfSymbol:
+class ElfSymbol(NamedTuple):
     """A symbol: its place in the table, and what the table says of it. `address` is 0 for one that is not defined."""
 
     number: int
@@ -78,40 +91,66 @@ class Elf:
         except OSError as problem:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
         try:
+            self._size = os.fstat(self._file.fileno()).st_size
             self._read_headers()
-        except (ELFError, struct.error, KeyError, ValueError, IndexError, TypeError, AttributeError) as problem:
-            self.close()
-            raise AuditError(f"is not an ELF file that can be read: {problem}", where=self.shown) from None
         except AuditError:
             self.close()
             raise
         self._window = (0, b"")
 
+    def _fail(self, what: str, remedy: str = "") -> AuditError:
+        return AuditError(f"is not an ELF file that can be read: {what}", where=self.shown, remedy=remedy)
+
     def _read_headers(self) -> None:
-        elf = ELFFile(self._file)
-        if elf.elfclass != 64 or not elf.little_endian:
+        raw = self.at_offset(0, HEADER.size)
+        if raw[:4] != b"\x7fELF":
+            raise self._fail("it does not start as one")
+        if len(raw) < HEADER.size:
+            raise self._fail("its header is cut off")
+        if raw[4:6] != b"\2\1":
             raise AuditError("is not a 64-bit little-endian ELF file", where=self.shown)
-        self.machine: str = elf["e_machine"]
-        self.relocatable: bool = elf["e_type"] == "ET_REL"
-        table, entry, count = elf["e_shoff"], elf["e_shentsize"], elf.num_sections()
-        raw = self.at_offset(table, entry * count)
-        headers = [struct.unpack_from("<IIQQQQIIQQ", raw, place * entry) for place in range(count)]
-        names = headers[elf.get_shstrndx()] if count else None
-        strings = self.at_offset(names[4], names[5]) if names else b""
-        sections = []
+        _, kind, _, _, _, _, table, _, _, _, _, entry, count, names = HEADER.unpack(raw)
+        self.relocatable = kind == ET_REL
+        self.fixed = kind == ET_EXEC  # its addresses are those of the process
+        if not table:
+            raise self._fail("it has no section headers, which tell where code is", "audit it as it was linked")
+        first = self.at_offset(table, SECTION.size)
+        if entry != SECTION.size or len(first) < entry:
+            raise self._fail("its section headers are cut off or of an unknown size")
+        # Numbers that are too large for the header are in the section that is none.
+        count = count or SECTION.unpack(first)[5]
+        names = SECTION.unpack(first)[6] if names == SHN_XINDEX else names
+        if table + entry * count > self._size or names >= max(count, 1):
+            raise self._fail("its section headers are cut off")
+        headers = list(SECTION.iter_unpack(self.at_offset(table, entry * count)))
+        _, kind, _, _, start, size, _, _, _, _ = headers[names]
+        strings = self.at_offset(start, size) if names and kind != SHT_NOBITS else b""
+        self.sections = tuple(self._sections(headers, strings))
+        self._loaded = sorted(
+            (
+                s
+                for s in self.sections
+                if s.flags & SHF_ALLOC and s.size and not (s.type == SHT_NOBITS and s.flags & SHF_TLS)
+            ),
+            key=lambda s: s.address,
+        )
+        self._starts = [s.address for s in self._loaded]
+
+    def _sections(self, headers: list[tuple[int, ...]], strings: bytes) -> Iterator[ElfSection]:
         free = 0x1000
         for index, (name, kind, flags, address, offset, size, link, info, align, _) in enumerate(headers):
             if self.relocatable and flags & SHF_ALLOC:
                 address = -(-free // max(align, 1)) * max(align, 1)
                 free = address + size
-            shown = strings[name : strings.index(b"\0", name)].decode(errors="replace")
-            sections.append(ElfSection(index, shown, kind, flags, address, offset, size, link, info))
-        self.sections = tuple(sections)
-        self._loaded = sorted(
-            (s for s in sections if s.flags & SHF_ALLOC and s.size and not s.name.startswith(".tbss")),
-            key=lambda s: s.address,
-        )
-        self._starts = [s.address for s in self._loaded]
+            end = strings.find(b"\0", name)
+            shown = strings[name : end if end >= 0 else len(strings)][:LONGEST_NAME].decode(errors="replace")
+            if kind not in (SHT_NULL, SHT_NOBITS) and offset + size > self._size:
+                raise self._fail(f"section {shown or index} is cut off")
+            if flags & SHF_ALLOC and address + size > END:
+                raise self._fail(f"section {shown or index} is at an address that no process has")
+            if kind in (SHT_SYMTAB, SHT_DYNSYM, SHT_RELA) and link >= len(headers):
+                raise self._fail(f"section {shown or index} is linked to one that is not there")
+            yield ElfSection(index, shown, kind, flags, address, offset, size, link, info)
 
     def close(self) -> None:
         """Close the file."""
@@ -124,8 +163,9 @@ class Elf:
         self.close()
 
     def at_offset(self, offset: int, size: int) -> bytes:
-        """Return bytes of the file."""
-        return os.pread(self._file.fileno(), size, offset)
+        """Return bytes of the file, fewer where it ends."""
+        size = min(size, self._size - offset)
+        return os.pread(self._file.fileno(), size, offset) if size > 0 else b""
 
     def section_at(self, address: int) -> ElfSection | None:
         """Return the loaded section that covers `address`."""
@@ -177,39 +217,53 @@ class Elf:
     @cached_property
     def _long_indexes(self) -> dict[int, array[int]]:
         """Section indexes of symbols in files of more than 65,279 sections (SHT_SYMTAB_SHNDX), by symbol table."""
-        return {s.link: array("I", self.content(s)) for s in self.sections if s.type == 18}
+        tables = (s for s in self.sections if s.type == SHT_SYMTAB_SHNDX)
+        return {s.link: array("I", self.at_offset(s.offset, s.size // 4 * 4)) for s in tables}
 
     def symbols(self, table: ElfSection | None) -> Iterator[ElfSymbol]:
         """Yield the symbols of a table, with the addresses that `read` takes."""
         if table is None:
             return
-        long = self._long_indexes.get(table.index)
-        for number, (name, info, other, section, value, size) in enumerate(SYMBOL.iter_unpack(self.content(table))):
-            if section == SHN_XINDEX and long is not None:
-                section = long[number]
-            elif section >= SHN_LORESERVE:
-                section = SHN_UNDEF  # absolute, common: no code
-            if self.relocatable and section != SHN_UNDEF and section < len(self.sections):
-                value += self.sections[section].address
-            yield ElfSymbol(number, name, info & 15, info >> 4, other & 3, section, value, size)
+        # In pieces: the table of a large library is larger than all else that is kept of it.
+        chunk = SYMBOL.size * 65536
+        for start in range(0, table.size, chunk):
+            raw = self.at_offset(table.offset + start, min(chunk, table.size - start))
+            whole = SYMBOL.iter_unpack(raw[: len(raw) // SYMBOL.size * SYMBOL.size])
+            for number, values in enumerate(whole, start // SYMBOL.size):
+                yield self._symbol(table, number, *values)
 
     def symbol(self, table: ElfSection, number: int) -> ElfSymbol:
-        """Return one symbol of a table."""
+        """Return one symbol of a table; one that is not defined where the table has none of that number."""
         raw = self.at_offset(table.offset + number * SYMBOL.size, SYMBOL.size)
-        name, info, other, section, value, size = SYMBOL.unpack(raw)
-        if self.relocatable and SHN_UNDEF < section < SHN_LORESERVE:
-            value += self.sections[section].address
-        section = SHN_UNDEF if section >= SHN_LORESERVE else section
+        if len(raw) < SYMBOL.size or (number + 1) * SYMBOL.size > table.size:
+            return ElfSymbol(number, 0, 0, 0, 0, SHN_UNDEF, 0, 0)
+        return self._symbol(table, number, *SYMBOL.unpack(raw))
+
+    def _symbol(
+        self, table: ElfSection, number: int, name: int, info: int, other: int, section: int, value: int, size: int
+    ) -> ElfSymbol:
+        if section == SHN_XINDEX:
+            long = self._long_indexes.get(table.index, ())
+            section = long[number] if number < len(long) else SHN_UNDEF
+        elif section >= SHN_LORESERVE:
+            section = SHN_UNDEF  # absolute, common: no code
+        if section >= len(self.sections):
+            section = SHN_UNDEF
+        if self.relocatable and section != SHN_UNDEF:
+            value = (value + self.sections[section].address) % (1 << 64)
         return ElfSymbol(number, name, info & 15, info >> 4, other & 3, section, value, size)
 
     def name(self, table: ElfSection, symbol: ElfSymbol) -> str:
         """Return a symbol's name."""
         strings = self.sections[table.link]
-        place, found = symbol.name_offset, b""
-        while b"\0" not in found and place < strings.size:
-            found += self.at_offset(strings.offset + place, min(256, strings.size - place))
-            place = symbol.name_offset + len(found)
-        return found.split(b"\0", 1)[0].decode(errors="replace")
+        size = 256
+        while True:
+            start = symbol.name_offset
+            raw = self.at_offset(strings.offset + start, min(size, strings.size - start))
+            found, end, _ = raw.partition(b"\0")
+            if end or len(raw) < size or size >= LONGEST_NAME:
+                return found.decode(errors="replace")
+            size *= 4
 
     def relocations(self, section: ElfSection) -> Iterator[tuple[int, int, int, int]]:
         """Yield (offset, type, symbol's number, addend) of a relocation section."""
@@ -223,7 +277,7 @@ class Elf:
         """Return what the notes of `owner` say."""
         found = []
         for section in self.sections:
-            if section.type != 7 and not section.name.startswith(".note"):
+            if section.type != SHT_NOTE and not section.name.startswith(".note"):
                 continue
             raw, place = self.content(section), 0
             while place + 12 <= len(raw):

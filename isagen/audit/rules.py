@@ -95,7 +95,7 @@ class Audit:
         found: dict[int, Finding] = {}
         seen: set[int] = set()
         for root in self.code.roots():
-            first = self.code.at(root.address)
+            first = self.code.entry(root.address)
             callers: dict[int, tuple[int, int]] = {}
             waiting = [first] if first >= 0 else []
             while waiting:
@@ -113,7 +113,7 @@ class Audit:
                 if codes:
                     found[number] = self._describe(root, number, codes, callers)
                 for address, what, target in self.code.events(number):
-                    if what == "call" and (callee := self.code.at(target)) >= 0 and callee not in seen:
+                    if what == "call" and (callee := self.code.entry(target)) >= 0 and callee not in seen:
                         callers.setdefault(callee, (number, address))
                         waiting.append(callee)
         return found
@@ -159,8 +159,8 @@ class Audit:
             allowed = self.baseline.union(self.levels[level]) if level in self.levels else self.baseline
             every = self.code.codes(number)
             codes = every & self.sets.beyond(allowed)
-            undecodable = INVALID in every and self.code.sized(number)
-            if not (codes or undecodable) or (number in skip and not level):
+            undecodable = INVALID in every and self.code.sized(number) and self.code.named(number)
+            if not (codes or undecodable) or (self.code.body(number) in skip and not level):
                 continue
             if number in selected or self._nameless(number) or (not level and self._checked(number)):
                 counted.update(self.sets.missing(codes, allowed))
@@ -258,13 +258,15 @@ def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, n
     table = binary.symbol_table if binary.relocatable else binary.dynamic_table
     bound = set()
     for number, symbol, why in code.bindable():
-        if number in offenders and number not in load and number not in bound and table is not None:
+        body = code.body(number)
+        codes = code.codes(body) & beyond if number in offenders else frozenset()
+        if codes and table is not None and body not in load:
             bound.add(number)
-            finding = audit.finding("bindable", number, offenders[number], allowed, "")
+            finding = audit.finding("bindable", body, codes, allowed, "")
             findings.append(replace(finding, symbol=binary.name(table, symbol), detail=why))
     counted: Counter[str] = Counter()
     for number, codes in offenders.items():
-        if number not in load and number not in bound:
+        if code.body(number) not in load and number not in bound:
             counted.update(sets.missing(codes, allowed))
     for address, raw in code.between():
         counted.update(sets.missing(codes_of(raw, address) & beyond, allowed))
