@@ -2,10 +2,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "buffer.h"
 #include "isa_python.h"
 #include "stubs.h"
-
-#include <string.h>
 
 ISA_DEFINE_DISPATCH(cvt_fp32_to_bf16_stub)
 ISA_DEFINE_DISPATCH(sum_stub)
@@ -14,79 +13,31 @@ ISA_DEFINE_DISPATCH(level_name_stub)
 
 namespace {
 
-// A C-contiguous view of a buffer whose items have one of the given struct-module formats; released at the end of scope.
-class Buffer {
-public:
-  Buffer(PyObject *object, const char *name, const char *formats, const char *type, bool writable)
-  {
-    if (PyObject_GetBuffer(object, &view_, writable ? PyBUF_FULL : PyBUF_FULL_RO) < 0)
-      return;
-    held_ = true;
-    if (!has_format(formats))
-      PyErr_Format(PyExc_TypeError, "%s must hold %s, but its buffer format is '%s'", name, type,
-                   view_.format ? view_.format : "B");
-    else if (!PyBuffer_IsContiguous(&view_, 'C'))
-      PyErr_Format(PyExc_ValueError, "%s must be C-contiguous", name);
-    else
-      usable_ = true;
-  }
-  ~Buffer()
-  {
-    if (held_)
-      PyBuffer_Release(&view_);
-  }
-  Buffer(const Buffer &) = delete;
-  Buffer &operator=(const Buffer &) = delete;
-
-  explicit operator bool() const { return usable_; }
-  void *data() const { return view_.buf; }
-  size_t items() const { return static_cast<size_t>(view_.len / view_.itemsize); }
-
-private:
-  // Native byte order may be spelled '@', '=' or not at all, and as '<' or '>' by ctypes.
-  bool has_format(const char *formats) const
-  {
-    const char *format = view_.format ? view_.format : "B";
-    const int one = 1;
-    const char native = *reinterpret_cast<const char *>(&one) ? '<' : '>';
-    if (*format == '@' || *format == '=' || *format == native)
-      format++;
-    return *format && strchr(formats, *format) && !format[1];
-  }
-
-  Py_buffer view_ = {};
-  bool held_ = false, usable_ = false;
-};
-
 PyObject *cvt_fp32_to_bf16(PyObject *, PyObject *args)
 {
   PyObject *src_object, *out_object;
   if (!PyArg_ParseTuple(args, "OO:cvt_fp32_to_bf16", &src_object, &out_object))
     return nullptr;
-  Buffer src(src_object, "src", "f", "float32", false);
+  Buffer src(src_object, "src", float32);
   if (!src)
     return nullptr;
-  Buffer out(out_object, "out", "Hh", "16-bit integers", true);
-  if (!out)
+  Buffer out(out_object, "out", bfloat16, Access::write);
+  if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, false))
     return nullptr;
-  if (src.items() != out.items()) {
-    PyErr_Format(PyExc_ValueError, "out must hold as many items as src (%zu), but holds %zu", src.items(), out.items());
-    return nullptr;
-  }
   Py_BEGIN_ALLOW_THREADS
-  cvt_fp32_to_bf16_stub(static_cast<uint16_t *>(out.data()), static_cast<const float *>(src.data()), src.items());
+  cvt_fp32_to_bf16_stub(out.as<uint16_t>(), src.as<const float>(), src.items());
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
 }
 
 PyObject *sum(PyObject *, PyObject *src_object)
 {
-  Buffer src(src_object, "src", "f", "float32", false);
+  Buffer src(src_object, "src", float32);
   if (!src)
     return nullptr;
   float result;
   Py_BEGIN_ALLOW_THREADS
-  result = sum_stub(static_cast<const float *>(src.data()), src.items());
+  result = sum_stub(src.as<const float>(), src.items());
   Py_END_ALLOW_THREADS
   return PyFloat_FromDouble(result);
 }

@@ -24,7 +24,8 @@ def ipex(new_project):
         ROOT / "kernels", project.folder / "kernels", ignore=shutil.ignore_patterns("isagen", "meson.build")
     )
     (project.folder / "src").mkdir()
-    shutil.copy(ROOT / "python/core.cpp", project.folder / "src")
+    for source in [*(ROOT / "python").glob("*.h"), ROOT / "python/core.cpp"]:
+        shutil.copy(source, project.folder / "src")
     shutil.copytree(ROOT / "python/isagen_kernels", project.folder / "src/isagen_kernels")
     project.setup(f"-Dpython.platlibdir={project.folder}/site", f"-Dpython.purelibdir={project.folder}/site")
     project.ninja()

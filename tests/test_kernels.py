@@ -95,7 +95,7 @@ def test_bad_sources(source, error, message):
 @pytest.mark.parametrize(
     ("out", "error", "message"),
     [
-        (np.zeros(3, np.uint16), ValueError, r"as many items as src \(4\), but holds 3"),
+        (np.zeros(3, np.uint16), ValueError, "out must hold 4 items, as many as src, but holds 3"),
         (np.zeros(4, np.float32), TypeError, "out must hold 16-bit integers"),
         (np.zeros(8, np.uint16)[::2], ValueError, "out must be C-contiguous"),
         (memoryview(bytes(8)).cast("H"), BufferError, "not writable|read-?only"),
