@@ -11,6 +11,8 @@ ISA_DEFINE_DISPATCH(sum_stub)
 ISA_DEFINE_DISPATCH(vector_size_stub)
 ISA_DEFINE_DISPATCH(level_name_stub)
 
+extern PyMethodDef matmul_functions[];
+
 namespace {
 
 PyObject *cvt_fp32_to_bf16(PyObject *, PyObject *args)
@@ -87,7 +89,7 @@ PyModuleDef module = {
 PyMODINIT_FUNC PyInit__core(void)
 {
   PyObject *self = PyModule_Create(&module);
-  if (self != nullptr && isa_add_to_module(self) < 0)
+  if (self != nullptr && (PyModule_AddFunctions(self, matmul_functions) < 0 || isa_add_to_module(self) < 0))
     Py_CLEAR(self);
   return self;
 }

@@ -9,11 +9,20 @@ import math
 from typing import Any
 
 from . import _core
+from ._matmul import matmul_bf16, matmul_fp16, matmul_u8s8
 
 isa = _core.isa
 """The CPU levels of these kernels: ``help(isagen_kernels.isa)``."""
 
-__all__ = ["cvt_fp32_to_bf16", "get_cpp_typesize_and_vecsize", "isa", "sum"]
+__all__ = [
+    "cvt_fp32_to_bf16",
+    "get_cpp_typesize_and_vecsize",
+    "isa",
+    "matmul_bf16",
+    "matmul_fp16",
+    "matmul_u8s8",
+    "sum",
+]
 
 # sizeof() of the C++ type behind each dtype, under its NumPy, PyTorch and C++ (ScalarType) names.
 _TYPE_SIZES = {
