@@ -49,7 +49,7 @@ inline uint16_t half_bits(double x)
     return static_cast<uint16_t>(sign | 0x7c00);
   int exponent;
   frexp(size, &exponent);
-  const int last_bit = exponent < -13 ? -24 : exponent - 11;
+  const int last_bit = size < 0x1p-14 ? -24 : exponent - 11; // a denormal's, zero's too, is 2^-24
   const double rounded = nearbyint(ldexp(size, -last_bit)); // in units of the last bit; the mode is to nearest even
   return static_cast<uint16_t>(sign + static_cast<int>(rounded) + (last_bit + 24 > 0 ? (last_bit + 24) * 1024 : 0));
 }
