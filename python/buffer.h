@@ -30,19 +30,26 @@ constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes", nullptr, 0};
 
 enum class Access { read, write };
 
+// How items may lie: without gaps, or in rows (along the last axis) that are equally far apart.
+enum class Layout { contiguous, rows };
+
 // A view that is released at the end of its scope. If it is false, a Python exception is set: TypeError for an object
 // without buffer or another type, ValueError for a layout that is not C-contiguous, BufferError for one that cannot be
 // written to.
 class Buffer {
 public:
   template <size_t n>
-  Buffer(PyObject *object, const char *name, const ItemType (&types)[n], Access access = Access::read) : name_(name)
+  Buffer(PyObject *object, const char *name, const ItemType (&types)[n], Access access = Access::read,
+         Layout layout = Layout::contiguous)
+      : name_(name)
   {
-    open(object, types, n, access);
+    open(object, types, n, access, layout);
   }
-  Buffer(PyObject *object, const char *name, const ItemType &type, Access access = Access::read) : name_(name)
+  Buffer(PyObject *object, const char *name, const ItemType &type, Access access = Access::read,
+         Layout layout = Layout::contiguous)
+      : name_(name)
   {
-    open(object, &type, 1, access);
+    open(object, &type, 1, access, layout);
   }
   ~Buffer()
   {
@@ -74,6 +81,30 @@ public:
     return product;
   }
 
+  // Bytes from one row to the next.
+  size_t row_stride() const { return row_stride_; }
+
+  // Whether its items are as large as those of `other`; else a TypeError that says so.
+  bool has_item_size_of(const Buffer &other) const
+  {
+    if (item_size() == other.item_size())
+      return true;
+    PyErr_Format(PyExc_TypeError, "%s must hold items of %zu bytes, as %s does, but holds items of %zu", name_,
+                 other.item_size(), other.name_, item_size());
+    return false;
+  }
+
+  // Whether it has the shape of `other`; else a ValueError.
+  bool has_shape_of(const Buffer &other) const
+  {
+    bool same = axes() == other.axes();
+    for (int i = 0; same && i < axes(); i++)
+      same = axis(i) == other.axis(i);
+    if (!same)
+      PyErr_Format(PyExc_ValueError, "%s must have the shape of %s", name_, other.name_);
+    return same;
+  }
+
   // Whether it has `items` items; else a ValueError that says so. `what` is the reason, as in "as many as src".
   bool has_items(size_t wanted, const char *what) const
   {
@@ -87,7 +118,7 @@ public:
   bool is_apart_from(const Buffer &source, bool may_be_same) const
   {
     const uintptr_t a = reinterpret_cast<uintptr_t>(view_.buf), b = reinterpret_cast<uintptr_t>(source.view_.buf);
-    const uintptr_t a_end = a + static_cast<size_t>(view_.len), b_end = b + static_cast<size_t>(source.view_.len);
+    const uintptr_t a_end = a + extent(), b_end = b + source.extent();
     if (a_end <= b || b_end <= a || (may_be_same && a == b && a_end == b_end))
       return true;
     PyErr_Format(PyExc_ValueError, may_be_same ? "%s overlaps %s without being the same" : "%s overlaps %s", name_,
@@ -96,7 +127,7 @@ public:
   }
 
 private:
-  void open(PyObject *object, const ItemType *types, size_t count, Access access)
+  void open(PyObject *object, const ItemType *types, size_t count, Access access, Layout layout)
   {
     if (!PyObject_CheckBuffer(object)) {
       PyErr_Format(PyExc_TypeError, "%s must be an array or another bytes-like object, not %.100s", name_,
@@ -113,10 +144,42 @@ private:
         type_ = static_cast<int>(i);
     if (type_ < 0)
       refuse_type(types, count);
-    else if (!PyBuffer_IsContiguous(&view_, 'C'))
-      PyErr_Format(PyExc_ValueError, "%s must be C-contiguous", name_);
-    else
+    else if (PyBuffer_IsContiguous(&view_, 'C')) {
+      row_stride_ = columns() * item_size();
       usable_ = true;
+    } else if (layout == Layout::rows && is_in_rows())
+      usable_ = true;
+    else
+      PyErr_Format(PyExc_ValueError, layout == Layout::rows ? "%s must be C-contiguous, but for gaps between its rows"
+                                                            : "%s must be C-contiguous", name_);
+  }
+
+  // Whether rows have no gaps within and are equally far apart; sets how far.
+  bool is_in_rows()
+  {
+    const int last = view_.ndim - 1;
+    if (view_.suboffsets != nullptr || view_.strides == nullptr || last < 0)
+      return false;
+    if (view_.shape[last] > 1 && view_.strides[last] != view_.itemsize)
+      return false;
+    Py_ssize_t apart = 0, expected = 0;
+    for (int i = last - 1; i >= 0; i--) {
+      if (view_.shape[i] == 1)
+        continue;
+      if (apart == 0)
+        expected = apart = view_.strides[i];
+      if (view_.strides[i] != expected || expected < 0)
+        return false;
+      expected *= view_.shape[i];
+    }
+    row_stride_ = apart != 0 ? static_cast<size_t>(apart) : columns() * item_size();
+    return row_stride_ >= columns() * item_size();
+  }
+
+  // Bytes from the first item to the end of the last.
+  size_t extent() const
+  {
+    return view_.len == 0 ? 0 : (rows() - 1) * row_stride_ + columns() * item_size();
   }
 
   // The exporter's exception, with the argument's name before its text.
@@ -165,6 +228,7 @@ private:
   const char *name_;
   Py_buffer view_ = {};
   int type_ = -1;
+  size_t row_stride_ = 0;
   bool held_ = false, usable_ = false;
 };
 

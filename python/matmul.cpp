@@ -1,16 +1,17 @@
 // Matrix products of isagen_kernels._core.
 #include "buffer.h"
+#include "call.h"
+#include "parallel.h"
 #include "stubs/matmul.h"
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <memory>
 
 ISA_DEFINE_DISPATCH(matmul_u8s8_stub)
 ISA_DEFINE_DISPATCH(matmul_bf16_stub)
 ISA_DEFINE_DISPATCH(matmul_fp16_stub)
-
-extern PyMethodDef matmul_functions[];
 
 namespace {
 
@@ -47,67 +48,71 @@ bool has_shape(const Buffer &out, size_t rows, size_t columns)
   return false;
 }
 
-// A new memoryview of items of a type, rows x columns; of one axis if it is empty, because memoryviews of two cannot
-// be.
-PyObject *new_matrix(const ItemType &type, size_t rows, size_t columns)
-{
-  const char format[] = {type.formats[0], 0};
-  const size_t item_size = static_cast<size_t>(type.size);
-  if (columns != 0 && rows > static_cast<size_t>(PY_SSIZE_T_MAX) / item_size / columns)
-    return PyErr_NoMemory();
-  PyObject *bytes = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(item_size * rows * columns));
-  if (bytes == nullptr)
-    return nullptr;
-  PyObject *view = PyMemoryView_FromObject(bytes);
-  Py_DECREF(bytes);
-  if (view == nullptr)
-    return nullptr;
-  const Py_ssize_t m = static_cast<Py_ssize_t>(rows), n = static_cast<Py_ssize_t>(columns);
-  PyObject *matrix = m == 0 || n == 0 ? PyObject_CallMethod(view, "cast", "s", format)
-                                      : PyObject_CallMethod(view, "cast", "s(nn)", format, m, n);
-  Py_DECREF(view);
-  return matrix;
-}
-
-// For PyArg_ParseTuple("O&"): None is 0, the default number of threads; else 1 to 1024.
-int take_threads(PyObject *object, void *threads)
-{
-  long value = 0;
-  if (object != Py_None) {
-    value = PyLong_AsLong(object);
-    if (value == -1 && PyErr_Occurred())
-      return 0;
-    if (value < 1 || value > 1024) {
-      PyErr_SetString(PyExc_ValueError, "threads must be None or 1 to 1024");
-      return 0;
-    }
-  }
-  *static_cast<int *>(threads) = static_cast<int>(value);
-  return 1;
-}
-
 template <class C, class A, class B>
 using Stub = void (*)(C *c, const A *a, const B *b, const matmul_shape *shape, void *workspace);
 
-// C = A B, computed by as many threads; false if there is no memory. A thread computes a part of C, with the same
-// additions in the same order as one thread would: results do not depend on the number of threads.
+constexpr size_t grain = 1 << 21; // multiplications per thread at least: some ten microseconds
+
+// How many parts the rows and the columns of C are divided into. Every part packs its rows of A and its columns of B, so
+// that parts should have few of either.
+struct Parts {
+  size_t rows, columns;
+};
+
+Parts parts_of(size_t m, size_t n, size_t count)
+{
+  Parts best = {count, 1};
+  size_t least = static_cast<size_t>(-1);
+  for (size_t rows = 1; rows <= count; rows++) {
+    const size_t columns = count / rows, packed = m / rows + n / columns;
+    if (rows * columns == count && packed < least) {
+      best = {rows, columns};
+      least = packed;
+    }
+  }
+  return best;
+}
+
+// Where part `i` of `parts` begins among `size` units; the first of a part is a multiple of `multiple`.
+size_t begin_of(size_t i, size_t parts, size_t size, size_t multiple)
+{
+  const size_t groups = (size + multiple - 1) / multiple, begin = groups * i / parts * multiple;
+  return begin < size ? begin : size;
+}
+
+// C = A B, computed by as many threads; false if there is no memory. A thread computes a part of C, each element by the
+// same additions in the same order as one thread would: results do not depend on the number of threads.
 template <class C, class A, class B>
 bool multiply(Stub<C, A, B> stub, C *c, const A *a, const B *b, size_t m, size_t n, size_t k, int threads)
 {
-  static_cast<void>(threads);
-  void *const memory = workspace();
-  if (memory == nullptr)
-    return false;
-  const matmul_shape shape = {m, n, k, k, n, n};
-  stub(c, a, b, &shape, memory);
-  return true;
+  constexpr size_t most = static_cast<size_t>(-1);
+  const size_t elements = m * n, work = k > 0 && elements > most / k ? most : elements * k;
+  const Parts parts = parts_of(m, n, static_cast<size_t>(threads_for(work, grain, threads)));
+  const size_t count = parts.rows * parts.columns;
+  std::atomic<bool> done(true);
+  const auto multiply_parts = [&](size_t first, size_t last) {
+    void *const memory = workspace();
+    if (memory == nullptr) {
+      done = false;
+      return;
+    }
+    for (size_t part = first; part < last; part++) {
+      const size_t row = part / parts.columns, column = part % parts.columns;
+      const size_t top = begin_of(row, parts.rows, m, 1), bottom = begin_of(row + 1, parts.rows, m, 1);
+      const size_t left = begin_of(column, parts.columns, n, 64), right = begin_of(column + 1, parts.columns, n, 64);
+      const matmul_shape shape = {bottom - top, right - left, k, k, n, n};
+      stub(c + top * n + left, a + top * k, b + left, &shape, memory);
+    }
+  };
+  parallel_for(0, count, 1, multiply_parts, static_cast<int>(count));
+  return done;
 }
 
 struct ItemTypes {
   ItemType a, b, c;
 };
 
-// Parses the arguments (a, b, out, threads), of which out may be None, and multiplies; returns out, or what is new.
+// Parses the arguments (a, b, out, threads), and multiplies.
 template <class C, class A, class B>
 PyObject *product(PyObject *args, const char *parse, Stub<C, A, B> stub, const ItemTypes &types)
 {
@@ -126,24 +131,20 @@ PyObject *product(PyObject *args, const char *parse, Stub<C, A, B> stub, const I
     PyErr_Format(PyExc_ValueError, "b must have as many rows as a has columns (%zu), but has %zu", k, b.axis(0));
     return nullptr;
   }
-  const bool is_new = out_object == Py_None;
-  PyObject *result = is_new ? new_matrix(types.c, m, n) : Py_NewRef(out_object);
-  if (result == nullptr)
+  Buffer out(out_object, "out", types.c, Access::write);
+  if (!out)
     return nullptr;
-  bool done = false;
-  {
-    Buffer out(result, "out", types.c, Access::write);
-    if (out && (is_new || has_shape(out, m, n)) && out.is_apart_from(a, false) && out.is_apart_from(b, false)) {
-      Py_BEGIN_ALLOW_THREADS
-      done = multiply(stub, out.as<C>(), a.as<const A>(), b.as<const B>(), m, n, k, threads);
-      Py_END_ALLOW_THREADS
-      if (!done)
-        PyErr_NoMemory();
-    }
-  }
+  if (out.items() == 0 && (m == 0 || n == 0)) // of any shape: memoryviews of two axes cannot be empty
+    Py_RETURN_NONE;
+  if (!has_shape(out, m, n) || !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
+    return nullptr;
+  bool done;
+  Py_BEGIN_ALLOW_THREADS
+  done = multiply(stub, out.as<C>(), a.as<const A>(), b.as<const B>(), m, n, k, threads);
+  Py_END_ALLOW_THREADS
   if (!done)
-    Py_CLEAR(result);
-  return result;
+    return PyErr_NoMemory();
+  Py_RETURN_NONE;
 }
 
 PyObject *matmul_u8s8(PyObject *, PyObject *args)

@@ -66,6 +66,14 @@ template <typename T> VEC_INLINE void store_floats(Pair<float> a, float *to, siz
     a.second.store(to + n, count - n);
 }
 
+template <typename T> VEC_INLINE void stream_floats(Pair<float> a, float *to)
+{
+  constexpr int n = Vectorized<float>::size();
+  stream(a.first, to);
+  if (Vectorized<T>::size() > n)
+    stream(a.second, to + n);
+}
+
 // ---- halves of 32-bit lanes
 
 // The upper 16 bits of all lanes of a, then of b.

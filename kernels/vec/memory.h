@@ -131,6 +131,26 @@ template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::loadu(const void *
   return loadu(from, count, T());
 }
 
+// An element that need not be aligned.
+template <typename T> VEC_INLINE T load_one(const T *from)
+{
+  T value;
+#if defined(__GNUC__)
+  __builtin_memcpy(&value, from, sizeof value);
+#else
+  copy_bytes(reinterpret_cast<char *>(&value), reinterpret_cast<const char *>(from), sizeof value);
+#endif
+  return value;
+}
+template <typename T> VEC_INLINE void store_one(T value, T *to)
+{
+#if defined(__GNUC__)
+  __builtin_memcpy(to, &value, sizeof value);
+#else
+  copy_bytes(reinterpret_cast<char *>(to), reinterpret_cast<const char *>(&value), sizeof value);
+#endif
+}
+
 // ---- past the caches
 
 // Stores without reading the line first and without keeping it: for what is larger than the caches. `to` must be a

@@ -41,7 +41,7 @@ template <int by, typename T, int... i>
 VEC_INLINE Vectorized<T> shift_in(Vectorized<T> a, Vectorized<T> fill, Sequence<i...>)
 {
   constexpr int n = Vectorized<T>::size();
-  return Vectorized<T>::of(VEC_SHUFFLE(T, fill.v, a.v, (i < by ? i : n + i - by)...));
+  return Vectorized<T>::of(VEC_SHUFFLE(T, fill.v, a.v, (n - by + i)...));
 }
 
 template <int by, typename T, int... i> VEC_INLINE Vectorized<T> exchange(Vectorized<T> a, Sequence<i...>)
@@ -66,7 +66,7 @@ template <typename T> VEC_INLINE Pair<T> deinterleave2(Vectorized<T> a, Vectoriz
   return deinterleave2(a, b, Lanes<T>());
 }
 
-// Lane i becomes a[i - by]; the first `by` lanes are those of `fill`.
+// Lane i becomes a[i - by]; the first `by` lanes are the last ones of `fill`.
 template <int by, typename T> VEC_INLINE Vectorized<T> shift_in(Vectorized<T> a, Vectorized<T> fill)
 {
   return shift_in<by>(a, fill, Lanes<T>());
