@@ -11,7 +11,7 @@ const char *level_name()
 
 int vector_size(int type_size)
 {
-  return VECTOR_BYTES / type_size;
+  return VECTOR_BYTES > 0 ? VECTOR_BYTES / type_size : 1;
 }
 
 } // namespace

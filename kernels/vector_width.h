@@ -2,12 +2,18 @@
 #ifndef ISAGEN_KERNELS_VECTOR_WIDTH_H
 #define ISAGEN_KERNELS_VECTOR_WIDTH_H
 
+// 0: one element at a time. -DVECTOR_BYTES=0 asks for that anywhere, for tests.
+#ifndef VECTOR_BYTES
 #if defined(CPU_CAPABILITY_AVX512)
 #define VECTOR_BYTES 64
 #elif defined(CPU_CAPABILITY_AVX2)
 #define VECTOR_BYTES 32
+#elif defined(__GNUC__) && (defined(__SSE2__) || defined(__ARM_NEON) || defined(__VSX__) || defined(__VX__) || \
+                            defined(__loongarch_sx) || defined(__mips_msa) || defined(__wasm_simd128__))
+#define VECTOR_BYTES 16
 #else
-#define VECTOR_BYTES 16 // SSE2, NEON and their like: what every 64-bit architecture's baseline has
+#define VECTOR_BYTES 0
+#endif
 #endif
 
 #endif

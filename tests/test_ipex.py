@@ -5,7 +5,7 @@ import shutil
 import sys
 
 import pytest
-from conftest import ROOT, need
+from conftest import ROOT, make_project, need
 
 CODE = (
     "import array, isagen_kernels as k\n"
@@ -17,15 +17,16 @@ WIDTH = {"DEFAULT": "8", "AVX2": "8", "AVX2_VNNI": "8"}
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
 
 
-@pytest.fixture
-def ipex(new_project):
-    project = new_project("ipex")
-    shutil.copytree(
-        ROOT / "kernels", project.folder / "kernels", ignore=shutil.ignore_patterns("isagen", "meson.build")
-    )
-    (project.folder / "src").mkdir()
-    shutil.copy(ROOT / "python/core.cpp", project.folder / "src")
-    shutil.copytree(ROOT / "python/isagen_kernels", project.folder / "src/isagen_kernels")
+@pytest.fixture(scope="module")
+def ipex(tmp_path_factory):
+    project = make_project(tmp_path_factory.mktemp("ipex"), "ipex")
+    for folder in ("kernels", "python", "templates"):
+        shutil.copytree(ROOT / folder, project.folder / folder, ignore=shutil.ignore_patterns("isagen", "project"))
+    project.isagen("init", "--fragment", "kernels/isagen")
+    own = (ROOT / "kernels/isagen/isa.toml").read_text()
+    assert own.count('table = "default"') == own.count('override = "ISAGEN_KERNELS_ISA"\n') == 1
+    other = own.replace('"default"', '"ipex"').replace('override = "ISAGEN_KERNELS_ISA"\n', "")
+    (project.folder / "kernels/isagen/isa.toml").write_text(other)
     project.setup(f"-Dpython.platlibdir={project.folder}/site", f"-Dpython.purelibdir={project.folder}/site")
     project.ninja()
     project.run("meson", "install", "-C", "build", "--quiet")

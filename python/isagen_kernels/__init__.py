@@ -1,90 +1,53 @@
 """isagen's reference kernels: what a project built with isagen looks like from Python.
 
-Arrays are any objects with the buffer protocol: NumPy arrays, ``array.array``, memoryviews, ctypes arrays.
+Arrays are any C-contiguous objects with the buffer protocol: NumPy arrays, ``array.array``, memoryviews, ctypes arrays.
+A new result is a NumPy array if the argument is one, else a memoryview; with ``out``, a writable buffer of as many
+items, that is filled and returned. bfloat16 travels as 16-bit integers that are its bits.
+
+``threads`` is the most threads that a call may take; None: OMP_NUM_THREADS, or what the machine has. Small arrays take
+one, and so does everything where the extension was built without OpenMP.
+
+Errors: TypeError for another dtype, or for an object without buffer; ValueError for a layout, a size or an axis that
+does not fit, and for an ``out`` that overlaps an argument; BufferError or, from NumPy, ValueError for an ``out`` that
+cannot be written to.
 """
 
-from __future__ import annotations
-
-import math
-from typing import Any
-
 from . import _core
+from ._channels import channel_shuffle, concat_channel_shuffle
+from ._convert import cvt_bf16_to_fp32, cvt_fp16_to_fp32, cvt_fp32_to_bf16, cvt_fp32_to_fp16
+from ._levels import (
+    _get_current_isa_level,
+    _get_highest_binary_support_isa_level,
+    _get_highest_cpu_support_isa_level,
+    get_cpp_typesize_and_vecsize,
+)
+from ._matmul import matmul_bf16, matmul_fp16, matmul_u8s8
+from ._rows import cumsum, log_softmax, logsumexp, max, mean, min, softmax, sum
 
 isa = _core.isa
 """The CPU levels of these kernels: ``help(isagen_kernels.isa)``."""
 
-__all__ = ["cvt_fp32_to_bf16", "get_cpp_typesize_and_vecsize", "isa", "sum"]
-
-# sizeof() of the C++ type behind each dtype, under its NumPy, PyTorch and C++ (ScalarType) names.
-_TYPE_SIZES = {
-    "float64": 8,
-    "float32": 4,
-    "complex128": 16,
-    "complex64": 8,
-    "bfloat16": 2,
-    "float16": 2,
-}
-_OTHER_NAMES = {
-    "double": "float64",
-    "float": "float32",
-    "complexdouble": "complex128",
-    "complexfloat": "complex64",
-    "cdouble": "complex128",
-    "cfloat": "complex64",
-    "half": "float16",
-}
-
-
-def cvt_fp32_to_bf16(src: Any, out: Any = None) -> Any:
-    """Convert float32 to bfloat16, rounding to nearest even.
-
-    `src` is a C-contiguous buffer of float32, of any shape. `out`, if given, is a writable C-contiguous buffer of as
-    many 16-bit integers, and is returned; else a new memoryview of format ``H`` is, of `src`'s shape (of one axis, if
-    `src` is empty). The integers are the bfloat16 bits. NaN stays NaN; every level gives the same bits. Raises
-    TypeError for another dtype, ValueError for a layout or size that does not fit, BufferError for a read-only `out`.
-    """
-    if out is None:
-        shape = memoryview(src).shape or ()
-        out = memoryview(bytearray(2 * math.prod(shape))).cast("H")
-        if len(shape) > 1 and len(out) > 0:  # memoryviews of several axes cannot be empty
-            out = memoryview(out.obj).cast("H", shape)
-    _core.cvt_fp32_to_bf16(src, out)
-    return out
-
-
-def sum(src: Any) -> float:
-    """Return the sum of a C-contiguous buffer of float32, added in float32 by as many lanes as the level has.
-
-    The order of additions, and so the last bits, depend on the level. Raises TypeError and ValueError as above.
-    """
-    return _core.sum(src)
-
-
-def get_cpp_typesize_and_vecsize(dtype: Any) -> tuple[int, int]:
-    """Return (size of the C++ type in bytes, number of them in a vector of the current level) for a dtype.
-
-    `dtype` is one of float64, float32, complex128, complex64, bfloat16 and float16: a name, a NumPy or a PyTorch dtype.
-    Raises RuntimeError for any other.
-    """
-    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2].lower()
-    name = _OTHER_NAMES.get(name, name)
-    if name not in _TYPE_SIZES:
-        raise RuntimeError(
-            f"only floating and complex ScalarTypes are supported, not {dtype!r}; known: {', '.join(_TYPE_SIZES)}"
-        )
-    return _TYPE_SIZES[name], _core.vector_size(_TYPE_SIZES[name])
-
-
-def _get_current_isa_level() -> str:
-    """Return the level whose copy of the kernels runs."""
-    return _core.current_level()
-
-
-def _get_highest_cpu_support_isa_level() -> str:
-    """Return the best level that CPU and OS support, built or not."""
-    return _core.highest_cpu_level()
-
-
-def _get_highest_binary_support_isa_level() -> str:
-    """Return the best level that is built, supported or not."""
-    return _core.highest_binary_level()
+__all__ = [
+    "_get_current_isa_level",
+    "_get_highest_binary_support_isa_level",
+    "_get_highest_cpu_support_isa_level",
+    "channel_shuffle",
+    "concat_channel_shuffle",
+    "cumsum",
+    "cvt_bf16_to_fp32",
+    "cvt_fp16_to_fp32",
+    "cvt_fp32_to_bf16",
+    "cvt_fp32_to_fp16",
+    "get_cpp_typesize_and_vecsize",
+    "isa",
+    "log_softmax",
+    "logsumexp",
+    "matmul_bf16",
+    "matmul_fp16",
+    "matmul_u8s8",
+    "max",
+    "mean",
+    "min",
+    "softmax",
+    "sum",
+]

@@ -1,0 +1,229 @@
+// Channel shuffle, channels first and channels last, and ShuffleNet's concatenation and shuffle in one.
+//
+// Channels last, a pixel is transposed, [groups, channels per group] -> [channels per group, groups]. For groups = 2^k that
+// is k perfect shuffles of the pixel: interleave its first half with its second. Vectors do one with interleave2 alone.
+#include "loop.h"
+#include "stubs/channels.h"
+
+namespace {
+
+template <typename T> using Vec = Vectorized<T>;
+
+VEC_INLINE void copy(char *dst, const char *src, size_t bytes, bool past_caches)
+{
+  writing<uint8_t>(dst, bytes, past_caches, [&](size_t i, auto how) {
+    how.store(how.load(reinterpret_cast<const uint8_t *>(src) + i, 0), reinterpret_cast<uint8_t *>(dst) + i);
+  });
+}
+
+// ---- channels first: rows are copied
+
+void shuffle_rows(char *dst, const char *src, size_t first, size_t last, size_t groups, size_t per_group,
+                  size_t row_bytes, bool past_caches)
+{
+  const size_t channels = groups * per_group;
+  size_t group = first % groups, channel = first / groups % per_group, image = first / channels;
+  for (size_t row = first; row < last; row++) {
+    const size_t from = image * channels + group * per_group + channel;
+    copy(dst + row * row_bytes, src + from * row_bytes, row_bytes, past_caches);
+    if (++group == groups) {
+      group = 0;
+      if (++channel == per_group) {
+        channel = 0;
+        image++;
+      }
+    }
+  }
+  if (past_caches)
+    vec::fence_streams();
+}
+
+// ---- channels last: pixels are transposed
+
+// The count vectors, taken as one array, are shuffled perfectly `rounds` times.
+template <int count, typename T> VEC_INLINE void perfect_shuffles(Vec<T> (&v)[count], int rounds)
+{
+  for (; rounds > 0; rounds--) {
+    Vec<T> w[count];
+    for (int i = 0; i < count / 2; i++) {
+      const vec::Pair<T> pair = vec::interleave2(v[i], v[i + count / 2]);
+      w[2 * i] = pair.first;
+      w[2 * i + 1] = pair.second;
+    }
+    for (int i = 0; i < count; i++)
+      v[i] = w[i];
+  }
+}
+
+// Pixels that are `count` vectors as a whole.
+template <int count, typename T> void shuffle_in_registers(T *dst, const T *src, size_t pixels, int rounds)
+{
+  constexpr size_t width = Vec<T>::size();
+  for (size_t pixel = 0; pixel < pixels; pixel++, dst += count * width, src += count * width) {
+    Vec<T> v[count];
+    for (int i = 0; i < count; i++)
+      v[i] = Vec<T>::loadu(src + static_cast<size_t>(i) * width);
+    perfect_shuffles(v, rounds);
+    for (int i = 0; i < count; i++)
+      v[i].store(dst + static_cast<size_t>(i) * width);
+  }
+}
+
+constexpr int log2_of(int power)
+{
+  return power > 1 ? 1 + log2_of(power / 2) : 0;
+}
+
+// One pixel's groups, of n elements each: a vector of every group makes `groups` vectors of the result.
+template <int groups, typename T> VEC_INLINE void weave(T *dst, const T *const (&from)[groups], size_t n)
+{
+  constexpr size_t width = Vec<T>::size();
+  size_t i = 0;
+  for (; n - i >= width; i += width, dst += groups * width) {
+    Vec<T> v[groups];
+    for (int g = 0; g < groups; g++)
+      v[g] = Vec<T>::loadu(from[g] + i);
+    perfect_shuffles(v, log2_of(groups));
+    for (int g = 0; g < groups; g++)
+      v[g].store(dst + static_cast<size_t>(g) * width);
+  }
+  if (i < n) {
+    Vec<T> v[groups];
+    for (int g = 0; g < groups; g++)
+      v[g] = Vec<T>::loadu(from[g] + i, n - i);
+    perfect_shuffles(v, log2_of(groups));
+    size_t left = (n - i) * groups;
+    for (int g = 0; g < groups && left > 0; g++) {
+      const size_t here = left < width ? left : width;
+      v[g].store(dst + static_cast<size_t>(g) * width, here);
+      left -= here;
+    }
+  }
+}
+
+template <int groups, typename T> void shuffle_by_groups(T *dst, const T *src, size_t pixels, size_t per_group)
+{
+  for (size_t pixel = 0; pixel < pixels; pixel++, dst += groups * per_group, src += groups * per_group) {
+    const T *from[groups];
+    for (int g = 0; g < groups; g++)
+      from[g] = src + static_cast<size_t>(g) * per_group;
+    weave<groups>(dst, from, per_group);
+  }
+}
+
+template <typename T> void shuffle_one_by_one(T *dst, const T *src, size_t pixels, size_t groups, size_t per_group)
+{
+  for (size_t pixel = 0; pixel < pixels; pixel++, dst += groups * per_group, src += groups * per_group)
+    for (size_t channel = 0; channel < per_group; channel++)
+      for (size_t group = 0; group < groups; group++)
+        vec::store_one(vec::load_one(src + group * per_group + channel), dst + channel * groups + group);
+}
+
+template <typename T> void shuffle(T *dst, const T *src, size_t pixels, size_t groups, size_t per_group)
+{
+#if VECTOR_BYTES > 0
+  constexpr size_t width = Vec<T>::size();
+  const size_t channels = groups * per_group;
+  const bool power_of_two = (groups & (groups - 1)) == 0;
+  int rounds = 0;
+  while (power_of_two && groups >> rounds > 1)
+    rounds++;
+  if (power_of_two && channels == 2 * width)
+    return shuffle_in_registers<2>(dst, src, pixels, rounds);
+  if (power_of_two && channels == 4 * width)
+    return shuffle_in_registers<4>(dst, src, pixels, rounds);
+  if (power_of_two && channels == 8 * width)
+    return shuffle_in_registers<8>(dst, src, pixels, rounds);
+  if (groups == 2)
+    return shuffle_by_groups<2>(dst, src, pixels, per_group);
+  if (groups == 4)
+    return shuffle_by_groups<4>(dst, src, pixels, per_group);
+  if (groups == 8)
+    return shuffle_by_groups<8>(dst, src, pixels, per_group);
+#endif
+  shuffle_one_by_one(dst, src, pixels, groups, per_group);
+}
+
+template <typename T>
+void interleave(T *dst, const char *a, size_t a_stride, const char *b, size_t b_stride, size_t pixels, size_t channels)
+{
+  for (size_t pixel = 0; pixel < pixels; pixel++, dst += 2 * channels) {
+    const T *const x = reinterpret_cast<const T *>(a + pixel * a_stride);
+    const T *const y = reinterpret_cast<const T *>(b + pixel * b_stride);
+#if VECTOR_BYTES > 0
+    weave<2>(dst, {x, y}, channels);
+#else
+    for (size_t channel = 0; channel < channels; channel++) {
+      vec::store_one(vec::load_one(x + channel), dst + 2 * channel);
+      vec::store_one(vec::load_one(y + channel), dst + 2 * channel + 1);
+    }
+#endif
+  }
+}
+
+// A pixel does not begin where streams may write: what goes past the caches is made here, a few pixels at a time.
+constexpr size_t waiting_bytes = 16384;
+
+// make(to, first, count) makes `count` pixels of pixel_bytes each.
+template <typename Make>
+VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool past_caches, Make make)
+{
+  if (!past_caches || pixel_bytes > waiting_bytes)
+    return make(dst, size_t(0), pixels);
+  alignas(64) char waiting[waiting_bytes];
+  const size_t some = pixel_bytes > 0 ? waiting_bytes / pixel_bytes : 1;
+  for (size_t first = 0; first < pixels; first += some) {
+    const size_t count = pixels - first < some ? pixels - first : some;
+    make(waiting, first, count);
+    copy(dst + first * pixel_bytes, waiting, count * pixel_bytes, true);
+  }
+  vec::fence_streams();
+}
+
+// Calls `call` with an item of as many bytes: its type is what counts.
+template <typename Call> VEC_INLINE void with_item_of(size_t bytes, Call call)
+{
+  if (bytes == 1)
+    call(uint8_t());
+  else if (bytes == 2)
+    call(uint16_t());
+  else if (bytes == 4)
+    call(uint32_t());
+  else
+    call(uint64_t());
+}
+
+void shuffle_pixels(char *dst, const char *src, size_t pixels, size_t groups, size_t per_group, size_t item_size,
+                    bool past_caches)
+{
+  const size_t bytes = groups * per_group * item_size;
+  if (groups <= 1 || per_group <= 1) {
+    copy(dst, src, pixels * bytes, past_caches);
+    if (past_caches)
+      vec::fence_streams();
+    return;
+  }
+  by_pixels(dst, pixels, bytes, past_caches, [&](char *to, size_t first, size_t count) {
+    with_item_of(item_size, [&](auto item) {
+      using T = decltype(item);
+      shuffle(reinterpret_cast<T *>(to), reinterpret_cast<const T *>(src + first * bytes), count, groups, per_group);
+    });
+  });
+}
+
+void interleave_pixels(char *dst, const char *a, size_t a_stride, const char *b, size_t b_stride, size_t pixels,
+                       size_t channels, size_t item_size, bool past_caches)
+{
+  by_pixels(dst, pixels, 2 * channels * item_size, past_caches, [&](char *to, size_t first, size_t count) {
+    with_item_of(item_size, [&](auto item) {
+      interleave(reinterpret_cast<decltype(item) *>(to), a + first * a_stride, a_stride, b + first * b_stride, b_stride,
+                 count, channels);
+    });
+  });
+}
+
+} // namespace
+
+ISA_REGISTER_DISPATCH(shuffle_rows_stub, &shuffle_rows)
+ISA_REGISTER_DISPATCH(shuffle_pixels_stub, &shuffle_pixels)
+ISA_REGISTER_DISPATCH(interleave_pixels_stub, &interleave_pixels)

@@ -1,0 +1,80 @@
+// Loops over n elements by vectors, with the rest that does not fill one; for kernel sources only.
+#ifndef ISAGEN_KERNELS_LOOP_H
+#define ISAGEN_KERNELS_LOOP_H
+
+#include "vec.h"
+
+namespace {
+
+using vec::Vectorized;
+
+// How one step of a loop loads and stores: whole vectors, their first `count` elements, or whole and past the caches.
+// `others` fills the lanes that no element has. load_floats and store_floats are about as many floats as a vector of T,
+// a 16-bit float, has lanes.
+template <typename T> struct Whole {
+  using Vec = Vectorized<T>;
+  VEC_INLINE Vec load(const T *from, T) const { return Vec::loadu(from); }
+  VEC_INLINE void store(Vec value, T *to) const { value.store(to); }
+  VEC_INLINE vec::Pair<float> load_floats(const float *from) const { return vec::load_floats<T>(from); }
+  VEC_INLINE void store_floats(vec::Pair<float> values, float *to) const { vec::store_floats<T>(values, to); }
+};
+template <typename T> struct Part {
+  using Vec = Vectorized<T>;
+  size_t count;
+  VEC_INLINE Vec load(const T *from, T others) const { return Vec::loadu(from, count, others); }
+  VEC_INLINE void store(Vec value, T *to) const { value.store(to, count); }
+  VEC_INLINE vec::Pair<float> load_floats(const float *from) const { return vec::load_floats<T>(from, count); }
+  VEC_INLINE void store_floats(vec::Pair<float> values, float *to) const { vec::store_floats<T>(values, to, count); }
+};
+template <typename T> struct Streamed : Whole<T> {
+  using Vec = Vectorized<T>;
+  VEC_INLINE void store(Vec value, T *to) const { vec::stream(value, to); }
+  VEC_INLINE void store_floats(vec::Pair<float> values, float *to) const { vec::stream_floats<T>(values, to); }
+};
+
+// step(i, k, how) for every vector: i is its first element, k counts 0 .. ways - 1 in turn, so that as many accumulators
+// hide the latency of an operation.
+template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
+{
+  constexpr size_t width = Vectorized<T>::size();
+  size_t i = 0;
+  for (; n - i >= ways * width; i += ways * width) {
+    step(i, 0, Whole<T>());
+    if constexpr (ways > 1)
+      step(i + width, 1, Whole<T>());
+    if constexpr (ways > 2) {
+      step(i + 2 * width, 2, Whole<T>());
+      step(i + 3 * width, 3, Whole<T>());
+    }
+  }
+  if constexpr (ways > 1)
+    for (; n - i >= width; i += width)
+      step(i, 0, Whole<T>());
+  if (i < n)
+    step(i, 0, Part<T>{n - i});
+}
+
+// step(i, how) in order, by vectors of T, for a loop that writes `to[i]`; past the caches if `past_caches`, and if elements
+// are aligned. vec::fence_streams() is left to the caller, once per kernel.
+template <typename T, typename To, typename Step> VEC_INLINE void writing(const To *to, size_t n, bool past_caches, Step step)
+{
+  constexpr size_t width = Vectorized<T>::size(), bytes = sizeof(typename Vectorized<T>::Raw);
+  const size_t over = reinterpret_cast<uintptr_t>(to) % bytes;
+  size_t i = 0;
+  if (past_caches && over % sizeof(To) == 0) {
+    const size_t head = over == 0 ? 0 : (bytes - over) / sizeof(To);
+    if (head > 0 && head < n)
+      step(0, Part<T>{head});
+    for (i = head < n ? head : 0; n - i >= width; i += width)
+      step(i, Streamed<T>());
+  } else {
+    for (; n - i >= width; i += width)
+      step(i, Whole<T>());
+  }
+  if (i < n)
+    step(i, Part<T>{n - i});
+}
+
+} // namespace
+
+#endif

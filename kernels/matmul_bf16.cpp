@@ -1,0 +1,50 @@
+// The product of bfloat16 matrices: dot products of pairs where the level has them, else of floats.
+#include "matmul_vectors.h"
+
+#if defined(CPU_CAPABILITY_AMX)
+#include "matmul_tiles.h"
+#endif
+
+namespace {
+
+using vec::Vectorized;
+
+struct Dot {
+#if defined(CPU_CAPABILITY_AVX512_BF16)
+
+  // VDPBF16PS: two products a lane. It takes denormals for zeros.
+  using Format = Bf16Pairs;
+  static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
+  {
+#if defined(__clang__)
+    // Clang 16 runs out of stack where it sees that the same word is in all lanes.
+    __asm__("" : "+v"(a.v));
+#endif
+    return Vectorized<float>::of(_mm512_dpbf16_ps(sum.v, (__m512bh)a.v, (__m512bh)b.v));
+  }
+
+#else
+
+  using Format = Bf16Floats;
+  static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
+  {
+    return fmadd(vec::as<float>(a), vec::as<float>(b), sum);
+  }
+
+#endif
+};
+
+#if defined(CPU_CAPABILITY_AMX)
+using Kind = TileKind<Bf16Pairs>;
+#else
+using Kind = VectorKind<Dot>;
+#endif
+
+void matmul_bf16(float *c, const uint16_t *a, const uint16_t *b, const matmul_shape *shape, void *workspace)
+{
+  matmul_blocked<Kind>(c, a, b, *shape, workspace);
+}
+
+} // namespace
+
+ISA_REGISTER_DISPATCH(matmul_bf16_stub, &matmul_bf16)

@@ -1,0 +1,74 @@
+// The blocked matrix product, for any kind of arithmetic: packs blocks of both matrices and runs micro tiles over them.
+//
+// Packed elements are words of 4 bytes: a word holds `group` consecutive elements of k, what one lane of a dot product
+// instruction takes (4 x 8 bits, 2 x 16 bits, 1 float).
+//
+// A Kind, which is made once per product, has
+//   A, B, C             element types in memory
+//   group, rows, columns, as above; a micro tile is rows x columns of C
+//   block               words of k that are packed at once, and how far apart packed rows of A are
+//   step                words of k are filled up with zeros to a multiple of it
+//   column_bytes        bytes of a column of packed B per word: 4
+//   Kind(m, n)          what is set up once per product, such as a tile configuration
+//   pack_a(to, a, lda, m, k), pack_b(to, b, ldb, k, n)
+//                       packs blocks of A[m][k] and B[k][n] into panels of `rows` rows and of `columns` columns
+//   tile(c, ldc, m, n, a, b, words, add, i, j)
+//                       c[m][n] = or += the product of two panels over `words` words; i and j: where the panels begin,
+//                       as rows and columns of the packed blocks
+#ifndef ISAGEN_KERNELS_MATMUL_BLOCKED_H
+#define ISAGEN_KERNELS_MATMUL_BLOCKED_H
+
+#include "stubs/matmul.h"
+
+#include <string.h>
+
+namespace {
+
+constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+constexpr size_t at_most(size_t n, size_t limit) { return n < limit ? n : limit; }
+
+// A panel of B stays in the first level cache, and the blocks in the second, while the micro tiles go over them.
+constexpr size_t block_rows = 256, block_columns = 512;
+
+template <class Kind>
+void matmul_blocked(typename Kind::C *c, const typename Kind::A *a, const typename Kind::B *b,
+                    const matmul_shape &shape, void *workspace)
+{
+  const size_t m = shape.m, n = shape.n, k = shape.k;
+  if (m == 0 || n == 0)
+    return;
+  if (k == 0) {
+    for (size_t i = 0; i < m; i++)
+      memset(c + i * shape.ldc, 0, n * sizeof *c);
+    return;
+  }
+  constexpr size_t block_k = Kind::block * Kind::group;
+  constexpr size_t block_m = block_rows / Kind::rows * Kind::rows;
+  constexpr size_t block_n = block_columns / Kind::columns * Kind::columns;
+  constexpr size_t bytes_a = block_m * Kind::block * 4, bytes_b = block_n * Kind::block * Kind::column_bytes;
+  static_assert(bytes_a + bytes_b <= matmul_workspace_bytes, "matmul.h: the workspace is too small");
+  unsigned char *const packed_b = static_cast<unsigned char *>(workspace), *const packed_a = packed_b + bytes_b;
+
+  Kind kind(m, n);
+  for (size_t jc = 0; jc < n; jc += block_n) {
+    const size_t nc = at_most(n - jc, block_n);
+    for (size_t pc = 0; pc < k; pc += block_k) {
+      const size_t kc = at_most(k - pc, block_k);
+      const size_t words = round_up(kc, Kind::step * Kind::group) / Kind::group;
+      kind.pack_b(packed_b, b + pc * shape.ldb + jc, shape.ldb, kc, nc);
+      for (size_t ic = 0; ic < m; ic += block_m) {
+        const size_t mc = at_most(m - ic, block_m);
+        kind.pack_a(packed_a, a + ic * shape.lda + pc, shape.lda, mc, kc);
+        for (size_t j = 0; j < nc; j += Kind::columns)
+          for (size_t i = 0; i < mc; i += Kind::rows)
+            kind.tile(c + (ic + i) * shape.ldc + jc + j, shape.ldc, at_most(mc - i, Kind::rows),
+                      at_most(nc - j, Kind::columns), packed_a + i * Kind::block * 4,
+                      packed_b + j * words * Kind::column_bytes, words, pc > 0, i, j);
+      }
+    }
+  }
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,190 @@
+// How elements of matrices are packed into words for dot products: the formats of matmul_blocked.h's kinds.
+//
+//   A, B, C            element types in memory; Sum: what a lane of sums is
+//   group              elements in a word
+//   word(const A *)    packs `group` elements of a row of A
+//   word(B, ...)       packs an element of each of `group` rows of B
+//   TileA, TileB       the elements' types in tiles, if words are what tiles take
+#ifndef ISAGEN_KERNELS_MATMUL_FORMATS_H
+#define ISAGEN_KERNELS_MATMUL_FORMATS_H
+
+#include "matmul_blocked.h"
+#include "vec/base.h"
+
+namespace {
+
+// Four unsigned bytes by four signed ones.
+struct U8S8Bytes {
+  using A = uint8_t;
+  using B = int8_t;
+  using C = int32_t;
+  using Sum = uint32_t; // wraps round
+  using TileA = uint8_t;
+  using TileB = int8_t;
+  static constexpr size_t group = 4;
+
+  static uint32_t word(const A *a)
+  {
+    uint32_t bits;
+    memcpy(&bits, a, sizeof bits);
+    return bits;
+  }
+  static uint32_t word(B a, B b, B c, B d)
+  {
+    return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
+  }
+
+private:
+  static uint32_t byte(B b) { return static_cast<uint8_t>(b); }
+};
+
+// The same bytes as two 16-bit integers, for instructions that would saturate sums of products of bytes.
+struct U8S8Pairs {
+  using A = uint8_t;
+  using B = int8_t;
+  using C = int32_t;
+  using Sum = uint32_t;
+  static constexpr size_t group = 2;
+
+  static uint32_t word(const A *a) { return a[0] | static_cast<uint32_t>(a[1]) << 16; }
+  static uint32_t word(B a, B b) { return static_cast<uint16_t>(a) | static_cast<uint32_t>(b) << 16; }
+};
+
+// The same bytes as 32-bit integers, for any CPU.
+struct U8S8Integers {
+  using A = uint8_t;
+  using B = int8_t;
+  using C = int32_t;
+  using Sum = uint32_t;
+  static constexpr size_t group = 1;
+
+  static uint32_t word(const A *a) { return *a; }
+  static uint32_t word(B b) { return static_cast<uint32_t>(b); }
+};
+
+// Two bfloat16.
+struct Bf16Pairs {
+  using A = uint16_t;
+  using B = uint16_t;
+  using C = float;
+  using Sum = float;
+  using TileA = vec::bfloat16;
+  using TileB = vec::bfloat16;
+  static constexpr size_t group = 2;
+
+  static uint32_t word(const A *a)
+  {
+    uint32_t bits;
+    memcpy(&bits, a, sizeof bits);
+    return bits;
+  }
+  static uint32_t word(B a, B b) { return a | static_cast<uint32_t>(b) << 16; }
+};
+
+// A bfloat16 as a float, of which it is the upper half.
+struct Bf16Floats {
+  using A = uint16_t;
+  using B = uint16_t;
+  using C = float;
+  using Sum = float;
+  static constexpr size_t group = 1;
+
+  static uint32_t word(const A *a) { return word(*a); }
+  static uint32_t word(B b) { return static_cast<uint32_t>(b) << 16; }
+};
+
+// A half precision number as a float.
+struct Fp16Floats {
+  using A = uint16_t;
+  using B = uint16_t;
+  using C = float;
+  using Sum = float;
+  static constexpr size_t group = 1;
+
+  static uint32_t word(const A *a) { return word(*a); }
+  static uint32_t word(B b)
+  {
+    // The bits of a half, moved to where a float has them, are its value times 2^-112, also for denormals: the
+    // exponent's bias is 15 instead of 127. Infinity and NaN, whose exponent is all ones, would become finite.
+    const uint32_t moved = static_cast<uint32_t>(b & 0x7fff) << 13;
+    float value;
+    memcpy(&value, &moved, sizeof value);
+    value *= 0x1p112f;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits |= moved >= 0x7c00u << 13 ? 0x7f800000 : 0;
+    return bits | static_cast<uint32_t>(b & 0x8000) << 16;
+  }
+};
+
+// Packing of a Format into panels of Rows rows and Columns columns; packed rows of A are Block words apart, and words
+// of k are filled up to a multiple of Step.
+//
+//   A   the words of a row lie side by side
+//   B   a word of every column lie side by side, then the next word of every column
+//
+// A tile instruction loads both with a stride, a vector instruction a word of A, broadcast, and a vector of B.
+template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> struct Packed : Format {
+  using A = typename Format::A;
+  using B = typename Format::B;
+  static constexpr size_t rows = Rows, columns = Columns, block = Block, step = Step, column_bytes = 4;
+  static constexpr size_t group = Format::group;
+
+  static void pack_a(void *to, const A *a, size_t lda, size_t m, size_t k)
+  {
+    const size_t words = k / group, filled = round_up(k, group * Step) / group;
+    uint32_t *const packed = static_cast<uint32_t *>(to);
+    for (size_t i = 0; i < m; i++) {
+      const A *row = a + i * lda;
+      uint32_t *__restrict out = packed + i * Block;
+      for (size_t g = 0; g < words; g++)
+        out[g] = Format::word(row + g * group);
+      if (words < filled) {
+        memset(out + words, 0, (filled - words) * sizeof *out);
+        A last[group] = {};
+        memcpy(last, row + words * group, (k - words * group) * sizeof *row);
+        out[words] = Format::word(last);
+      }
+    }
+    // Rows that fill up the last panel are multiplied too, though nobody stores what results.
+    for (size_t i = m; i < round_up(m, Rows); i++)
+      memset(packed + i * Block, 0, filled * sizeof *packed);
+  }
+
+  static void pack_b(void *to, const B *b, size_t ldb, size_t k, size_t n)
+  {
+    static const B zeros[Columns] = {};
+    const size_t filled = round_up(k, group * Step) / group;
+    for (size_t g = 0; g < filled; g++) {
+      for (size_t j = 0; j < n; j += Columns) {
+        const B *from[group];
+        for (size_t r = 0; r < group; r++)
+          from[r] = g * group + r < k ? b + (g * group + r) * ldb + j : zeros;
+        uint32_t *out = static_cast<uint32_t *>(to) + j * filled + g * Columns;
+        if (n - j >= Columns) {
+          pack_words(out, from, Columns);
+        } else {
+          memset(out, 0, Columns * sizeof *out);
+          pack_words(out, from, n - j);
+        }
+      }
+    }
+  }
+
+private:
+  static void pack_words(uint32_t *__restrict to, const B *const *from, size_t n)
+  {
+    for (size_t j = 0; j < n; j++) {
+      if constexpr (group == 4)
+        to[j] = Format::word(from[0][j], from[1][j], from[2][j], from[3][j]);
+      else if constexpr (group == 2)
+        to[j] = Format::word(from[0][j], from[1][j]);
+      else
+        to[j] = Format::word(from[0][j]);
+    }
+  }
+};
+
+} // namespace
+
+#endif

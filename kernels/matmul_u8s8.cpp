@@ -1,0 +1,61 @@
+// The product of unsigned and signed bytes, in the widest dot product instruction that the level has.
+#include "matmul_vectors.h"
+
+#if defined(CPU_CAPABILITY_AMX)
+#include "matmul_tiles.h"
+#endif
+
+namespace {
+
+struct Dot {
+#if defined(CPU_CAPABILITY_AVX512_VNNI) || defined(CPU_CAPABILITY_AVX2_VNNI)
+
+  // VPDPBUSD: four products of bytes a lane, which are not saturated.
+  using Format = U8S8Bytes;
+  static Words dot(Words sum, Words a, Words b)
+  {
+#if defined(CPU_CAPABILITY_AVX512_VNNI)
+    return Words::of((Words::Raw)_mm512_dpbusd_epi32((__m512i)sum.v, (__m512i)a.v, (__m512i)b.v));
+#else
+    return Words::of((Words::Raw)_mm256_dpbusd_avx_epi32((__m256i)sum.v, (__m256i)a.v, (__m256i)b.v));
+#endif
+  }
+
+#elif defined(VEC_X86)
+
+  // VPMADDWD: two products of 16-bit integers a lane. VPMADDUBSW, which takes bytes, saturates sums at 16 bits: 255 *
+  // 127 twice is beyond them.
+  using Format = U8S8Pairs;
+  static Words dot(Words sum, Words a, Words b)
+  {
+#if VECTOR_BYTES == 64
+    return sum + Words::of((Words::Raw)_mm512_madd_epi16((__m512i)a.v, (__m512i)b.v));
+#elif VECTOR_BYTES == 32
+    return sum + Words::of((Words::Raw)_mm256_madd_epi16((__m256i)a.v, (__m256i)b.v));
+#else
+    return sum + Words::of((Words::Raw)_mm_madd_epi16((__m128i)a.v, (__m128i)b.v));
+#endif
+  }
+
+#else
+
+  using Format = U8S8Integers;
+  static Words dot(Words sum, Words a, Words b) { return sum + a * b; }
+
+#endif
+};
+
+#if defined(CPU_CAPABILITY_AMX)
+using Kind = TileKind<U8S8Bytes>;
+#else
+using Kind = VectorKind<Dot>;
+#endif
+
+void matmul_u8s8(int32_t *c, const uint8_t *a, const int8_t *b, const matmul_shape *shape, void *workspace)
+{
+  matmul_blocked<Kind>(c, a, b, *shape, workspace);
+}
+
+} // namespace
+
+ISA_REGISTER_DISPATCH(matmul_u8s8_stub, &matmul_u8s8)

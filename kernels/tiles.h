@@ -1,0 +1,157 @@
+// Tiles: AMX's matrix registers at levels that have them, and a software model of them at all others.
+//
+//   Tiles<int32_t, uint8_t, int8_t> tiles({{16, 64}, {16, 64}, {16, 64}});    // rows, bytes per row
+//   auto c = tile<0>(tiles);                                                  // a Tile of int32_t
+//   auto a = tile<1>(tiles);
+//   auto b = tile<2>(tiles);
+//   c.zero();
+//   a.load(left, left_stride);                                                // strides in bytes
+//   b.load(right, right_stride);
+//   dot(c, a, b);
+//   c.store(out, out_stride);
+//
+// `Tiles` is the tile configuration of a kernel. It is made once, at the kernel's entry, and there is no tile without
+// one: so its LDTILECFG stands before every other tile instruction. Its destructor is the TILERELEASE, on every way out
+// of the scope, exceptions included. A tile's shape is set there, and cannot be changed; its number and its type are
+// part of its C++ type, because instructions name tiles by constants, and an instruction is chosen by the types of its
+// operands.
+//
+// Everything here is inlined into the kernel. Do not call functions while tiles hold data: all tiles are scratch
+// registers to a callee (System V ABI).
+//
+// Clang's __tile1024i is not used: there the compiler decides which tiles are configured where, and GCC has no such
+// type.
+#ifndef ISAGEN_KERNELS_TILES_H
+#define ISAGEN_KERNELS_TILES_H
+
+#include "vec/base.h"
+
+#include <type_traits>
+
+// Tests define TILES_MODEL to run the model at AMX levels too.
+#if defined(CPU_CAPABILITY_AMX) && !defined(TILES_MODEL)
+#define TILES_IN_HARDWARE 1
+#else
+#define TILES_IN_HARDWARE 0
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define TILE_INLINE __forceinline
+#else
+#define TILE_INLINE inline __attribute__((always_inline))
+#endif
+
+namespace {
+
+// The shape of a tile: 1 to 16 rows of 1 to 64 bytes; of 4-byte multiples if it takes part in dot products.
+struct TileShape {
+  int rows;
+  int column_bytes;
+};
+
+} // namespace
+
+#if TILES_IN_HARDWARE
+#include "tiles_amx.h"
+#else
+#include "tiles_model.h"
+#endif
+
+namespace {
+
+template <class... Elements> class Tiles;
+
+// A tile of the configuration that it was taken from, and not to be used beyond that one's life.
+template <int Number, class Element> class Tile {
+public:
+  TILE_INLINE int rows() const { return shape_.rows; }
+  TILE_INLINE int column_bytes() const { return shape_.column_bytes; }
+
+  // Sets every element to zero.
+  TILE_INLINE void zero() { TileBackend::zero<Number>(backend_); }
+
+  // Loads rows() rows of column_bytes() bytes, which lie `stride` bytes apart from `base` on.
+  TILE_INLINE void load(const void *base, ptrdiff_t stride) { TileBackend::load<Number>(backend_, base, stride); }
+
+  // The same, for data that is not used again soon: a hint.
+  TILE_INLINE void load_once(const void *base, ptrdiff_t stride)
+  {
+    TileBackend::load_once<Number>(backend_, base, stride);
+  }
+
+  // Stores rows() rows of column_bytes() bytes; what lies between them in memory is not touched.
+  TILE_INLINE void store(void *base, ptrdiff_t stride) const { TileBackend::store<Number>(backend_, base, stride); }
+
+private:
+  template <class... Elements> friend class Tiles;
+  template <int C, class Sum, int A, class Left, int B, class Right>
+  friend void dot(Tile<C, Sum> c, Tile<A, Left> a, Tile<B, Right> b);
+
+  TILE_INLINE Tile(TileShape shape, TileBackend &backend) : shape_(shape), backend_(backend) {}
+
+  const TileShape shape_;
+  TileBackend &backend_;
+};
+
+// c += a b. Rows of b hold what the elements of a row of a are multiplied by, interleaved by fours (bytes) or twos:
+// b's row i, bytes 4j to 4j + 3, are column j's elements 4i to 4i + 3.
+//
+//   c int32_t, a and b int8_t or uint8_t (any of the four pairs): exact modulo 2^32, nothing saturates
+//   c float, a and b vec::bfloat16: see tile_dot_bf16() in tiles_model.h
+template <int C, class Sum, int A, class Left, int B, class Right>
+TILE_INLINE void dot(Tile<C, Sum> c, Tile<A, Left> a, Tile<B, Right> b)
+{
+  static_assert(C != A && A != B && B != C, "the three tiles of a dot product are different ones");
+  if constexpr (std::is_same_v<Sum, float>) {
+    static_assert(std::is_same_v<Left, vec::bfloat16> && std::is_same_v<Right, vec::bfloat16>,
+                  "a float tile sums products of bfloat16");
+    TileBackend::dot_bf16<C, A, B>(c.backend_);
+  } else {
+    static_assert(std::is_same_v<Sum, int32_t>, "dot products are summed in int32_t or float");
+    static_assert(std::is_integral_v<Left> && sizeof(Left) == 1 && std::is_integral_v<Right> && sizeof(Right) == 1,
+                  "an int32_t tile sums products of bytes");
+    TileBackend::dot_bytes<C, A, std::is_signed_v<Left>, B, std::is_signed_v<Right>>(c.backend_);
+  }
+  (void)a;
+  (void)b;
+}
+
+// The configuration of as many tiles as there are Elements, which are their types; numbered from 0.
+template <class... Elements> class Tiles {
+public:
+  static constexpr int count = sizeof...(Elements);
+  static_assert(0 < count && count <= 8, "there are eight tiles");
+
+  TILE_INLINE explicit Tiles(const TileShape (&shapes)[count]) : backend_(shapes, count)
+  {
+    for (int i = 0; i < count; i++)
+      shapes_[i] = shapes[i];
+  }
+  TILE_INLINE ~Tiles() { backend_.release(); }
+  Tiles(const Tiles &) = delete;
+  Tiles &operator=(const Tiles &) = delete;
+
+  template <int Number> TILE_INLINE auto get()
+  {
+    return Tile<Number, typename Nth<Number, Elements...>::Type>(shapes_[Number], backend_);
+  }
+
+private:
+  template <int N, class First, class... Rest> struct Nth : Nth<N - 1, Rest...> {};
+  template <class First, class... Rest> struct Nth<0, First, Rest...> {
+    using Type = First;
+  };
+
+  TileShape shapes_[count];
+  TileBackend backend_;
+};
+
+// Tile number `Number` of a configuration.
+template <int Number, class... Elements> TILE_INLINE auto tile(Tiles<Elements...> &tiles)
+{
+  return tiles.template get<Number>();
+}
+
+} // namespace
+
+#endif

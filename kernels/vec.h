@@ -1,0 +1,24 @@
+// Vectorized<T>: the vectors that every kernel here is written with, once for all levels.
+//
+// For kernel sources only: what it compiles to depends on the level. T is float, double, a fixed-width integer, or
+// vec::bfloat16 and vec::half, which hold the bits. A vector has the level's width (vector_width.h); where there is no
+// vector unit it has one element, and the same kernel is a scalar loop.
+//
+//   vec/base.h       types, lanes, arithmetic, comparison, blend, minimum and maximum, fmadd
+//   vec/memory.h     loads and stores: whole, of the first n elements, and past the caches
+//   vec/shuffle.h    interleave2, deinterleave2, shift_in, last, reduce_all
+//   vec/convert.h    float to bfloat16, half and int32, and back; arithmetic of the 16-bit types
+//   vec/exp.h        exp
+//
+// Underneath are the vector extensions that GCC and Clang share, and intrinsics only where these have no word for it
+// (docs/kernels.md says how that was chosen).
+#ifndef ISAGEN_KERNELS_VEC_H
+#define ISAGEN_KERNELS_VEC_H
+
+#include "vec/base.h"
+#include "vec/memory.h"
+#include "vec/shuffle.h"
+#include "vec/convert.h"
+#include "vec/exp.h"
+
+#endif

@@ -1,0 +1,378 @@
+// Vectorized<T> itself: lanes, arithmetic, comparison, blend, minimum and maximum, fmadd.
+#ifndef ISAGEN_KERNELS_VEC_BASE_H
+#define ISAGEN_KERNELS_VEC_BASE_H
+
+#include "../vector_width.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#if VECTOR_BYTES > 0
+#include <immintrin.h>
+#define VEC_X86 1
+#endif
+#endif
+
+#if defined(__GNUC__)
+#define VEC_INLINE inline __attribute__((always_inline))
+#else
+#define VEC_INLINE inline
+#endif
+
+namespace vec {
+
+// The bits of a bfloat16: a float's upper half.
+struct bfloat16 {
+  uint16_t bits;
+};
+
+// The bits of an IEEE 754 binary16.
+struct half {
+  uint16_t bits;
+};
+
+// In an unnamed namespace, so that no level's code is seen by another, sealed or not.
+namespace {
+
+// What a lane of T is made of: T itself, but the bits of a 16-bit float.
+template <typename T> struct Lane {
+  using type = T;
+};
+template <> struct Lane<bfloat16> {
+  using type = uint16_t;
+};
+template <> struct Lane<half> {
+  using type = uint16_t;
+};
+
+// Integers as wide as T, by which bits are handled, and in which sums wrap.
+template <int bytes> struct Bits;
+template <> struct Bits<1> {
+  using type = uint8_t;
+  using with_sign = int8_t;
+};
+template <> struct Bits<2> {
+  using type = uint16_t;
+  using with_sign = int16_t;
+};
+template <> struct Bits<4> {
+  using type = uint32_t;
+  using with_sign = int32_t;
+};
+template <> struct Bits<8> {
+  using type = uint64_t;
+  using with_sign = int64_t;
+};
+template <typename T> using BitsOf = typename Bits<sizeof(T)>::type;
+
+template <typename T> struct Float {
+  static constexpr bool value = false;
+};
+template <> struct Float<float> {
+  static constexpr bool value = true;
+};
+template <> struct Float<double> {
+  static constexpr bool value = true;
+};
+
+#if VECTOR_BYTES > 0
+template <typename T> struct RawOf {
+  typedef typename Lane<T>::type type __attribute__((vector_size(VECTOR_BYTES)));
+  typedef typename Bits<sizeof(T)>::with_sign mask __attribute__((vector_size(VECTOR_BYTES)));
+};
+#else
+template <typename T> struct RawOf {
+  using type = typename Lane<T>::type;
+  using mask = typename Bits<sizeof(T)>::with_sign;
+};
+#endif
+
+// The numbers 0 .. N - 1 as a pack: <utility> costs more than all of this to compile.
+template <int... numbers> struct Sequence {};
+template <int n, int... numbers> struct CountTo : CountTo<n - 1, n - 1, numbers...> {};
+template <int... numbers> struct CountTo<0, numbers...> {
+  using type = Sequence<numbers...>;
+};
+
+// One truth value per lane of Vectorized<T>: all bits of the lane, or none. Compilers keep it in a mask register at
+// AVX-512 levels.
+template <typename T> struct Mask {
+  using Raw = typename RawOf<T>::mask;
+  Raw m;
+
+  // The first n lanes.
+  static VEC_INLINE Mask first(size_t n);
+  VEC_INLINE bool any() const;
+
+  friend VEC_INLINE Mask operator&(Mask a, Mask b) { return {static_cast<Raw>(a.m & b.m)}; }
+  friend VEC_INLINE Mask operator|(Mask a, Mask b) { return {static_cast<Raw>(a.m | b.m)}; }
+  friend VEC_INLINE Mask operator~(Mask a) { return {static_cast<Raw>(~a.m)}; }
+};
+
+// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane; sums and products of integers
+// wrap. The 16-bit floats are in convert.h.
+template <typename T> struct Vectorized {
+  using value_type = T;
+  using Raw = typename RawOf<T>::type;
+
+  // The compiler's own vector: with x86's 512-bit floats an __m512.
+  Raw v;
+
+  static constexpr int size() { return VECTOR_BYTES > 0 ? VECTOR_BYTES / static_cast<int>(sizeof(T)) : 1; }
+
+  Vectorized() = default; // as with a float, the value is anything
+  VEC_INLINE Vectorized(T all);
+  static VEC_INLINE Vectorized of(Raw raw)
+  {
+    Vectorized result;
+    result.v = raw;
+    return result;
+  }
+  // 0, 1, 2, ... in the lanes.
+  static VEC_INLINE Vectorized iota();
+
+  // memory.h: no alignment is needed, and no byte beyond the first `count` elements is touched.
+  static VEC_INLINE Vectorized loadu(const void *from);
+  static VEC_INLINE Vectorized loadu(const void *from, size_t count); // the other lanes are 0
+  static VEC_INLINE Vectorized loadu(const void *from, size_t count, T others);
+  VEC_INLINE void store(void *to) const;
+  VEC_INLINE void store(void *to, size_t count) const;
+
+  VEC_INLINE T lane(int i) const;
+
+  // `yes` where the mask holds, else `no`.
+  static VEC_INLINE Vectorized blend(Mask<T> mask, Vectorized yes, Vectorized no);
+};
+
+// ---- the same bits as lanes of another type
+
+template <typename To, typename From> VEC_INLINE To bit_cast(From from)
+{
+  static_assert(sizeof(To) == sizeof(From), "as many bytes");
+  To to;
+#if defined(__GNUC__)
+  __builtin_memcpy(&to, &from, sizeof to);
+#else
+  for (size_t i = 0; i < sizeof to; i++)
+    reinterpret_cast<char *>(&to)[i] = reinterpret_cast<const char *>(&from)[i];
+#endif
+  return to;
+}
+
+template <typename To, typename From> VEC_INLINE Vectorized<To> as(Vectorized<From> from)
+{
+#if VECTOR_BYTES > 0
+  return Vectorized<To>::of((typename RawOf<To>::type)from.v);
+#else
+  return Vectorized<To>::of(bit_cast<typename RawOf<To>::type>(from.v));
+#endif
+}
+
+// ---- arithmetic
+
+// Integers wrap: they are computed without sign, which has the same bits.
+template <typename T, bool is_float = Float<T>::value> struct Wrapping {
+  using type = BitsOf<T>;
+};
+template <typename T> struct Wrapping<T, true> {
+  using type = T;
+};
+
+#define VEC_BINARY(operation)                                                                                          \
+  template <typename T> VEC_INLINE Vectorized<T> operator operation(Vectorized<T> a, Vectorized<T> b)                  \
+  {                                                                                                                    \
+    using W = typename Wrapping<T>::type;                                                                              \
+    using R = typename Vectorized<W>::Raw;                                                                             \
+    return as<T>(Vectorized<W>::of(static_cast<R>(as<W>(a).v operation as<W>(b).v)));                                  \
+  }
+VEC_BINARY(+)
+VEC_BINARY(-)
+VEC_BINARY(*)
+#undef VEC_BINARY
+
+// Floats only: there is no instruction for integers.
+template <typename T> VEC_INLINE Vectorized<T> operator/(Vectorized<T> a, Vectorized<T> b)
+{
+  static_assert(Float<T>::value, "integers are not divided in vectors");
+  return Vectorized<T>::of(a.v / b.v);
+}
+
+#define VEC_BITWISE(operation)                                                                                         \
+  template <typename T> VEC_INLINE Vectorized<T> operator operation(Vectorized<T> a, Vectorized<T> b)                  \
+  {                                                                                                                    \
+    using B = BitsOf<T>;                                                                                               \
+    using R = typename Vectorized<B>::Raw;                                                                             \
+    return as<T>(Vectorized<B>::of(static_cast<R>(as<B>(a).v operation as<B>(b).v)));                                  \
+  }
+VEC_BITWISE(&)
+VEC_BITWISE(|)
+VEC_BITWISE(^)
+#undef VEC_BITWISE
+
+// Shifts of every lane by the same number of bits; to the right, of signed lanes arithmetically.
+template <typename T> VEC_INLINE Vectorized<T> operator<<(Vectorized<T> a, int bits)
+{
+  using R = typename Vectorized<BitsOf<T>>::Raw;
+  return as<T>(Vectorized<BitsOf<T>>::of(static_cast<R>(as<BitsOf<T>>(a).v << bits)));
+}
+template <typename T> VEC_INLINE Vectorized<T> operator>>(Vectorized<T> a, int bits)
+{
+  return Vectorized<T>::of(static_cast<typename Vectorized<T>::Raw>(a.v >> bits));
+}
+
+// a * b + c; rounded once from AVX2 on (and where the architecture always has it), twice below.
+template <typename T> VEC_INLINE Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c)
+{
+  return a * b + c;
+}
+
+#if defined(VEC_X86) && defined(__FMA__)
+#if VECTOR_BYTES == 64
+template <> VEC_INLINE Vectorized<float> fmadd(Vectorized<float> a, Vectorized<float> b, Vectorized<float> c)
+{
+  return Vectorized<float>::of(_mm512_fmadd_ps(a.v, b.v, c.v));
+}
+template <> VEC_INLINE Vectorized<double> fmadd(Vectorized<double> a, Vectorized<double> b, Vectorized<double> c)
+{
+  return Vectorized<double>::of(_mm512_fmadd_pd(a.v, b.v, c.v));
+}
+#elif VECTOR_BYTES == 32
+template <> VEC_INLINE Vectorized<float> fmadd(Vectorized<float> a, Vectorized<float> b, Vectorized<float> c)
+{
+  return Vectorized<float>::of(_mm256_fmadd_ps(a.v, b.v, c.v));
+}
+template <> VEC_INLINE Vectorized<double> fmadd(Vectorized<double> a, Vectorized<double> b, Vectorized<double> c)
+{
+  return Vectorized<double>::of(_mm256_fmadd_pd(a.v, b.v, c.v));
+}
+#endif
+#endif
+
+// ---- comparison: false where either is a NaN, but for !=
+
+#if VECTOR_BYTES > 0
+#define VEC_COMPARE(operation)                                                                                         \
+  template <typename T> VEC_INLINE Mask<T> operator operation(Vectorized<T> a, Vectorized<T> b)                        \
+  {                                                                                                                    \
+    return {(typename Mask<T>::Raw)(a.v operation b.v)};                                                               \
+  }
+#else
+#define VEC_COMPARE(operation)                                                                                         \
+  template <typename T> VEC_INLINE Mask<T> operator operation(Vectorized<T> a, Vectorized<T> b)                        \
+  {                                                                                                                    \
+    return {static_cast<typename Mask<T>::Raw>(a.v operation b.v ? -1 : 0)};                                           \
+  }
+#endif
+VEC_COMPARE(==)
+VEC_COMPARE(!=)
+VEC_COMPARE(<)
+VEC_COMPARE(<=)
+VEC_COMPARE(>)
+VEC_COMPARE(>=)
+#undef VEC_COMPARE
+
+template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::blend(Mask<T> mask, Vectorized yes, Vectorized no)
+{
+  return of(mask.m ? yes.v : no.v);
+}
+
+// One instruction each on x86, which defines them for NaN and for zeros by the order: b if either is a NaN.
+template <typename T> VEC_INLINE Vectorized<T> min_or_second(Vectorized<T> a, Vectorized<T> b)
+{
+  return Vectorized<T>::blend(a < b, a, b);
+}
+template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Vectorized<T> b)
+{
+  return Vectorized<T>::blend(a > b, a, b);
+}
+
+// The NaN if either is one, as NumPy and PyTorch have it.
+template <typename T> VEC_INLINE Vectorized<T> minimum(Vectorized<T> a, Vectorized<T> b)
+{
+  if constexpr (Float<T>::value)
+    return Vectorized<T>::blend(a != a, a, min_or_second(a, b));
+  else
+    return min_or_second(a, b);
+}
+template <typename T> VEC_INLINE Vectorized<T> maximum(Vectorized<T> a, Vectorized<T> b)
+{
+  if constexpr (Float<T>::value)
+    return Vectorized<T>::blend(a != a, a, max_or_second(a, b));
+  else
+    return max_or_second(a, b);
+}
+
+// ---- lanes one by one
+
+template <typename T> VEC_INLINE T Vectorized<T>::lane(int i) const
+{
+#if VECTOR_BYTES > 0
+  return bit_cast<T>(static_cast<typename Lane<T>::type>(v[i]));
+#else
+  static_cast<void>(i);
+  return bit_cast<T>(v);
+#endif
+}
+
+#if VECTOR_BYTES > 0
+template <typename Raw, typename L, int... i> VEC_INLINE Raw broadcast(L all, Sequence<i...>)
+{
+  return Raw{(static_cast<void>(i), all)...};
+}
+template <typename Raw, typename L, int... i> VEC_INLINE Raw count(Sequence<i...>)
+{
+  return Raw{static_cast<L>(i)...};
+}
+#endif
+
+template <typename T> VEC_INLINE Vectorized<T>::Vectorized(T all)
+{
+  using L = typename Lane<T>::type;
+#if VECTOR_BYTES > 0
+  v = broadcast<Raw>(bit_cast<L>(all), typename CountTo<size()>::type());
+#else
+  v = bit_cast<L>(all);
+#endif
+}
+
+template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::iota()
+{
+#if VECTOR_BYTES > 0
+  return of(count<Raw, typename Lane<T>::type>(typename CountTo<size()>::type()));
+#else
+  return of(0);
+#endif
+}
+
+template <typename T> VEC_INLINE Mask<T> Mask<T>::first(size_t n)
+{
+  using B = typename Bits<sizeof(T)>::with_sign;
+  const Vectorized<B> limit(static_cast<B>(n));
+  return {(Vectorized<B>::iota() < limit).m};
+}
+
+template <typename T> VEC_INLINE bool Mask<T>::any() const
+{
+#if VECTOR_BYTES == 64 && defined(VEC_X86)
+  return _mm512_movepi8_mask((__m512i)m) != 0;
+#elif VECTOR_BYTES == 32 && defined(VEC_X86)
+  return _mm256_movemask_epi8((__m256i)m) != 0;
+#elif VECTOR_BYTES == 16 && defined(VEC_X86)
+  return _mm_movemask_epi8((__m128i)m) != 0;
+#elif VECTOR_BYTES > 0
+  typedef uint64_t Words __attribute__((vector_size(VECTOR_BYTES)));
+  const Words words = (Words)m;
+  uint64_t all = 0;
+  for (int i = 0; i < VECTOR_BYTES / 8; i++)
+    all |= words[i];
+  return all != 0;
+#else
+  return m != 0;
+#endif
+}
+
+} // namespace
+} // namespace vec
+
+#endif

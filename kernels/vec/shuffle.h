@@ -1,0 +1,130 @@
+// Lanes of Vectorized<T> in other places: interleave2, deinterleave2, shift_in, last, reduce_all.
+//
+// Written as index lists: both compilers find the instructions for them (docs/kernels.md).
+#ifndef ISAGEN_KERNELS_VEC_SHUFFLE_H
+#define ISAGEN_KERNELS_VEC_SHUFFLE_H
+
+#include "base.h"
+
+namespace vec {
+namespace {
+
+template <typename T> struct Pair {
+  Vectorized<T> first, second;
+};
+
+#if VECTOR_BYTES > 0
+
+// The lanes a[i] or, from size() on, b[i - size()] of a list of i. GCC has Clang's word for it from 12 on.
+#if defined(__clang__) || __GNUC__ >= 12
+#define VEC_SHUFFLE(T, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define VEC_SHUFFLE(T, a, b, ...) __builtin_shuffle(a, b, typename RawOf<T>::mask{__VA_ARGS__})
+#endif
+
+template <typename T> using Lanes = typename CountTo<Vectorized<T>::size()>::type;
+
+template <typename T, int... i> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
+{
+  constexpr int n = Vectorized<T>::size();
+  return {Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (i / 2 + i % 2 * n)...)),
+          Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (n / 2 + i / 2 + i % 2 * n)...))};
+}
+
+template <typename T, int... i> VEC_INLINE Pair<T> deinterleave2(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
+{
+  return {Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (2 * i)...)),
+          Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (2 * i + 1)...))};
+}
+
+template <int by, typename T, int... i>
+VEC_INLINE Vectorized<T> shift_in(Vectorized<T> a, Vectorized<T> fill, Sequence<i...>)
+{
+  constexpr int n = Vectorized<T>::size();
+  return Vectorized<T>::of(VEC_SHUFFLE(T, fill.v, a.v, (n - by + i)...));
+}
+
+template <int by, typename T, int... i> VEC_INLINE Vectorized<T> exchange(Vectorized<T> a, Sequence<i...>)
+{
+  return Vectorized<T>::of(VEC_SHUFFLE(T, a.v, a.v, (i ^ by)...));
+}
+
+template <typename T, int... i> VEC_INLINE Vectorized<T> last(Vectorized<T> a, Sequence<i...>)
+{
+  return Vectorized<T>::of(VEC_SHUFFLE(T, a.v, a.v, (i * 0 + Vectorized<T>::size() - 1)...));
+}
+
+// {a0, b0, a1, b1, ...} in two vectors.
+template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized<T> b)
+{
+  return interleave2(a, b, Lanes<T>());
+}
+
+// The even lanes of a, then of b; and the odd ones. Undoes interleave2.
+template <typename T> VEC_INLINE Pair<T> deinterleave2(Vectorized<T> a, Vectorized<T> b)
+{
+  return deinterleave2(a, b, Lanes<T>());
+}
+
+// Lane i becomes a[i - by]; the first `by` lanes are the last ones of `fill`.
+template <int by, typename T> VEC_INLINE Vectorized<T> shift_in(Vectorized<T> a, Vectorized<T> fill)
+{
+  return shift_in<by>(a, fill, Lanes<T>());
+}
+
+// Lane i becomes a[i ^ by].
+template <int by, typename T> VEC_INLINE Vectorized<T> exchange(Vectorized<T> a)
+{
+  return exchange<by>(a, Lanes<T>());
+}
+
+// The last lane in all lanes.
+template <typename T> VEC_INLINE Vectorized<T> last(Vectorized<T> a)
+{
+  return last(a, Lanes<T>());
+}
+
+template <int half, typename T, typename Op> VEC_INLINE Vectorized<T> reduce_from(Op op, Vectorized<T> a)
+{
+  if constexpr (half > 0)
+    return reduce_from<half / 2>(op, op(a, exchange<half>(a)));
+  else
+    return a;
+}
+
+#else
+
+template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized<T> b)
+{
+  return {a, b};
+}
+template <typename T> VEC_INLINE Pair<T> deinterleave2(Vectorized<T> a, Vectorized<T> b)
+{
+  return {a, b};
+}
+template <int by, typename T> VEC_INLINE Vectorized<T> shift_in(Vectorized<T>, Vectorized<T> fill)
+{
+  return fill;
+}
+template <typename T> VEC_INLINE Vectorized<T> last(Vectorized<T> a)
+{
+  return a;
+}
+template <int half, typename T, typename Op> VEC_INLINE Vectorized<T> reduce_from(Op, Vectorized<T> a)
+{
+  return a;
+}
+
+#endif
+
+// op over all lanes, in log2(size()) rounds of halves: op(Vectorized<T>, Vectorized<T>) -> Vectorized<T>, associative
+// and commutative up to rounding.
+template <typename T, typename Op> VEC_INLINE T reduce_all(Op op, Vectorized<T> a)
+{
+  return reduce_from<Vectorized<T>::size() / 2>(op, a).lane(0);
+}
+
+} // namespace
+} // namespace vec
+
+#endif

@@ -1,0 +1,235 @@
+// Arguments of the extension's functions: C-contiguous views of whatever has the buffer protocol, checked, with one clear
+// message that names the argument.
+#ifndef ISAGEN_PYTHON_BUFFER_H
+#define ISAGEN_PYTHON_BUFFER_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// A type that items may have: its name in messages, and its struct-module formats, of which `size` picks the right width.
+struct ItemType {
+  const char *name, *formats;
+  Py_ssize_t size;
+};
+
+constexpr ItemType float32 = {"float32", "f", 4};
+constexpr ItemType float64 = {"float64", "d", 8};
+constexpr ItemType int8 = {"int8", "b", 1};
+constexpr ItemType uint8 = {"uint8", "B", 1};
+constexpr ItemType int32 = {"int32", "il", 4};
+constexpr ItemType int64 = {"int64", "lq", 8};
+constexpr ItemType bfloat16 = {"16-bit integers (the bits of bfloat16)", "Hh", 2};
+constexpr ItemType float16 = {"float16 or 16-bit integers (its bits)", "eHh", 2};
+
+// Whatever type the items have.
+constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes", nullptr, 0};
+
+enum class Access { read, write };
+
+// How items may lie: without gaps, or in rows (along the last axis) that are equally far apart.
+enum class Layout { contiguous, rows };
+
+// A view that is released at the end of its scope. If it is false, a Python exception is set: TypeError for an object
+// without buffer or another type, ValueError for a layout that is not C-contiguous, BufferError for one that cannot be
+// written to.
+class Buffer {
+public:
+  template <size_t n>
+  Buffer(PyObject *object, const char *name, const ItemType (&types)[n], Access access = Access::read,
+         Layout layout = Layout::contiguous)
+      : name_(name)
+  {
+    open(object, types, n, access, layout);
+  }
+  Buffer(PyObject *object, const char *name, const ItemType &type, Access access = Access::read,
+         Layout layout = Layout::contiguous)
+      : name_(name)
+  {
+    open(object, &type, 1, access, layout);
+  }
+  ~Buffer()
+  {
+    if (held_)
+      PyBuffer_Release(&view_);
+  }
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+
+  explicit operator bool() const { return usable_; }
+
+  template <typename T> T *as() const { return static_cast<T *>(view_.buf); }
+  size_t items() const { return view_.itemsize > 0 ? static_cast<size_t>(view_.len / view_.itemsize) : 0; }
+  size_t item_size() const { return static_cast<size_t>(view_.itemsize); }
+  const char *name() const { return name_; }
+  // Which of the types given: 0, 1, ...
+  int type() const { return type_; }
+
+  int axes() const { return view_.ndim; }
+  size_t axis(int i) const { return static_cast<size_t>(view_.shape[i]); }
+  // The last axis's length; a single item is a row of one.
+  size_t columns() const { return view_.ndim > 0 ? axis(view_.ndim - 1) : 1; }
+  // The product of the other axes' lengths.
+  size_t rows() const
+  {
+    size_t product = 1;
+    for (int i = 0; i + 1 < view_.ndim; i++)
+      product *= axis(i);
+    return product;
+  }
+
+  // Bytes from one row to the next.
+  size_t row_stride() const { return row_stride_; }
+
+  // Whether its items are as large as those of `other`; else a TypeError that says so.
+  bool has_item_size_of(const Buffer &other) const
+  {
+    if (item_size() == other.item_size())
+      return true;
+    PyErr_Format(PyExc_TypeError, "%s must hold items of %zu bytes, as %s does, but holds items of %zu", name_,
+                 other.item_size(), other.name_, item_size());
+    return false;
+  }
+
+  // Whether it has the shape of `other`; else a ValueError.
+  bool has_shape_of(const Buffer &other) const
+  {
+    bool same = axes() == other.axes();
+    for (int i = 0; same && i < axes(); i++)
+      same = axis(i) == other.axis(i);
+    if (!same)
+      PyErr_Format(PyExc_ValueError, "%s must have the shape of %s", name_, other.name_);
+    return same;
+  }
+
+  // Whether it has `items` items; else a ValueError that says so. `what` is the reason, as in "as many as src".
+  bool has_items(size_t wanted, const char *what) const
+  {
+    if (items() == wanted)
+      return true;
+    PyErr_Format(PyExc_ValueError, "%s must hold %zu items, %s, but holds %zu", name_, wanted, what, items());
+    return false;
+  }
+
+  // Whether writing to this one leaves `source` alone; else a ValueError. The very same items may be allowed.
+  bool is_apart_from(const Buffer &source, bool may_be_same) const
+  {
+    const uintptr_t a = reinterpret_cast<uintptr_t>(view_.buf), b = reinterpret_cast<uintptr_t>(source.view_.buf);
+    const uintptr_t a_end = a + extent(), b_end = b + source.extent();
+    if (a_end <= b || b_end <= a || (may_be_same && a == b && a_end == b_end))
+      return true;
+    PyErr_Format(PyExc_ValueError, may_be_same ? "%s overlaps %s without being the same" : "%s overlaps %s", name_,
+                 source.name_);
+    return false;
+  }
+
+private:
+  void open(PyObject *object, const ItemType *types, size_t count, Access access, Layout layout)
+  {
+    if (!PyObject_CheckBuffer(object)) {
+      PyErr_Format(PyExc_TypeError, "%s must be an array or another bytes-like object, not %.100s", name_,
+                   Py_TYPE(object)->tp_name);
+      return;
+    }
+    if (PyObject_GetBuffer(object, &view_, access == Access::write ? PyBUF_FULL : PyBUF_FULL_RO) < 0) {
+      name_the_argument();
+      return;
+    }
+    held_ = true;
+    for (size_t i = 0; i < count && type_ < 0; i++)
+      if (is_of(types[i]))
+        type_ = static_cast<int>(i);
+    if (type_ < 0)
+      refuse_type(types, count);
+    else if (PyBuffer_IsContiguous(&view_, 'C')) {
+      row_stride_ = columns() * item_size();
+      usable_ = true;
+    } else if (layout == Layout::rows && is_in_rows())
+      usable_ = true;
+    else
+      PyErr_Format(PyExc_ValueError, layout == Layout::rows ? "%s must be C-contiguous, but for gaps between its rows"
+                                                            : "%s must be C-contiguous", name_);
+  }
+
+  // Whether rows have no gaps within and are equally far apart; sets how far.
+  bool is_in_rows()
+  {
+    const int last = view_.ndim - 1;
+    if (view_.suboffsets != nullptr || view_.strides == nullptr || last < 0)
+      return false;
+    if (view_.shape[last] > 1 && view_.strides[last] != view_.itemsize)
+      return false;
+    Py_ssize_t apart = 0, expected = 0;
+    for (int i = last - 1; i >= 0; i--) {
+      if (view_.shape[i] == 1)
+        continue;
+      if (apart == 0)
+        expected = apart = view_.strides[i];
+      if (view_.strides[i] != expected || expected < 0)
+        return false;
+      expected *= view_.shape[i];
+    }
+    row_stride_ = apart != 0 ? static_cast<size_t>(apart) : columns() * item_size();
+    return row_stride_ >= columns() * item_size();
+  }
+
+  // Bytes from the first item to the end of the last.
+  size_t extent() const
+  {
+    return view_.len == 0 ? 0 : (rows() - 1) * row_stride_ + columns() * item_size();
+  }
+
+  // The exporter's exception, with the argument's name before its text.
+  void name_the_argument()
+  {
+#if PY_VERSION_HEX >= 0x030c0000
+    PyObject *value = PyErr_GetRaisedException();
+    PyObject *type = Py_NewRef(reinterpret_cast<PyObject *>(Py_TYPE(value)));
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    Py_XDECREF(traceback);
+#endif
+    PyErr_Format(type, "%s: %S", name_, value);
+    Py_DECREF(type);
+    Py_XDECREF(value);
+  }
+
+  // Native byte order may be spelled '@', '=' or not at all, and as '<' or '>' by ctypes.
+  bool is_of(const ItemType &type) const
+  {
+    const Py_ssize_t size = view_.itemsize;
+    if (type.formats == nullptr)
+      return size == 1 || size == 2 || size == 4 || size == 8;
+    const char *format = view_.format ? view_.format : "B";
+    const int one = 1;
+    const char native = *reinterpret_cast<const char *>(&one) ? '<' : '>';
+    if (*format == '@' || *format == '=' || *format == native)
+      format++;
+    return size == type.size && *format && strchr(type.formats, *format) && !format[1];
+  }
+
+  void refuse_type(const ItemType *types, size_t count)
+  {
+    char names[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+      const char *between = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+      used += static_cast<size_t>(PyOS_snprintf(names + used, sizeof names - used, "%s%s", between, types[i].name));
+    }
+    PyErr_Format(PyExc_TypeError, "%s must hold %s, but its buffer format is '%s'", name_, names,
+                 view_.format ? view_.format : "B");
+  }
+
+  const char *name_;
+  Py_buffer view_ = {};
+  int type_ = -1;
+  size_t row_stride_ = 0;
+  bool held_ = false, usable_ = false;
+};
+
+#endif

@@ -1,0 +1,72 @@
+// What the extension's functions share besides buffers: their tables, the argument `threads`, scratch memory, and whether
+// a result is written past the caches.
+#ifndef ISAGEN_PYTHON_CALL_H
+#define ISAGEN_PYTHON_CALL_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
+// The functions of each source; a null entry ends a table.
+extern PyMethodDef convert_functions[], rows_functions[], channels_functions[], matmul_functions[];
+
+// For PyArg_ParseTuple("O&"): None is 0, the default number of threads; else 1 to 1024.
+inline int take_threads(PyObject *object, void *threads)
+{
+  long value = 0;
+  if (object != Py_None) {
+    value = PyLong_AsLong(object);
+    if (value == -1 && PyErr_Occurred())
+      return 0;
+    if (value < 1 || value > 1024) {
+      PyErr_SetString(PyExc_ValueError, "threads must be None or 1 to 1024");
+      return 0;
+    }
+  }
+  *static_cast<int *>(threads) = static_cast<int>(value);
+  return 1;
+}
+
+// The last cache's size in bytes; 0 until it is asked for. Tests set it, to see small arrays written past the caches.
+inline size_t last_cache = 0;
+
+// Whether what reads and writes so many bytes is larger than the last cache, so that the result would not be found there.
+inline bool is_past_caches(size_t bytes)
+{
+  if (last_cache == 0) {
+    long size = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    last_cache = size > 0 ? static_cast<size_t>(size) : size_t(32) << 20;
+  }
+  return bytes > last_cache;
+}
+
+// Memory for the partial results of a call; false, with MemoryError set, if there is none left. Made while holding the GIL.
+template <typename T> class Scratch {
+public:
+  explicit Scratch(size_t items) : items_(static_cast<T *>(malloc((items > 0 ? items : 1) * sizeof(T))))
+  {
+    if (items_ == nullptr)
+      PyErr_NoMemory();
+  }
+  ~Scratch() { free(items_); }
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+  explicit operator bool() const { return items_ != nullptr; }
+  T *data() { return items_; }
+  T &operator[](size_t i) { return items_[i]; }
+
+private:
+  T *items_;
+};
+
+#endif

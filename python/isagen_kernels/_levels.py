@@ -1,0 +1,56 @@
+"""What the kernels' levels are called, as in Intel Extension for PyTorch, and how wide their vectors are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+
+# sizeof() of the C++ type behind each dtype, under its NumPy, PyTorch and C++ (ScalarType) names.
+_TYPE_SIZES = {
+    "float64": 8,
+    "float32": 4,
+    "complex128": 16,
+    "complex64": 8,
+    "bfloat16": 2,
+    "float16": 2,
+}
+_OTHER_NAMES = {
+    "double": "float64",
+    "float": "float32",
+    "complexdouble": "complex128",
+    "complexfloat": "complex64",
+    "cdouble": "complex128",
+    "cfloat": "complex64",
+    "half": "float16",
+}
+
+
+def get_cpp_typesize_and_vecsize(dtype: Any) -> tuple[int, int]:
+    """Return (size of the C++ type in bytes, number of them in a vector of the current level) for a dtype.
+
+    `dtype` is one of float64, float32, complex128, complex64, bfloat16 and float16: a name, a NumPy or a PyTorch dtype.
+    Raises RuntimeError for any other.
+    """
+    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2].lower()
+    name = _OTHER_NAMES.get(name, name)
+    if name not in _TYPE_SIZES:
+        raise RuntimeError(
+            f"only floating and complex ScalarTypes are supported, not {dtype!r}; known: {', '.join(_TYPE_SIZES)}"
+        )
+    return _TYPE_SIZES[name], _core.vector_size(_TYPE_SIZES[name])
+
+
+def _get_current_isa_level() -> str:
+    """Return the level whose copy of the kernels runs."""
+    return _core.current_level()
+
+
+def _get_highest_cpu_support_isa_level() -> str:
+    """Return the best level that CPU and OS support, built or not."""
+    return _core.highest_cpu_level()
+
+
+def _get_highest_binary_support_isa_level() -> str:
+    """Return the best level that is built, supported or not."""
+    return _core.highest_binary_level()

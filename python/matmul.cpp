@@ -1,0 +1,172 @@
+// Matrix products of isagen_kernels._core.
+#include "buffer.h"
+#include "call.h"
+#include "parallel.h"
+#include "stubs/matmul.h"
+
+#include <stdlib.h>
+
+#include <atomic>
+#include <memory>
+
+ISA_DEFINE_DISPATCH(matmul_u8s8_stub)
+ISA_DEFINE_DISPATCH(matmul_bf16_stub)
+ISA_DEFINE_DISPATCH(matmul_fp16_stub)
+
+namespace {
+
+// The thread's memory for packed blocks; null if there is none left. It is kept for the next product.
+void *workspace()
+{
+  struct Free {
+    void operator()(void *memory) const { free(memory); }
+  };
+  thread_local std::unique_ptr<void, Free> kept;
+  if (!kept)
+    kept.reset(aligned_alloc(matmul_workspace_alignment, matmul_workspace_bytes));
+  return kept.get();
+}
+
+// Whether `matrix` has two axes; else a ValueError.
+bool is_matrix(const Buffer &matrix)
+{
+  if (matrix.axes() == 2)
+    return true;
+  PyErr_Format(PyExc_ValueError, "%s must have two axes, but has %d", matrix.name(), matrix.axes());
+  return false;
+}
+
+// Whether `out` is a matrix of this shape; else a ValueError.
+bool has_shape(const Buffer &out, size_t rows, size_t columns)
+{
+  if (!is_matrix(out))
+    return false;
+  if (out.axis(0) == rows && out.axis(1) == columns)
+    return true;
+  PyErr_Format(PyExc_ValueError, "out must have the shape (%zu, %zu), but has (%zu, %zu)", rows, columns, out.axis(0),
+               out.axis(1));
+  return false;
+}
+
+template <class C, class A, class B>
+using Stub = void (*)(C *c, const A *a, const B *b, const matmul_shape *shape, void *workspace);
+
+constexpr size_t grain = 1 << 21; // multiplications per thread at least: some ten microseconds
+
+// How many parts the rows and the columns of C are divided into. Every part packs its rows of A and its columns of B, so
+// that parts should have few of either.
+struct Parts {
+  size_t rows, columns;
+};
+
+Parts parts_of(size_t m, size_t n, size_t count)
+{
+  Parts best = {count, 1};
+  size_t least = static_cast<size_t>(-1);
+  for (size_t rows = 1; rows <= count; rows++) {
+    const size_t columns = count / rows, packed = m / rows + n / columns;
+    if (rows * columns == count && packed < least) {
+      best = {rows, columns};
+      least = packed;
+    }
+  }
+  return best;
+}
+
+// Where part `i` of `parts` begins among `size` units; the first of a part is a multiple of `multiple`.
+size_t begin_of(size_t i, size_t parts, size_t size, size_t multiple)
+{
+  const size_t groups = (size + multiple - 1) / multiple, begin = groups * i / parts * multiple;
+  return begin < size ? begin : size;
+}
+
+// C = A B, computed by as many threads; false if there is no memory. A thread computes a part of C, each element by the
+// same additions in the same order as one thread would: results do not depend on the number of threads.
+template <class C, class A, class B>
+bool multiply(Stub<C, A, B> stub, C *c, const A *a, const B *b, size_t m, size_t n, size_t k, int threads)
+{
+  constexpr size_t most = static_cast<size_t>(-1);
+  const size_t elements = m * n, work = k > 0 && elements > most / k ? most : elements * k;
+  const Parts parts = parts_of(m, n, static_cast<size_t>(threads_for(work, grain, threads)));
+  const size_t count = parts.rows * parts.columns;
+  std::atomic<bool> done(true);
+  const auto multiply_parts = [&](size_t first, size_t last) {
+    void *const memory = workspace();
+    if (memory == nullptr) {
+      done = false;
+      return;
+    }
+    for (size_t part = first; part < last; part++) {
+      const size_t row = part / parts.columns, column = part % parts.columns;
+      const size_t top = begin_of(row, parts.rows, m, 1), bottom = begin_of(row + 1, parts.rows, m, 1);
+      const size_t left = begin_of(column, parts.columns, n, 64), right = begin_of(column + 1, parts.columns, n, 64);
+      const matmul_shape shape = {bottom - top, right - left, k, k, n, n};
+      stub(c + top * n + left, a + top * k, b + left, &shape, memory);
+    }
+  };
+  parallel_for(0, count, 1, multiply_parts, static_cast<int>(count));
+  return done;
+}
+
+struct ItemTypes {
+  ItemType a, b, c;
+};
+
+// Parses the arguments (a, b, out, threads), and multiplies.
+template <class C, class A, class B>
+PyObject *product(PyObject *args, const char *parse, Stub<C, A, B> stub, const ItemTypes &types)
+{
+  PyObject *a_object, *b_object, *out_object;
+  int threads;
+  if (!PyArg_ParseTuple(args, parse, &a_object, &b_object, &out_object, take_threads, &threads))
+    return nullptr;
+  Buffer a(a_object, "a", types.a);
+  if (!a || !is_matrix(a))
+    return nullptr;
+  Buffer b(b_object, "b", types.b);
+  if (!b || !is_matrix(b))
+    return nullptr;
+  const size_t m = a.axis(0), k = a.axis(1), n = b.axis(1);
+  if (b.axis(0) != k) {
+    PyErr_Format(PyExc_ValueError, "b must have as many rows as a has columns (%zu), but has %zu", k, b.axis(0));
+    return nullptr;
+  }
+  Buffer out(out_object, "out", types.c, Access::write);
+  if (!out)
+    return nullptr;
+  if (out.items() == 0 && (m == 0 || n == 0)) // of any shape: memoryviews of two axes cannot be empty
+    Py_RETURN_NONE;
+  if (!has_shape(out, m, n) || !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
+    return nullptr;
+  bool done;
+  Py_BEGIN_ALLOW_THREADS
+  done = multiply(stub, out.as<C>(), a.as<const A>(), b.as<const B>(), m, n, k, threads);
+  Py_END_ALLOW_THREADS
+  if (!done)
+    return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+PyObject *matmul_u8s8(PyObject *, PyObject *args)
+{
+  return product(args, "OOOO&:matmul_u8s8", matmul_u8s8_stub, {uint8, int8, int32});
+}
+
+PyObject *matmul_bf16(PyObject *, PyObject *args)
+{
+  return product(args, "OOOO&:matmul_bf16", matmul_bf16_stub, {bfloat16, bfloat16, float32});
+}
+
+PyObject *matmul_fp16(PyObject *, PyObject *args)
+{
+  return product(args, "OOOO&:matmul_fp16", matmul_fp16_stub, {float16, float16, float32});
+}
+
+} // namespace
+
+PyMethodDef matmul_functions[] = {
+    {"matmul_u8s8", matmul_u8s8, METH_VARARGS, "matmul_u8s8(a, b, out, threads)"},
+    {"matmul_bf16", matmul_bf16, METH_VARARGS, "matmul_bf16(a, b, out, threads)"},
+    {"matmul_fp16", matmul_fp16, METH_VARARGS, "matmul_fp16(a, b, out, threads)"},
+    {nullptr, nullptr, 0, nullptr},
+};

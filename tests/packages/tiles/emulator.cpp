@@ -1,0 +1,180 @@
+// The emulator's frame: the signal handler, the interrupted program's registers, and operands.
+#include "emulator.h"
+
+#include <cpuid.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+unsigned long Emulator::instructions = 0;
+
+void refuse(const char *what)
+{
+  fprintf(stderr, "emulator: %s\n", what);
+  fflush(stderr);
+  _exit(77);
+}
+
+namespace {
+
+struct sigaction before;
+
+void on_illegal_instruction(int, siginfo_t *, void *context)
+{
+  Machine machine(context);
+  size_t length = emulate_amx(machine);
+  if (length == 0)
+    length = emulate_fp16(machine);
+  if (length == 0) {
+    const uint8_t *code = machine.code();
+    char text[100];
+    snprintf(text, sizeof text, "unknown instruction %02x %02x %02x %02x %02x %02x %02x", code[0], code[1], code[2],
+             code[3], code[4], code[5], code[6]);
+    refuse(text);
+  }
+  machine.skip(length);
+  Emulator::instructions++;
+}
+
+// Where a state component lies in an XSAVE area of standard form (Intel SDM vol. 1, 13.4.3; CPUID leaf 0DH).
+unsigned offset_of(unsigned component)
+{
+  unsigned a, offset, c, d;
+  __cpuid_count(13, component, a, offset, c, d);
+  return offset;
+}
+
+gregset_t &registers(void *context)
+{
+  return static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+}
+
+// Instructions' numbers of the general registers.
+constexpr int general_registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                       REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+} // namespace
+
+Emulator::Emulator()
+{
+  struct sigaction action = {};
+  action.sa_sigaction = on_illegal_instruction;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGILL, &action, &before);
+}
+
+Emulator::~Emulator()
+{
+  sigaction(SIGILL, &before, nullptr);
+}
+
+Machine::Machine(void *ucontext)
+  : ucontext_(ucontext), state_(reinterpret_cast<uint8_t *>(static_cast<ucontext_t *>(ucontext)->uc_mcontext.fpregs))
+{}
+
+const uint8_t *Machine::code() const
+{
+  return reinterpret_cast<const uint8_t *>(registers(ucontext_)[REG_RIP]);
+}
+
+void Machine::skip(size_t bytes)
+{
+  registers(ucontext_)[REG_RIP] += static_cast<greg_t>(bytes);
+}
+
+uint64_t Machine::general(int number) const
+{
+  return static_cast<uint64_t>(registers(ucontext_)[general_registers[number]]);
+}
+
+void Machine::set_general(int number, uint64_t value)
+{
+  registers(ucontext_)[general_registers[number]] = static_cast<greg_t>(value);
+}
+
+// Part 0: bytes 0 to 15, 1: 16 to 31, 2: 32 to 63; registers from 16 on have one part, 3, of 64 bytes. Null if the state
+// component that it is in has its initial value, which is zero.
+uint8_t *Machine::zmm_part(int number, int part) const
+{
+  constexpr unsigned components[] = {1, 2, 6, 7};
+  uint64_t in_use;
+  memcpy(&in_use, state_ + 512, sizeof in_use);
+  if (!(in_use >> components[part] & 1))
+    return nullptr;
+  switch (part) {
+  case 0:
+    return state_ + 160 + 16 * number;
+  case 1:
+    return state_ + offset_of(2) + 16 * number;
+  case 2:
+    return state_ + offset_of(6) + 32 * number;
+  default:
+    return state_ + offset_of(7) + 64 * (number - 16);
+  }
+}
+
+void Machine::read_zmm(int number, void *to) const
+{
+  constexpr size_t begin[] = {0, 16, 32, 0}, size[] = {16, 16, 32, 64};
+  for (int part = number < 16 ? 0 : 3; part < (number < 16 ? 3 : 4); part++) {
+    const uint8_t *from = zmm_part(number, part);
+    uint8_t *bytes = static_cast<uint8_t *>(to) + begin[part];
+    if (from)
+      memcpy(bytes, from, size[part]);
+    else
+      memset(bytes, 0, size[part]);
+  }
+}
+
+void Machine::write_zmm(int number, const void *from)
+{
+  constexpr size_t begin[] = {0, 16, 32, 0}, size[] = {16, 16, 32, 64};
+  for (int part = number < 16 ? 0 : 3; part < (number < 16 ? 3 : 4); part++) {
+    uint8_t *to = zmm_part(number, part);
+    const uint8_t *bytes = static_cast<const uint8_t *>(from) + begin[part];
+    const uint8_t zeros[64] = {};
+    if (to)
+      memcpy(to, bytes, size[part]);
+    else if (memcmp(bytes, zeros, size[part]) != 0)
+      refuse("a vector register of a state that is not in use is written");
+  }
+}
+
+Operand decode_operand(const Machine &machine, const uint8_t *modrm, int r, int x, int b, int scale)
+{
+  const int mod = *modrm >> 6, rm = *modrm & 7;
+  Operand operand = {mod != 3, (*modrm >> 3 & 7) + 8 * r, rm + 8 * b, nullptr, false, 1};
+  if (mod == 3)
+    return operand;
+  uint64_t address = 0;
+  int32_t displacement = 0;
+  const uint8_t *next = modrm + 1;
+  bool wide = mod == 2, of_rip = false;
+  if (rm == 4) {
+    const int sib = *next++, index = (sib >> 3 & 7) + 8 * x, base = (sib & 7) + 8 * b;
+    operand.has_sib = true;
+    if (index != 4)
+      address += machine.general(index) << (sib >> 6);
+    if ((sib & 7) == 5 && mod == 0)
+      wide = true;
+    else
+      address += machine.general(base);
+  } else if (rm == 5 && mod == 0) {
+    wide = of_rip = true;
+  } else {
+    address += machine.general(rm + 8 * b);
+  }
+  if (wide) {
+    memcpy(&displacement, next, 4);
+    next += 4;
+  } else if (mod == 1) {
+    displacement = static_cast<int8_t>(*next++) * scale;
+  }
+  operand.length = static_cast<size_t>(next - modrm);
+  if (of_rip) // counts from the end of the instruction, which has no immediate
+    address = reinterpret_cast<uint64_t>(next);
+  operand.memory = reinterpret_cast<uint8_t *>(address + static_cast<uint64_t>(static_cast<int64_t>(displacement)));
+  return operand;
+}
