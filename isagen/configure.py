@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import elftools
-
 from . import __version__
 from .audit.instructions import iced_x86
 from .audit.record import Record
@@ -185,14 +183,13 @@ def _plan_data(
 
 
 def _copy_tool(folder: Path) -> str:
-    """Copy the build steps, and the libraries that they use, into `folder`; return a digest of what is there."""
+    """Copy the build steps, and the decoder that they use, into `folder`; return a digest of what is there."""
     here = Path(__file__).parent
     wanted: dict[Path, bytes] = {Path("__main__.py"): TOOL_MAIN.encode()}
     sources = [(here, Path("isagen"), here / name) for name in TOOL_MODULES]
-    for module in (elftools, iced_x86):
-        if module is not None and module.__file__:
-            library = Path(module.__file__).parent
-            sources.append((library, Path(module.__name__), library))
+    if iced_x86 is not None:
+        library = Path(iced_x86.__file__).parent
+        sources.append((library, Path("iced_x86"), library))
     for root, target, entry in sources:
         for path in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:
             if path.suffix in TOOL_FILES:
