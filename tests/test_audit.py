@@ -107,6 +107,27 @@ def test_a_level_s_code_beyond_what_is_checked_for_it(new_project):
     assert found["AVX2"]["features"] == ["avx512_f"]
 
 
+@pytest.mark.parametrize("how", ["program", "library"])
+def test_a_level_s_function_that_is_called_past_its_stub(new_project, how):
+    project = new_project("leak")
+    text = "#ifdef CPU_CAPABILITY_AVX2\nint planted_fault(int i) { return i * 3; }\n#endif\n"
+    append(project, "kernel.cpp", text.replace("int planted", "__attribute__((noinline)) int planted"))
+    append(
+        project,
+        "main.cpp",
+        "int planted_fault(int i);\nint use(int i);\nint use(int i) { return planted_fault(i) + 1; }\n",
+    )
+    if how == "library":
+        project.edit("meson.build", "executable(", "shared_library(")
+    project.setup("-Disa_levels=AVX2", "-Disa_audit=warn")
+    project.ninja()
+    status, report = audit(project, "build")
+    (finding,) = findings(report)
+    assert (status, finding["kind"], finding["symbol"], finding["level"]) == (1, "past", "_Z13planted_faulti", "AVX2")
+    assert finding["kernel"] == "kernel.cpp"
+    assert "called by use(int)" in finding["detail"]
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_a_static_initialiser_of_a_level(new_project, compiler):
     need(compiler)

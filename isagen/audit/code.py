@@ -313,6 +313,19 @@ class Code:
         target = instruction.ip_rel_memory_address
         return self.pointers.follow(target) if loads else target
 
+    def calls(self, number: int) -> Iterator[tuple[int, int]]:
+        """Yield what a function of a linked file calls by name: (address of the instruction, address of the code)."""
+        for instruction in self.decode(number):
+            flow = instruction.flow_control
+            if flow in (CALL, UNCONDITIONAL, CONDITIONAL):
+                landing = self._landing(instruction.near_branch_target)[0]
+            elif flow in (INDIRECT_CALL, INDIRECT_BRANCH):
+                landing = self._called(instruction)[0]
+            else:
+                continue
+            if landing:
+                yield instruction.ip, landing
+
     def events(self, number: int) -> Iterator[Event]:
         """Yield, in the order of the code, what a function passes control to, and the data that it sets or points to.
 

@@ -20,6 +20,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "code that runs by itself uses instructions beyond the baseline",
         "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
     ),
+    "past": (
+        "code of a level is called from outside the level, past its stub: no CPU was asked there",
+        "call it through a stub; put what only the kernel needs into an anonymous namespace, or make it static",
+    ),
     "shared": (
         "a weak symbol that levels define unsealed: the linker gives one level's code to all",
         "seal the levels (the Meson option isa_seal), or put the function into an anonymous namespace",

@@ -184,6 +184,31 @@ class Audit:
         """Return whether a function's name is lost while there are names that would allow it."""
         return bool(self.allowances.entries) and self.code.elf.stripped and not self.code.named(number)
 
+    def past_stubs(self) -> list[Finding]:
+        """Return functions of levels that code outside their level calls by name, once each."""
+        above = {level for level, needed in self.levels.items() if not self.baseline.issuperset(needed)}
+        spans = [
+            (section.address, section.address + section.size, level)
+            for section in self.code.elf.sections
+            if section.executable and (level := section.name.removeprefix(CODE_SECTION)) != section.name
+        ]
+        found: dict[int, Finding] = {}
+        for number in range(len(self.code)) if spans else ():
+            caller = self.level_of(number)
+            if self.code.section(number).name.startswith((".plt", ".iplt")):
+                continue  # jump tables of the linker: `calls` goes through them
+            for address, target in self.code.calls(number):
+                level = next((name for start, end, name in spans if start <= target < end), caller)
+                callee = self.code.at(target)
+                if level == caller or level not in above or callee in found:
+                    continue
+                symbol, name = self.code.name(callee), self.code.name(number)
+                if not self.allowances.cover(symbol) and not self.allowances.cover(name):
+                    place, kernel = self.origin(symbol, level)
+                    why = f"called by {demangle(name)} at {address:#x}, of {caller or 'no level'}"
+                    found[callee] = Finding("past", symbol, why, level, place, kernel)
+        return list(found.values())
+
     def borrowed(self) -> list[Finding]:
         """Return functions of sealed levels that other objects can still borrow."""
         binary = self.code.elf
@@ -214,7 +239,7 @@ def audit_record(binary: Elf, record: Record, sets: InstructionSets, origin: Ori
     notes = []
     if record.sealed:
         called, counted = audit.by_call(load)
-        findings += called + audit.borrowed()
+        findings += called + audit.borrowed() + audit.past_stubs()
         if binary.stripped and allowances.entries:
             notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")
     else:
