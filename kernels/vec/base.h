@@ -179,12 +179,28 @@ template <typename T> struct Wrapping<T, true> {
   using type = T;
 };
 
+// A lone lane of fewer bits than an int would be promoted to that, whose products overflow.
+template <typename R> VEC_INLINE R unpromoted(R a)
+{
+  return a;
+}
+#if VECTOR_BYTES == 0
+VEC_INLINE uint32_t unpromoted(uint8_t a)
+{
+  return a;
+}
+VEC_INLINE uint32_t unpromoted(uint16_t a)
+{
+  return a;
+}
+#endif
+
 #define VEC_BINARY(operation)                                                                                          \
   template <typename T> VEC_INLINE Vectorized<T> operator operation(Vectorized<T> a, Vectorized<T> b)                  \
   {                                                                                                                    \
     using W = typename Wrapping<T>::type;                                                                              \
     using R = typename Vectorized<W>::Raw;                                                                             \
-    return as<T>(Vectorized<W>::of(static_cast<R>(as<W>(a).v operation as<W>(b).v)));                                  \
+    return as<T>(Vectorized<W>::of(static_cast<R>(unpromoted(as<W>(a).v) operation unpromoted(as<W>(b).v))));          \
   }
 VEC_BINARY(+)
 VEC_BINARY(-)

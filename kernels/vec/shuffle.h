@@ -106,6 +106,10 @@ template <int by, typename T> VEC_INLINE Vectorized<T> shift_in(Vectorized<T>, V
 {
   return fill;
 }
+template <int by, typename T> VEC_INLINE Vectorized<T> exchange(Vectorized<T> a)
+{
+  return a;
+}
 template <typename T> VEC_INLINE Vectorized<T> last(Vectorized<T> a)
 {
   return a;

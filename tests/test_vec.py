@@ -1,0 +1,85 @@
+"""kernels/vec.h and kernels/parallel.h alone: compiled for every width by every compiler, run, and with sanitizers."""
+
+import shutil
+import subprocess
+import tomllib
+
+import pytest
+from conftest import ROOT, need
+from isagen_kernels import isa
+
+TABLE = tomllib.loads((ROOT / "isagen/tables/x86.toml").read_text())["levels"]
+COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")
+WARNINGS = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", ROOT / "kernels")
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+# What differs between levels; those above have no vectors of their own.
+FORMS = {
+    "scalar": ["-DVECTOR_BYTES=0"],
+    "DEFAULT": [],
+    "AVX2": ["-DCPU_CAPABILITY_AVX2"],
+    "AVX512": ["-DCPU_CAPABILITY_AVX512"],
+    "AVX512_BF16": ["-DCPU_CAPABILITY_AVX512", "-DCPU_CAPABILITY_AVX512_BF16"],
+}
+
+
+def run(*command, check=True):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}"[:4000]
+    return done
+
+
+def build(compiler, form, target, *more, source="vec.cpp"):
+    need(compiler)
+    flags = TABLE.get(form, {"flags": {"gnu": []}})["flags"]["gnu"]
+    run(compiler, *WARNINGS, *flags, *FORMS[form], *more, ROOT / "tests/cpp" / source, "-o", target)
+
+
+def runs_here(form):
+    return form == "scalar" or isa.levels[form][1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_operation(compiler, form, tmp_path):
+    build(compiler, form, tmp_path / "vec", "-O2", *([] if compiler == "g++" else ["-DFEW_TYPES"]))
+    if runs_here(form):
+        assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_most_operations_with_sanitizers(form, tmp_path):
+    # GCC 12 takes minutes for conversions that have no instruction.
+    build("clang++-16", form, tmp_path / "vec", "-O1", "-DFEW_TYPES", *SANITIZERS)
+    if not runs_here(form):
+        pytest.skip(f"this CPU does not support {form}")
+    assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+@pytest.mark.parametrize("form", ["scalar", "DEFAULT"])
+def test_another_architecture(form, tmp_path):
+    build("aarch64-linux-gnu-g++", form, tmp_path / "vec", "-O2", "-static")
+    need("qemu-aarch64")
+    assert run("qemu-aarch64", tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+def test_a_wrong_operation_is_noticed(tmp_path):
+    """The test program itself: with two lanes exchanged in one operation it fails."""
+    need("g++")
+    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
+    header = tmp_path / "kernels/vec/shuffle.h"
+    text = header.read_text()
+    assert text.count("(2 * i + 1)") == 1
+    header.write_text(text.replace("(2 * i + 1)", "((2 * i + 1) ^ 2)"))
+    run("g++", "-std=c++17", "-I", tmp_path / "kernels", ROOT / "tests/cpp/vec.cpp", "-o", tmp_path / "vec")
+    done = run(tmp_path / "vec", check=False)
+    assert done.returncode == 1
+    assert "back.second" in done.stdout
+
+
+@pytest.mark.parametrize("flags", [[], ["-fopenmp"], ["-fopenmp", *SANITIZERS]])
+def test_parallel_for(flags, tmp_path):
+    """Every unit exactly once, ranges of a grain or more, with and without OpenMP."""
+    build("g++", "DEFAULT", tmp_path / "parallel", "-O1", *flags, source="parallel.cpp")
+    done = run("env", "OMP_NUM_THREADS=3", tmp_path / "parallel")
+    assert done.stdout == ("default 3, most 7\n" if flags else "default 1, most 1\n")
