@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
+from operator import attrgetter
 
 from . import elf as e
 from .elf import Elf, ElfSection, ElfSymbol
@@ -30,6 +32,7 @@ RUN = {
     "pthread_create": 2,
 }
 SIZE = (1 << 34) - 1
+CODE = attrgetter("code")  # of an instruction; faster than a generator expression
 PADDING = b"\x00\x90\xcc"
 
 # What `Code.events` yields: (address of the instruction, what it does, address that it does it to). It may "call" code,
@@ -206,7 +209,9 @@ class Code:
 
     def codes(self, number: int) -> Codes:
         """Return the codes of a function's instructions."""
-        return frozenset(i.code for i in self.decode(number))
+        read, decoder = self.elf.read, iced_x86.Decoder
+        found = [map(CODE, decoder(64, read(start, end - start), ip=start)) for start, end in self.blocks(number)]
+        return frozenset(chain.from_iterable(found))
 
     def decode(self, number: int) -> Iterator[iced_x86.Instruction]:
         """Yield a function's instructions."""
@@ -450,4 +455,4 @@ def _moves() -> frozenset[int]:
 
 def codes_of(raw: bytes, address: int) -> Codes:
     """Return the codes of the instructions in `raw`."""
-    return frozenset(i.code for i in iced_x86.Decoder(64, raw, ip=address))
+    return frozenset(map(CODE, iced_x86.Decoder(64, raw, ip=address)))

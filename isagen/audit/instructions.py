@@ -76,5 +76,9 @@ class InstructionSets:
         known = frozenset(map(normal, allowed))
         needed = {name for code in codes for name in self._needs.get(code, ())}
         found = {name for name in needed if normal(name) not in known}
-        order = {name: place for place, name in enumerate(self.features.features)}
+        order = self._order
         return tuple(sorted(found, key=lambda name: (order.get(name, len(order)), name)))
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.features.features)}
