@@ -432,3 +432,20 @@ def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
     assert status == 0
     assert [target["decoded"] for target in report["targets"]] == [False, True]
     assert "1 without a finding, 0 findings in the others; 1 not decoded" in project.isagen("audit", "libs").stdout
+
+
+def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warnings_are_wanted(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    tool = project.path("isagen/isa_tool")
+    plan = project.path("isagen/isa_plan.json")
+    data = json.loads(plan.read_text())
+    data["audit"]["linkers"] = {"ld": str(project.folder / "ld")}
+    plan.write_text(json.dumps(data))
+    (project.folder / "ld").write_text("#!/bin/sh\nprintf '\\177ELF and no more' > out\n")
+    (project.folder / "ld").chmod(0o755)
+    for mode, status in (("error", 2), ("warn", 0)):
+        done = project.run(sys.executable, tool, "link", plan, mode, "ld", "-o", "out", check=False)
+        assert done.returncode == status
+        assert "out: is not" in done.stdout
+        assert (project.folder / "out").exists() == (mode == "warn")

@@ -16,7 +16,7 @@ from ..audit.findings import Result
 from ..audit.linked import audit_linked, records_of
 from ..audit.objects import Objects, expand
 from ..audit.report import as_text
-from ..errors import BuildError
+from ..errors import BuildError, IsagenError
 from .plan_file import read_plan
 
 # Options of linkers that make something else than a program or a library, or nothing.
@@ -52,10 +52,12 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
         return 0
     try:
         result = _audit(plan_path, output, words)
-    except BaseException:
-        if mode == "error":  # nobody said that it is well: the next build links again
-            with suppress(OSError):
-                output.unlink()
+    except BaseException as problem:
+        if mode == "warn" and isinstance(problem, IsagenError):
+            print(f"isagen audit: warning: {problem}", file=sys.stderr)
+            return 0
+        with suppress(OSError):
+            output.unlink()  # nobody said that it is well: the next build links again
         raise
     if result is None or not result.findings:
         return 0
