@@ -79,52 +79,96 @@ void rescale(T *dst, const T *src, size_t n, T before, T factor, T after, bool p
     vec::fence_streams();
 }
 
-VEC_INLINE float logarithm_of(float x)
+// The logarithms of `count` sums of exp(x - maximum): from 1 to the number of columns, or NaN.
+constexpr size_t most_rows = 16;
+VEC_INLINE void take_logarithms(float (&sums)[most_rows], size_t count)
 {
-  return logf(x);
+  for (size_t i = 0; i < count; i += static_cast<size_t>(Vectorized<float>::size()))
+    vec::log_of_normal(Vectorized<float>::loadu(sums + i)).store(sums + i);
 }
-VEC_INLINE double logarithm_of(double x)
+VEC_INLINE void take_logarithms(double (&sums)[most_rows], size_t count)
 {
-  return log(x);
+  for (size_t i = 0; i < count; i++)
+    sums[i] = log(sums[i]);
+}
+
+// Maxima and log(sum(exp(x - maximum))) of some rows: as many as stay in the first cache, at least one, so that the
+// logarithms are taken in vectors. Calls then(first, count, maxima, logarithms) for each such block.
+template <typename T, typename Then>
+VEC_INLINE void log_sums(const T *src, size_t rows, size_t columns, Then then)
+{
+  constexpr size_t cache = 16384;
+  const size_t bytes = columns * sizeof(T);
+  const size_t some = bytes * most_rows <= cache ? most_rows : bytes * 2 <= cache ? cache / bytes : 1;
+  T maxima[most_rows], logarithms[most_rows] = {};
+  for (size_t first = 0; first < rows; first += some) {
+    const size_t count = rows - first < some ? rows - first : some;
+    for (size_t row = 0; row < count; row++) {
+      const T *const from = src + (first + row) * columns;
+      maxima[row] = maximum_of(from, columns);
+      logarithms[row] = static_cast<T>(exp_sum_of<T, false>(nullptr, from, columns, maxima[row]));
+    }
+    take_logarithms(logarithms, count);
+    then(first, count, maxima, logarithms);
+  }
+}
+
+template <typename T>
+VEC_INLINE void softmax_rows(T *dst, const T *src, size_t rows, size_t columns, bool past_caches)
+{
+  // What goes past the caches must not be written twice: the terms wait here, if the row is short enough.
+  constexpr size_t waiting = 16384 / sizeof(T);
+  T terms[waiting];
+  const bool wait = past_caches && columns <= waiting;
+  for (size_t row = 0; row < rows; row++, dst += columns, src += columns) {
+    T *const between = wait ? terms : dst;
+    const T sum = static_cast<T>(exp_sum_of<T, true>(between, src, columns, maximum_of(src, columns)));
+    rescale_row(dst, between, columns, T(0), T(1) / sum, T(0), wait);
+  }
+}
+
+template <typename T>
+VEC_INLINE void log_softmax_rows(T *dst, const T *src, size_t rows, size_t columns, bool past_caches)
+{
+  log_sums(src, rows, columns, [&](size_t first, size_t count, const T *maxima, const T *logarithms) {
+    for (size_t row = 0; row < count; row++) {
+      const size_t at = (first + row) * columns;
+      rescale_row(dst + at, src + at, columns, maxima[row], T(1), logarithms[row], past_caches);
+    }
+  });
 }
 
 template <typename T>
 void softmax(T *dst, const T *src, size_t rows, size_t columns, bool logarithm, bool past_caches)
 {
-  // What goes past the caches must not be written twice: the terms wait here, if the row is short enough.
-  constexpr size_t waiting = 16384 / sizeof(T);
-  T terms[waiting];
-  for (size_t row = 0; row < rows; row++, dst += columns, src += columns) {
-    const T m = maximum_of(src, columns);
-    if (logarithm) {
-      const T sum = static_cast<T>(exp_sum_of<T, false>(dst, src, columns, m));
-      rescale_row(dst, src, columns, m, T(1), logarithm_of(sum), past_caches);
-    } else {
-      T *const between = past_caches && columns <= waiting ? terms : dst;
-      const T sum = static_cast<T>(exp_sum_of<T, true>(between, src, columns, m));
-      rescale_row(dst, between, columns, T(0), T(1) / sum, T(0), past_caches && between == terms);
-    }
-  }
+  if (logarithm)
+    log_softmax_rows(dst, src, rows, columns, past_caches);
+  else
+    softmax_rows(dst, src, rows, columns, past_caches);
   if (past_caches)
     vec::fence_streams();
 }
 
+// Of a row whose maximum is not finite: a NaN if there is one, else the maximum.
+template <typename T> T nan_or(T maximum, const T *src, size_t columns)
+{
+  for (size_t i = 0; i < columns; i++) {
+    const T x = vec::load_one(src + i);
+    if (x != x)
+      return x;
+  }
+  return maximum;
+}
+
 template <typename T> void logsumexp(T *dst, const T *src, size_t rows, size_t columns)
 {
-  for (size_t row = 0; row < rows; row++, src += columns) {
-    const T m = maximum_of(src, columns);
-    T result = m; // unless it is finite, or there is a NaN
-    if (m - m == T(0)) {
-      result = m + logarithm_of(static_cast<T>(exp_sum_of<T, false>(nullptr, src, columns, m)));
-    } else {
-      for (size_t i = 0; i < columns; i++) {
-        const T x = vec::load_one(src + i);
-        if (x != x)
-          result = x;
-      }
+  log_sums(src, rows, columns, [&](size_t first, size_t count, const T *maxima, const T *logarithms) {
+    for (size_t row = 0; row < count; row++) {
+      const T m = maxima[row];
+      const bool finite = m - m == T(0);
+      vec::store_one(finite ? m + logarithms[row] : nan_or(m, src + (first + row) * columns, columns), dst + first + row);
     }
-    vec::store_one(result, dst + row);
-  }
+  });
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 //   vec/shuffle.h    interleave2, deinterleave2, shift_in, last, reduce_all
 //   vec/convert.h    float to bfloat16, half and int32, and back; arithmetic of the 16-bit types
 //   vec/exp.h        exp
+//   vec/log.h        log of normal floats
 //
 // Underneath are the vector extensions that GCC and Clang share, and intrinsics only where these have no word for it
 // (docs/kernels.md says how that was chosen).
@@ -20,5 +21,6 @@
 #include "vec/shuffle.h"
 #include "vec/convert.h"
 #include "vec/exp.h"
+#include "vec/log.h"
 
 #endif

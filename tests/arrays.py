@@ -1,5 +1,7 @@
 """Arrays for the tests of the kernels: unaligned ones, special values, hypothesis strategies; the levels to run at."""
 
+import os
+
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -17,14 +19,16 @@ LANES = {"DEFAULT": 4, "AVX2": 8}  # floats per vector; 16 above
 
 SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-45, -1e-40, 1e-38, 3e38, -3e38)
 
-quick = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+# Fewer under sanitizers, which take longer.
+EXAMPLES = int(os.environ.get("ISAGEN_TEST_EXAMPLES", "100"))
+
+quick = settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
 
 def unaligned(array, offset):
-    """Return a writable copy whose data begin `offset` bytes after an item's natural alignment."""
-    raw = np.zeros(array.nbytes + 64 + offset, np.uint8)
-    start = -raw.ctypes.data % 64 + offset
-    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    """Return a writable copy whose data begin `offset` bytes after where malloc's do, and end where its block does."""
+    raw = np.empty(offset + array.nbytes, np.uint8)
+    copy = raw[offset:].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 

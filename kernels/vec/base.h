@@ -303,6 +303,37 @@ template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Ve
   return Vectorized<T>::blend(a > b, a, b);
 }
 
+#if defined(VEC_X86)
+// GCC finds it only where neither operand is a constant. The zeroing forms with all lanes on: GCC 12 warns of the others'
+// undefined operand (GCC bug 105593).
+#if VECTOR_BYTES == 64
+#define VEC_X86_FLOATS(name, a, b) _mm512_maskz_##name##_ps(static_cast<__mmask16>(-1), a, b)
+#define VEC_X86_DOUBLES(name, a, b) _mm512_maskz_##name##_pd(static_cast<__mmask8>(-1), a, b)
+#elif VECTOR_BYTES == 32
+#define VEC_X86_FLOATS(name, a, b) _mm256_##name##_ps(a, b)
+#define VEC_X86_DOUBLES(name, a, b) _mm256_##name##_pd(a, b)
+#else
+#define VEC_X86_FLOATS(name, a, b) _mm_##name##_ps(a, b)
+#define VEC_X86_DOUBLES(name, a, b) _mm_##name##_pd(a, b)
+#endif
+template <> VEC_INLINE Vectorized<float> min_or_second(Vectorized<float> a, Vectorized<float> b)
+{
+  return Vectorized<float>::of(VEC_X86_FLOATS(min, a.v, b.v));
+}
+template <> VEC_INLINE Vectorized<float> max_or_second(Vectorized<float> a, Vectorized<float> b)
+{
+  return Vectorized<float>::of(VEC_X86_FLOATS(max, a.v, b.v));
+}
+template <> VEC_INLINE Vectorized<double> min_or_second(Vectorized<double> a, Vectorized<double> b)
+{
+  return Vectorized<double>::of(VEC_X86_DOUBLES(min, a.v, b.v));
+}
+template <> VEC_INLINE Vectorized<double> max_or_second(Vectorized<double> a, Vectorized<double> b)
+{
+  return Vectorized<double>::of(VEC_X86_DOUBLES(max, a.v, b.v));
+}
+#endif
+
 // The NaN if either is one, as NumPy and PyTorch have it.
 template <typename T> VEC_INLINE Vectorized<T> minimum(Vectorized<T> a, Vectorized<T> b)
 {

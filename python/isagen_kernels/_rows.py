@@ -15,6 +15,15 @@ def _check_axis(axis: int, axes: int) -> None:
         raise ValueError(f"axis must be the last one, -1 or {last}, not {axis!r}")
 
 
+def _like(src: Any, axis: int, out: Any) -> Any:
+    """Return `out`, or a new array like `src`; checks `axis`."""
+    if out is not None and axis == -1:
+        return out
+    view = view_of(src, "src")
+    _check_axis(axis, view.ndim)
+    return new(src, view.shape, format_of(view)) if out is None else out
+
+
 def cumsum(src: Any, axis: int = -1, *, out: Any = None, threads: int | None = None) -> Any:
     """Return the prefix sums along the last axis, of the dtype of `src`: float32, float64 or int32.
 
@@ -22,19 +31,13 @@ def cumsum(src: Any, axis: int = -1, *, out: Any = None, threads: int | None = N
     more, so that the error is at most that times the unit roundoff times the sum of magnitudes: fewer roundings than
     one after the other. Several threads may change its last bits. `out` may be `src`.
     """
-    view = view_of(src, "src")
-    _check_axis(axis, view.ndim)
-    if out is None:
-        out = new(src, view.shape, format_of(view))
+    out = _like(src, axis, out)
     _core.cumsum(src, out, threads)
     return out
 
 
 def _softmax(src: Any, axis: int, out: Any, logarithm: bool, threads: int | None) -> Any:
-    view = view_of(src, "src")
-    _check_axis(axis, view.ndim)
-    if out is None:
-        out = new(src, view.shape, format_of(view))
+    out = _like(src, axis, out)
     _core.softmax(src, out, logarithm, threads)
     return out
 

@@ -224,6 +224,24 @@ template <typename T> static void exponentials(double limit)
   CHECK(isnan(exp_of_nonpositive(Vectorized<T>(T(NAN))).lane(0)));
 }
 
+static void logarithms()
+{
+  double worst = 0;
+  for (uint32_t bits = 0x00800000; bits < 0x7f800000; bits += 5003) {
+    const float x = bit_cast<float>(bits);
+    const double off = units(log_of_normal(Vectorized<float>(x)).lane(0), logl(x));
+    worst = off > worst ? off : worst;
+  }
+  for (int i = -20000; i < 20000; i++) {
+    const float x = static_cast<float>(1 + i * 1e-5);
+    const double off = units(log_of_normal(Vectorized<float>(x)).lane(0), logl(x));
+    worst = off > worst ? off : worst;
+  }
+  CHECK(worst < 1.5);
+  CHECK(same(log_of_normal(Vectorized<float>(1.0f)).lane(0), 0.0f));
+  CHECK(isnan(log_of_normal(Vectorized<float>(NAN)).lane(0)));
+}
+
 static uint16_t half_bits(float x)
 {
   const uint16_t sign = signbit(x) ? 0x8000 : 0;
@@ -342,6 +360,7 @@ int main()
   arithmetic_of_16_bits<bfloat16>();
 #endif
   exponentials<float>(104);
+  logarithms();
   conversions();
   arithmetic_of_16_bits<half>();
   printf("%d bytes, %d checks, %d failures\n", VECTOR_BYTES, checks, failures);

@@ -1,0 +1,154 @@
+"""How bench/kernels.py measures: interleaved rounds, medians, a copy of as many bytes, the peak of multiply-adds."""
+
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median, quantiles
+
+import isagen_kernels as k
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+ROOT = Path(__file__).parents[2]
+LEAST = 0.004  # seconds that one figure is made of, at least
+PAUSE = 0.001  # seconds before each, in which threads of the variant before stop to wait for more work
+
+
+def levels_of(stub):
+    """The levels at which a stub has code of its own and which the CPU supports, lowest first."""
+    cells = k.isa.kernels[stub]
+    return [level for level, (built, supported, _) in k.isa.levels.items() if built and supported and cells[level]]
+
+
+def copier(traffic):
+    """Return copy(threads), which reads and writes as many bytes in all, by memcpy, in threads of its own."""
+    count = max(traffic // 2, 64)
+    src, dst = np.ones(count, np.uint8), np.ones(count, np.uint8)
+    pool = ThreadPoolExecutor(2)
+
+    def copy(threads):
+        if threads == 1:
+            np.copyto(dst, src)
+        else:
+            pieces = [slice(count * i // threads, count * (i + 1) // threads) for i in range(threads)]
+            list(pool.map(lambda piece: np.copyto(dst[piece], src[piece]), pieces))
+
+    return copy
+
+
+class Variant:
+    """One thing that is timed: `call`, at a level (None: not ours), with a number of threads."""
+
+    def __init__(self, kind, level, threads, call):
+        self.kind, self.level, self.threads, self.call = kind, level, threads, call
+        self.times = []
+        self.calls = 1
+        self.time()
+        once = min(self.time(), self.time())
+        self.calls = max(1, round(LEAST / max(once, 1e-9)))
+
+    def time(self):
+        """Return the seconds per call of `calls` calls."""
+        if torch is not None:
+            torch.set_num_threads(self.threads if self.kind == "torch" else 1)
+        time.sleep(PAUSE)
+        if self.level is None:
+            return self._time()
+        with k.isa.use(self.level):
+            return self._time()
+
+    def _time(self):
+        start = time.perf_counter()
+        for _ in range(self.calls):
+            self.call()
+        return (time.perf_counter() - start) / self.calls
+
+    def ratio(self, other):
+        """Median of each round's ratio of the other's time to this one's: above 1, this one is faster."""
+        return median(b / a for a, b in zip(self.times, other.times, strict=True)) if other else None
+
+
+def measure(case, rounds, threads, levels):
+    """Measure a case; return a row of figures for every level and number of threads, as dictionaries."""
+    ours, in_numpy, in_torch = case.make()
+    own = [level for level in levels_of(case.stub) if not levels or level in levels]
+    copy = copier(case.traffic)
+    variants = [
+        Variant("ours", level, count, lambda count=count: ours(count))
+        for count in threads
+        for level in (own if count == 1 else own[-1:])
+    ]
+    numpy_variant = Variant("numpy", None, 1, in_numpy) if in_numpy else None
+    torches = {count: Variant("torch", None, count, in_torch) for count in threads} if in_torch else {}
+    # Several threads of Python cost tens of microseconds: a copy in them is measured only where it takes much longer.
+    copies = {
+        count: Variant("copy", None, count, lambda count=count: copy(count))
+        for count in threads
+        if count == 1 or case.traffic >= 64 << 20
+    }
+    everything = [*variants, *([numpy_variant] if numpy_variant else []), *torches.values(), *copies.values()]
+    order = random.Random(1)
+    for _ in range(rounds):
+        for variant in order.sample(everything, len(everything)):
+            variant.times.append(variant.time())
+    rows = []
+    for variant in variants:
+        seconds = median(variant.times)
+        low, _, high = quantiles(variant.times)
+        single = next((v for v in variants if v.level == variant.level and v.threads == 1), None)
+        rows.append(
+            {
+                "kernel": case.kernel,
+                "size": case.size,
+                "level": variant.level,
+                "threads": variant.threads,
+                "seconds": seconds,
+                "middle_half": [low, high],
+                "gb_per_s": case.traffic / seconds / 1e9,
+                "gflop_per_s": case.flops / seconds / 1e9 if case.flops else None,
+                "to_torch": variant.ratio(torches.get(variant.threads)),
+                "to_numpy": variant.ratio(numpy_variant),
+                "to_copy": variant.ratio(copies.get(variant.threads)),
+                "to_one_thread": variant.ratio(single) if variant.threads > 1 else None,
+                "to_levels": {
+                    other.level: variant.ratio(other)
+                    for other in variants
+                    if other.threads == variant.threads and other.level != variant.level
+                },
+            }
+        )
+    return rows
+
+
+def peak():
+    """Return, by level, the GFLOP/s of float multiply-adds in registers that a program reaches; {} without a compiler."""
+    compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
+    if compiler is None:
+        return {}
+    table = tomllib.loads((ROOT / "isagen/tables/x86.toml").read_text())["levels"]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for level, macros in (
+            ("DEFAULT", []),
+            ("AVX2", ["-DCPU_CAPABILITY_AVX2"]),
+            ("AVX512", ["-DCPU_CAPABILITY_AVX512"]),
+        ):
+            if level not in k.isa.levels or not k.isa.levels[level][1]:
+                continue
+            program = Path(folder) / level
+            flags = [*table[level]["flags"]["gnu"], *macros, "-O2", "-std=c++17", "-I", ROOT / "kernels"]
+            source = Path(__file__).parent / "kernel_peak.cpp"
+            done = subprocess.run([compiler, *flags, source, "-o", program], capture_output=True, check=False)
+            if done.returncode == 0:
+                runs = [subprocess.run([program], capture_output=True, text=True, check=True) for _ in range(3)]
+                found[level] = max(float(run.stdout) for run in runs)
+    return found

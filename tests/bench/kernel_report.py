@@ -1,0 +1,112 @@
+"""Text of bench/kernels.py: the table, what each level gains, and the targets."""
+
+from isagen_kernels import isa
+
+# Ratios to torch at the best level, one thread; case, at least.
+TARGETS = (
+    ("cumsum 1M", 3.0),
+    ("softmax 1024x1024", 1.2),
+    ("softmax 512x64", 1.2),
+    ("log_softmax 1024x1024", 1.2),
+    ("log_softmax 512x64", 1.2),
+    ("fp32_to_bf16 1M", 1.0),
+    ("sum 1M", 0.95),
+    ("channel_shuffle channels first 8x64x56x56 g2", 1.0),
+    ("channel_shuffle channels first 8x64x56x56 g4", 1.0),
+    ("channel_shuffle channels first 8x64x56x56 g8", 1.0),
+    ("channel_shuffle channels last 8x64x56x56 g2", 2.0),
+    ("channel_shuffle channels last 8x64x56x56 g4", 2.0),
+    ("channel_shuffle channels last 8x64x56x56 g8", 2.0),
+)
+COPY_TARGET = 0.85  # of the copy bandwidth, on arrays beyond the last cache
+THREADS_TARGET = 1.6  # times as fast with two threads, on a million elements and more
+LEVEL_TARGET = 1.15  # times as fast as at every level that it requires
+
+
+def machine_text(machine):
+    peaks = ", ".join(f"{level} {value:.0f}" for level, value in machine["fma_peak_gflops"].items())
+    versions = f"Python {machine['python']}, NumPy {machine['numpy']}, torch {machine['torch'] or 'not installed'}"
+    return (
+        f"{machine['cpu']}, {machine['cpus']} CPUs; {versions}; {machine['rounds']} rounds\n"
+        f"float multiply-add peak of one core, GFLOP/s: {peaks or 'not measured, no compiler'}"
+    )
+
+
+def time_text(seconds):
+    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.2f} ms"
+
+
+def number(value):
+    return "-" if value is None else f"{value:.2f}"
+
+
+def table(rows, heading, peaks):
+    lines = []
+    if heading:
+        lines.append(
+            f"\n{'kernel':<32}{'size':<19}{'level':<13}{'threads':>7}{'time':>11}{'':>10}"
+            f"{'/ torch':>9}{'/ NumPy':>9}{'/ copy':>8}{'/ peak':>8}{'/ 1 thread':>12}"
+        )
+    for row in rows:
+        if row["gflop_per_s"] is None:
+            speed, of_peak = f"{row['gb_per_s']:.1f} GB/s", None
+        else:
+            speed = f"{row['gflop_per_s']:.0f} GF/s"
+            best = max(peaks.values(), default=None)
+            of_peak = row["gflop_per_s"] / best / row["threads"] if best else None
+        lines.append(
+            f"{row['kernel']:<32}{row['size']:<19}{row['level']:<13}{row['threads']:>7}{time_text(row['seconds']):>11}"
+            f"{speed:>10}{number(row['to_torch']):>9}{number(row['to_numpy']):>9}"
+            f"{number(row['to_copy'] if row['gflop_per_s'] is None else None):>8}{number(of_peak):>8}"
+            f"{number(row['to_one_thread']):>12}"
+        )
+    return "\n".join(lines)
+
+
+def gains(results):
+    """For every level, the kernel that gains most over the best of the levels below that it has code for."""
+    lines = ["\nwhat each level gains over the best level below it that the kernel has (one thread):"]
+    order = list(isa.levels)
+    for level in order[1:]:
+        best = None
+        for row in results:
+            below = {name: ratio for name, ratio in row["to_levels"].items() if order.index(name) < order.index(level)}
+            if row["level"] == level and row["threads"] == 1 and below:
+                ratio = min(below.values())
+                if best is None or ratio > best[0]:
+                    best = (ratio, f"{row['kernel']} {row['size']}")
+        if best:
+            lines.append(f"  {level:<13}{best[0]:>6.2f}  {best[1]}")
+        else:
+            reason = "no kernel of its own here" if isa.levels[level][1] else "not supported by this CPU or OS"
+            lines.append(f"  {level:<13}{'-':>6}  {reason}")
+    return "\n".join(lines)
+
+
+def best_rows(results, threads):
+    """The row of the best level of every case."""
+    found = {}
+    for row in results:
+        if row["threads"] == threads:
+            found[f"{row['kernel']} {row['size']}"] = row  # levels come lowest first
+    return found
+
+
+def targets(results):
+    lines = ["\ntargets at the best level:"]
+
+    def line(text, value, least):
+        verdict = "ok" if value >= least else "MISSED"
+        lines.append(f"  {text:<62}{value:>6.2f}  at least {least:<5}{verdict}")
+
+    single = best_rows(results, 1)
+    for name, least in TARGETS:
+        if name in single and single[name]["to_torch"] is not None:
+            line(f"{name}, / torch", single[name]["to_torch"], least)
+    for name, row in single.items():
+        if row["gflop_per_s"] is None and row["gb_per_s"] * row["seconds"] * 1e9 >= 128 << 20:
+            line(f"{name}, / copy", row["to_copy"], COPY_TARGET)
+    for name, row in best_rows(results, 2).items():
+        if row["to_one_thread"] is not None and row["gb_per_s"] * row["seconds"] * 1e9 >= 4 << 20:
+            line(f"{name}, two threads / one", row["to_one_thread"], THREADS_TARGET)
+    return "\n".join(lines)
