@@ -1,7 +1,17 @@
 // The product of half precision matrices: in half precision arithmetic where the level has it, else in floats.
+#include "matmul_vectors.h"
+
+#if defined(CPU_CAPABILITY_AVX512_FP16)
 #include "matmul_halves.h"
+#endif
 
 namespace {
+
+#if defined(CPU_CAPABILITY_AVX512_FP16)
+
+using Kind = HalfKind;
+
+#else
 
 struct Dot {
   using Format = Fp16Floats;
@@ -10,11 +20,8 @@ struct Dot {
     return fmadd(vec::as<float>(a), vec::as<float>(b), sum);
   }
 };
-
-#if defined(CPU_CAPABILITY_AVX512_FP16)
-using Kind = HalfKind;
-#else
 using Kind = VectorKind<Dot>;
+
 #endif
 
 void matmul_fp16(float *c, const uint16_t *a, const uint16_t *b, const matmul_shape *shape, void *workspace)

@@ -4,11 +4,14 @@ Tolerances are in tests/matmul_reference.py. The AMX and AVX512_FP16 copies run 
 """
 
 import array
+import os
+import subprocess
+import sys
 
 import isagen_kernels
 import numpy as np
 import pytest
-from conftest import supported_levels
+from conftest import PACKAGES, ROOT, need, supported_levels
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from isagen_kernels import matmul_bf16, matmul_fp16, matmul_u8s8
@@ -195,3 +198,52 @@ def test_out_must_be_writable_and_apart():
 def test_bad_threads(threads):
     with pytest.raises(ValueError, match="threads must be None or 1 to 1024"):
         matmul_u8s8(**good(matmul_u8s8), threads=threads)
+
+
+# A header in isagen's place, for one level.
+DISPATCH = """
+#define ISA_DECLARE_DISPATCH(type, stub) extern type stub;
+#define ISA_REGISTER_DISPATCH(stub, function) decltype(stub) stub = function;
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiler", "arguments", "emulator"),
+    [
+        ("g++", ["-DVECTOR_BYTES=0", "-fsanitize=undefined", "-fno-sanitize-recover"], []),
+        ("aarch64-linux-gnu-g++", ["-static"], ["qemu-aarch64"]),
+        ("aarch64-linux-gnu-g++", ["-static", "-DVECTOR_BYTES=0"], ["qemu-aarch64"]),
+    ],
+)
+def test_other_cpus(tmp_path, compiler, arguments, emulator):
+    need(compiler, *emulator)
+    (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
+    sources = [PACKAGES / "tiles" / name for name in ("main.cpp", "portable.cpp")]
+    sources += [ROOT / "kernels" / f"matmul_{name}.cpp" for name in ("u8s8", "bf16", "fp16")]
+    command = [compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DPORTABLE", *arguments]
+    command += [f"-I{tmp_path}", f"-I{ROOT / 'kernels'}", *map(str, sources), "-o", str(tmp_path / "products")]
+    subprocess.run(command, check=True)
+    done = subprocess.run(
+        [*emulator, str(tmp_path / "products"), "DEFAULT"], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "DEFAULT agrees\n", done.stderr
+
+
+@pytest.mark.parametrize(("cpu", "level"), [("Nehalem", "DEFAULT"), ("Haswell-v4", "AVX2")])
+def test_emulated_cpus(cpu, level):
+    need("qemu-x86_64")
+    code = (
+        "import array, isagen_kernels as k\n"
+        "def matrix(code, items, *shape): return memoryview(array.array(code, items)).cast('B').cast(code, shape)\n"
+        "a = matrix('B', [i % 256 for i in range(9 * 70)], 9, 70)\n"
+        "b = matrix('b', [i % 256 - 128 for i in range(70 * 33)], 70, 33)\n"
+        "c = k.matmul_u8s8(a, b, threads=1)\n"
+        "print(all(c[i, j] == sum(a[i, p] * b[p, j] for p in range(70)) for i in range(9) for j in range(33)))\n"
+        "ones = matrix('H', [0x3f80] * 630, 9, 70), matrix('H', [0x4000] * 2310, 70, 33)\n"
+        "print(set(k.matmul_bf16(*ones, threads=1).cast('B').cast('f').tolist()), k.isa.current)\n"
+        "ones = matrix('H', [0x3c00] * 630, 9, 70), matrix('H', [0x4000] * 2310, 70, 33)\n"
+        "print(set(k.matmul_fp16(*ones, threads=1).cast('B').cast('f').tolist()))\n"
+    )
+    command = ["qemu-x86_64", "-cpu", cpu, sys.executable, "-c", code]
+    done = subprocess.run(command, env={**os.environ}, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["True", f"{{140.0}} {level}", "{140.0}"], done.stderr

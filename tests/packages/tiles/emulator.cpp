@@ -94,51 +94,57 @@ void Machine::set_general(int number, uint64_t value)
   registers(ucontext_)[general_registers[number]] = static_cast<greg_t>(value);
 }
 
-// Part 0: bytes 0 to 15, 1: 16 to 31, 2: 32 to 63; registers from 16 on have one part, 3, of 64 bytes. Null if the state
-// component that it is in has its initial value, which is zero.
-uint8_t *Machine::zmm_part(int number, int part) const
+namespace {
+
+// A ZMM register's parts, each in a state component of its own: bytes 0 to 15, 16 to 31 and 32 to 63 of the first sixteen
+// registers, and all of the others.
+struct Part {
+  unsigned component;
+  size_t begin, size;
+  int first, last; // registers
+};
+constexpr Part parts[] = {{1, 0, 16, 0, 15}, {2, 16, 16, 0, 15}, {6, 32, 32, 0, 15}, {7, 0, 64, 16, 31}};
+
+uint8_t *component_of(uint8_t *state, const Part &part)
 {
-  constexpr unsigned components[] = {1, 2, 6, 7};
-  uint64_t in_use;
-  memcpy(&in_use, state_ + 512, sizeof in_use);
-  if (!(in_use >> components[part] & 1))
-    return nullptr;
-  switch (part) {
-  case 0:
-    return state_ + 160 + 16 * number;
-  case 1:
-    return state_ + offset_of(2) + 16 * number;
-  case 2:
-    return state_ + offset_of(6) + 32 * number;
-  default:
-    return state_ + offset_of(7) + 64 * (number - 16);
-  }
+  // Asked for once: a virtual machine's CPUID is slow.
+  static const unsigned offsets[] = {160, offset_of(2), offset_of(6), offset_of(7)};
+  return state + offsets[&part - parts];
 }
 
+uint64_t &components_in_use(uint8_t *state)
+{
+  return *reinterpret_cast<uint64_t *>(state + 512);
+}
+
+} // namespace
+
+// A component that is not in use is zero, whatever lies there.
 void Machine::read_zmm(int number, void *to) const
 {
-  constexpr size_t begin[] = {0, 16, 32, 0}, size[] = {16, 16, 32, 64};
-  for (int part = number < 16 ? 0 : 3; part < (number < 16 ? 3 : 4); part++) {
-    const uint8_t *from = zmm_part(number, part);
-    uint8_t *bytes = static_cast<uint8_t *>(to) + begin[part];
-    if (from)
-      memcpy(bytes, from, size[part]);
+  for (const Part &part : parts) {
+    if (number < part.first || number > part.last)
+      continue;
+    uint8_t *bytes = static_cast<uint8_t *>(to) + part.begin;
+    if (components_in_use(state_) >> part.component & 1)
+      memcpy(bytes, component_of(state_, part) + part.size * static_cast<size_t>(number - part.first), part.size);
     else
-      memset(bytes, 0, size[part]);
+      memset(bytes, 0, part.size);
   }
 }
 
 void Machine::write_zmm(int number, const void *from)
 {
-  constexpr size_t begin[] = {0, 16, 32, 0}, size[] = {16, 16, 32, 64};
-  for (int part = number < 16 ? 0 : 3; part < (number < 16 ? 3 : 4); part++) {
-    uint8_t *to = zmm_part(number, part);
-    const uint8_t *bytes = static_cast<const uint8_t *>(from) + begin[part];
-    const uint8_t zeros[64] = {};
-    if (to)
-      memcpy(to, bytes, size[part]);
-    else if (memcmp(bytes, zeros, size[part]) != 0)
-      refuse("a vector register of a state that is not in use is written");
+  for (const Part &part : parts) {
+    if (number < part.first || number > part.last)
+      continue;
+    uint8_t *component = component_of(state_, part);
+    if (!(components_in_use(state_) >> part.component & 1)) {
+      components_in_use(state_) |= uint64_t(1) << part.component;
+      memset(component, 0, part.size * 16);
+    }
+    memcpy(component + part.size * static_cast<size_t>(number - part.first),
+           static_cast<const uint8_t *>(from) + part.begin, part.size);
   }
 }
 

@@ -33,8 +33,6 @@ public:
   void write_zmm(int number, const void *from);
 
 private:
-  uint8_t *zmm_part(int number, int part) const;
-
   void *ucontext_;
   uint8_t *state_; // XSAVE area
 };
