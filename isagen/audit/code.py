@@ -58,10 +58,11 @@ class Code:
     def __init__(self, binary: Elf) -> None:
         self.elf = binary
         self.pointers = Pointers(binary)
-        executable = {s.index: s for s in binary.sections if s.executable and s.size}
+        executable = {s.index: s for s in binary.sections if s.executable and self._is_code(s.address)}
         packed: list[int] = []  # start, preference, size, symbol's number + 1: in one number each, which sorts fast
         for symbol in binary.symbols(binary.symbol_table):
-            if symbol.section not in executable or not executable[symbol.section].covers(symbol.address):
+            # Some are beyond the last byte: `etext` and its like.
+            if symbol.section not in executable or not self._is_code(symbol.address):
                 continue
             local = symbol.binding == e.STB_LOCAL
             if symbol.kind in (e.STT_FUNC, e.STT_IFUNC) or (symbol.kind == e.STT_NOTYPE and not local):
@@ -212,6 +213,17 @@ class Code:
         read, decoder = self.elf.read, iced_x86.Decoder
         found = [map(CODE, decoder(64, read(start, end - start), ip=start)) for start, end in self.blocks(number)]
         return frozenset(chain.from_iterable(found))
+
+    def asks(self, number: int) -> bool:
+        """Return whether a function asks what the CPU has: by CPUID, or by what libgcc found with it (__cpu_model)."""
+        return number >= 0 and any(
+            instruction.code == iced_x86.Code.CPUID
+            or (
+                instruction.is_ip_rel_memory_operand
+                and self.object_at(instruction.ip_rel_memory_address).startswith(("__cpu_model", "__cpu_features2"))
+            )
+            for instruction in self.decode(number)
+        )
 
     def decode(self, number: int) -> Iterator[iced_x86.Instruction]:
         """Yield a function's instructions."""

@@ -57,10 +57,6 @@ class ElfSection:
         """Whether it holds code that is loaded."""
         return self.in_file and bool(self.flags & SHF_EXECINSTR)
 
-    def covers(self, address: int) -> bool:
-        """Whether an address is in it."""
-        return self.address <= address < self.address + self.size
-
 
 class ElfSymbol(NamedTuple):
     """A symbol: its place in the table, and what the table says of it. `address` is 0 for one that is not defined."""
@@ -255,6 +251,8 @@ class Elf:
 
     def name(self, table: ElfSection, symbol: ElfSymbol) -> str:
         """Return a symbol's name."""
+        if table.link >= len(self.sections):
+            return ""  # no symbol table, though a relocation says so
         strings = self.sections[table.link]
         size = 256
         while True:

@@ -66,9 +66,10 @@ class Pointers:
                 if section.in_file and (section.type in types or section.name.startswith(names)):
                     found.append((section.address, section.size, when))
             for place, size in DYNAMIC_ARRAYS[when]:
-                section_there = self.elf.section_at(self._dynamic.get(place, 0))
-                if section_there is not None and section_there.in_file:
-                    found.append((self._dynamic[place], min(self._dynamic.get(size, 0), section_there.size), when))
+                start = self._dynamic.get(place, 0)
+                there = self.elf.section_at(start)
+                if start and there is not None and there.in_file:
+                    found.append((start, min(self._dynamic.get(size, 0), there.size), when))
         return tuple(dict.fromkeys(found))
 
     @cached_property

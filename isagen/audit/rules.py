@@ -129,7 +129,19 @@ class Audit:
         # What is initialised is named before the call that leads on, or near the instruction itself.
         names = (self._variable(step, address, step == number) for step, address in steps)
         variable = next((name for name in names if name), "")
-        return replace(finding, detail=f"runs {root.when}", path=path, variable=variable)
+        asked = self._asked(steps)
+        detail = f"runs {root.when}" + (f", perhaps only where {asked} finds what it needs" if asked else "")
+        return replace(finding, detail=detail, path=path, variable=variable)
+
+    def _asked(self, steps: Iterable[tuple[int, int]]) -> str:
+        """Return the function that asks what the CPU has before a chain of calls goes on; nothing if none does."""
+        for number, address in steps:
+            if self.code.asks(number):
+                return self.code.name(number)
+            for at, what, target in self.code.events(number):
+                if what == "call" and at < address and self.code.asks(callee := self.code.entry(target)):
+                    return self.code.name(callee)
+        return ""
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         data = [event for event in self.code.events(number) if event[1] != "call"]

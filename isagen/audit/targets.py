@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -91,7 +92,7 @@ def _unpacked(wheel: Path) -> Iterator[Path]:
                         if entry.is_dir() or stream.read(4) != b"\x7fELF":
                             continue
                     archive.extract(entry, folder)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as problem:
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as problem:
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None
         yield Path(folder)
 
