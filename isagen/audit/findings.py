@@ -36,10 +36,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "the levels are not sealed, and after linking nobody can tell which level a function is of",
         "audit the build folder, whose objects tell, or build with the Meson option isa_seal",
     ),
-    "undecodable": (
-        "code that is no instruction known to the decoder",
-        "a newer iced-x86 may know it; if it is data among code, allow the symbol in isa.toml: [[audit.allow]]",
-    ),
     "bindable": (
         "a weak, unique or exported function beyond the baseline: other objects may bind to it",
         "give it hidden visibility, or compile it for the baseline",
