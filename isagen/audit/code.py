@@ -80,6 +80,8 @@ class Code:
                 self._number(packed + more)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
+        self._asks: dict[int, bool] = {}  # by function
+        self._run: dict[int, str] = {}  # by function, its name if it is one that runs another
 
     def _number(self, packed: list[int]) -> None:
         """Number functions by address; of those at one address, the preferred one counts."""
@@ -216,14 +218,16 @@ class Code:
 
     def asks(self, number: int) -> bool:
         """Return whether a function asks what the CPU has: by CPUID, or by what libgcc found with it (__cpu_model)."""
-        return number >= 0 and any(
-            instruction.code == iced_x86.Code.CPUID
-            or (
-                instruction.is_ip_rel_memory_operand
-                and self.object_at(instruction.ip_rel_memory_address).startswith(("__cpu_model", "__cpu_features2"))
+        if number not in self._asks:
+            self._asks[number] = number >= 0 and any(
+                instruction.code == iced_x86.Code.CPUID
+                or (
+                    instruction.is_ip_rel_memory_operand
+                    and self.object_at(instruction.ip_rel_memory_address).startswith(("__cpu_model", "__cpu_features2"))
+                )
+                for instruction in self.decode(number)
             )
-            for instruction in self.decode(number)
-        )
+        return self._asks[number]
 
     def decode(self, number: int) -> Iterator[iced_x86.Instruction]:
         """Yield a function's instructions."""
@@ -266,7 +270,10 @@ class Code:
         return tuple(dict.fromkeys(Root(address, when) for address, when in self.pointers.called_by_loader()))
 
     def _landing(self, target: int) -> tuple[int, str]:
-        """Follow a jump table of the linker (.plt): return the address that `target` leads to, and an external name."""
+        """Follow a jump table of the linker (.plt): return the address that `target` leads to, and a name out of `RUN`.
+
+        The name may also be that of another external function.
+        """
         section = self.elf.section_at(target)
         if section is not None and section.name.startswith((".plt", ".iplt")):
             for instruction in iced_x86.Decoder(64, self.elf.read(target, 24), ip=target):
@@ -278,7 +285,12 @@ class Code:
         if self.elf.stripped:
             return target, ""
         number = self.at(target)
-        return target, self.name(number) if number >= 0 and self.starts[number] == target else ""
+        if number < 0 or self.starts[number] != target:
+            return target, ""
+        if number not in self._run:
+            name = self.name(number)
+            self._run[number] = name if name in RUN else ""
+        return target, self._run[number]
 
     def _relocation(self, instruction: iced_x86.Instruction) -> Reference | None:
         """Return the relocation of an instruction in an object."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..steps.seal import CODE_SECTION
 from . import elf as e
-from .code import Code, Root, codes_of
+from .code import Code, Event, Root, codes_of
 from .demangle import demangle
 from .elf import Elf
 from .findings import Finding, Result
@@ -65,6 +65,7 @@ class Audit:
     origin: Origin = nowhere
     levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
     level: str = ""
+    _known: dict[int, tuple[Event, ...]] = field(default_factory=dict)
 
     def level_of(self, number: int) -> str:
         """Return the level that a function's section, or the whole object, belongs to."""
@@ -133,18 +134,24 @@ class Audit:
         detail = f"runs {root.when}" + (f", perhaps only where {asked} finds what it needs" if asked else "")
         return replace(finding, detail=detail, path=path, variable=variable)
 
+    def _events(self, number: int) -> tuple[Event, ...]:
+        """Return what a function on the way to a finding does; most are on the way to many."""
+        if number not in self._known:
+            self._known[number] = tuple(self.code.events(number))
+        return self._known[number]
+
     def _asked(self, steps: Iterable[tuple[int, int]]) -> str:
         """Return the function that asks what the CPU has before a chain of calls goes on; nothing if none does."""
         for number, address in steps:
             if self.code.asks(number):
                 return self.code.name(number)
-            for at, what, target in self.code.events(number):
+            for at, what, target in self._events(number):
                 if what == "call" and at < address and self.code.asks(callee := self.code.entry(target)):
                     return self.code.name(callee)
         return ""
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
-        data = [event for event in self.code.events(number) if event[1] != "call"]
+        data = [event for event in self._events(number) if event[1] != "call"]
         nearest = [target for at, _, target in reversed(data) if at <= address]
         if after_too:  # the code itself sets it: what it sets comes before what it only points to
             after = [event for event in data if event[0] > address]
