@@ -5,8 +5,7 @@
 
 #include "vec/convert.h"
 
-// Tests define HALF_MODEL to run the model where the level has the instruction too.
-#if !defined(CPU_CAPABILITY_AVX512_FP16) || defined(HALF_MODEL)
+#if !defined(CPU_CAPABILITY_AVX512_FP16)
 #include <math.h>
 #endif
 
@@ -14,7 +13,7 @@ namespace {
 
 using Halves = vec::Vectorized<vec::half>;
 
-#if defined(CPU_CAPABILITY_AVX512_FP16) && !defined(HALF_MODEL)
+#if defined(CPU_CAPABILITY_AVX512_FP16)
 
 VEC_INLINE Halves half_fma(Halves a, Halves b, Halves c)
 {

@@ -3,7 +3,7 @@
 // Half precision reaches from 2^-24 to 65504, and has 11 bits. So
 //
 //   - rows of A and columns of B are scaled by powers of two, a block of k at a time, until their largest element is
-//     between 16 and 32: no sum of 32 products overflows, and what is lost to underflow is small beside the largest product;
+//     between 16 and 32: no sum of 32 products overflows, and what underflows is small beside the largest product;
 //   - no more than 32 products are summed in half precision; their sums are added up as floats.
 //
 // With u = 2^-11, an element of C is off by no more than

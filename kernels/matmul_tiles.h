@@ -20,6 +20,9 @@ public:
               shape(high_, 16), shape(16, wide_), shape(16, wide_)})
   {}
 
+  // Not left to the compiler, which would not inline it without optimisation.
+  TILE_INLINE ~TileKind() {}
+
   TILE_INLINE void tile(C *c, size_t ldc, size_t m, size_t n, const void *a, const void *b, size_t words, bool add,
                         size_t, size_t)
   {

@@ -28,13 +28,6 @@
 
 #include <type_traits>
 
-// Tests define TILES_MODEL to run the model at AMX levels too.
-#if defined(CPU_CAPABILITY_AMX) && !defined(TILES_MODEL)
-#define TILES_IN_HARDWARE 1
-#else
-#define TILES_IN_HARDWARE 0
-#endif
-
 #if defined(_MSC_VER) && !defined(__clang__)
 #define TILE_INLINE __forceinline
 #else
@@ -51,7 +44,7 @@ struct TileShape {
 
 } // namespace
 
-#if TILES_IN_HARDWARE
+#if defined(CPU_CAPABILITY_AMX)
 #include "tiles_amx.h"
 #else
 #include "tiles_model.h"

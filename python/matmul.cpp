@@ -53,8 +53,8 @@ using Stub = void (*)(C *c, const A *a, const B *b, const matmul_shape *shape, v
 
 constexpr size_t grain = 1 << 21; // multiplications per thread at least: some ten microseconds
 
-// How many parts the rows and the columns of C are divided into. Every part packs its rows of A and its columns of B, so
-// that parts should have few of either.
+// How many parts the rows and the columns of C are divided into. Every part packs its rows of A and its columns of B:
+// parts should have few of either.
 struct Parts {
   size_t rows, columns;
 };

@@ -1,11 +1,12 @@
 """Compiled tile instructions: one configuration before them on every path, and a release on every way out."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import isagen_kernels._core
 import pytest
-from conftest import need
+from conftest import ROOT, need
 from tile_code import Library, faults
 from tiles_library import COMPILERS, build
 
@@ -82,6 +83,30 @@ def test_a_call_from_tiles_to_tiles_is_found(tmp_path):
 def test_every_path_of_the_test_kernels(compiler, tmp_path_factory):
     count, found = faults(Library(build(compiler, tmp_path_factory).path))
     assert count > 500
+    assert found == []
+
+
+# A header in isagen's place.
+DISPATCH = """
+#define ISA_DECLARE_DISPATCH(type, stub) extern type stub;
+#define ISA_REGISTER_DISPATCH(stub, function) decltype(stub) stub = function;
+"""
+
+
+@pytest.mark.parametrize("optimization", ["-O0", "-O1", "-O2", "-Os"])
+@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
+def test_every_path_however_it_is_compiled(tmp_path, compiler, optimization):
+    need(compiler)
+    (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
+    table = tomllib.loads((ROOT / "isagen" / "tables" / "x86.toml").read_text(encoding="utf-8"))
+    flags = table["levels"]["AMX"]["flags"]["gnu"]
+    flags += [f"-DCPU_CAPABILITY_{level}" for level in ("AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX")]
+    library = tmp_path / "products.so"
+    command = [compiler, "-std=c++17", optimization, "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags]
+    command += [f"-I{tmp_path}", f"-I{ROOT / 'kernels'}", "-fPIC", "-shared", "-o", str(library)]
+    subprocess.run([*command, *(str(ROOT / "kernels" / f"matmul_{k}.cpp") for k in ("u8s8", "bf16"))], check=True)
+    count, found = faults(Library(library))
+    assert count > 150
     assert found == []
 
 

@@ -31,6 +31,8 @@ void copy(const dot_call &call)
 {
   Tiles<int8_t> tiles({{call.rows[1], call.column_bytes[1]}});
   auto a = tile<0>(tiles);
+  if (a.rows() != call.rows[1] || a.column_bytes() != call.column_bytes[1])
+    return;
   a.load(call.a, call.stride[1]);
   a.store(call.c, call.stride[0]);
 }

@@ -96,8 +96,8 @@ void Machine::set_general(int number, uint64_t value)
 
 namespace {
 
-// A ZMM register's parts, each in a state component of its own: bytes 0 to 15, 16 to 31 and 32 to 63 of the first sixteen
-// registers, and all of the others.
+// A ZMM register's parts, each in a state component of its own: bytes 0 to 15, 16 to 31 and 32 to 63 of the first
+// sixteen registers, and all of the others.
 struct Part {
   unsigned component;
   size_t begin, size;

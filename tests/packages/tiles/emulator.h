@@ -1,5 +1,6 @@
-// Runs code that was compiled for AMX or AVX512_FP16 on a CPU that has neither: their instructions raise SIGILL, and the
-// handler does what they would have done. All other instructions run on the CPU, which has to be an AVX512_BF16 one.
+// Runs code that was compiled for AMX or AVX512_FP16 on a CPU that has neither: their instructions raise SIGILL, and
+// the handler does what they would have done. All other instructions run on the CPU, which has to be an AVX512_BF16
+// one.
 #ifndef EMULATOR_H
 #define EMULATOR_H
 
