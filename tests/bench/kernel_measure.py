@@ -130,7 +130,7 @@ def measure(case, rounds, threads, levels):
 
 
 def peak():
-    """Return, by level, the GFLOP/s of float multiply-adds in registers that a program reaches; {} without a compiler."""
+    """Return, by level, the GFLOP/s that a program of multiply-adds in registers reaches; {} without a compiler."""
     compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
     if compiler is None:
         return {}
