@@ -161,21 +161,31 @@ void interleave(T *dst, const char *a, size_t a_stride, const char *b, size_t b_
   }
 }
 
-// A pixel does not begin where streams may write: what goes past the caches is made here, a few pixels at a time.
-constexpr size_t waiting_bytes = 16384;
+// A pixel does not begin where streams may write: what goes past the caches is made here, a few pixels at a time. With every
+// line that leaves, one of those that are needed soon is asked for: reading and writing in turns would wait for each other.
+constexpr size_t waiting_bytes = 2048;
 
-// make(to, first, count) makes `count` pixels of pixel_bytes each.
-template <typename Make>
-VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool past_caches, Make make)
+// make(to, first, count) makes `count` pixels of pixel_bytes each; ask(pixel, offset) asks for what becomes the line at this
+// byte of the pixel's result.
+template <typename Make, typename Ask>
+VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool past_caches, Make make, Ask ask)
 {
   if (!past_caches || pixel_bytes > waiting_bytes)
     return make(dst, size_t(0), pixels);
-  alignas(64) char waiting[waiting_bytes];
+  alignas(64) uint8_t waiting[waiting_bytes];
   const size_t some = pixel_bytes > 0 ? waiting_bytes / pixel_bytes : 1;
   for (size_t first = 0; first < pixels; first += some) {
     const size_t count = pixels - first < some ? pixels - first : some;
-    make(waiting, first, count);
-    copy(dst + first * pixel_bytes, waiting, count * pixel_bytes, true);
+    uint8_t *const to = reinterpret_cast<uint8_t *>(dst) + first * pixel_bytes;
+    make(reinterpret_cast<char *>(waiting), first, count);
+    size_t pixel = first + 2 * some, asked = 0; // asked: bytes of this block's pixels before the one at which we are
+    writing<uint8_t>(to, count * pixel_bytes, true, [&](size_t i, auto how) {
+      for (; i - asked >= pixel_bytes; asked += pixel_bytes)
+        pixel++;
+      if (i % 64 < static_cast<size_t>(Vectorized<uint8_t>::size()))
+        ask(pixel, i - asked);
+      how.store(how.load(waiting + i, 0), to + i);
+    });
   }
   vec::fence_streams();
 }
@@ -203,22 +213,28 @@ void shuffle_pixels(char *dst, const char *src, size_t pixels, size_t groups, si
       vec::fence_streams();
     return;
   }
-  by_pixels(dst, pixels, bytes, past_caches, [&](char *to, size_t first, size_t count) {
+  const auto make = [&](char *to, size_t first, size_t count) {
     with_item_of(item_size, [&](auto item) {
       using T = decltype(item);
       shuffle(reinterpret_cast<T *>(to), reinterpret_cast<const T *>(src + first * bytes), count, groups, per_group);
     });
-  });
+  };
+  by_pixels(dst, pixels, bytes, past_caches, make,
+            [&](size_t pixel, size_t offset) { ask_ahead(src, pixel * bytes + offset); });
 }
 
 void interleave_pixels(char *dst, const char *a, size_t a_stride, const char *b, size_t b_stride, size_t pixels,
                        size_t channels, size_t item_size, bool past_caches)
 {
-  by_pixels(dst, pixels, 2 * channels * item_size, past_caches, [&](char *to, size_t first, size_t count) {
+  const auto make = [&](char *to, size_t first, size_t count) {
     with_item_of(item_size, [&](auto item) {
       interleave(reinterpret_cast<decltype(item) *>(to), a + first * a_stride, a_stride, b + first * b_stride, b_stride,
                  count, channels);
     });
+  };
+  by_pixels(dst, pixels, 2 * channels * item_size, past_caches, make, [&](size_t pixel, size_t offset) {
+    ask_ahead(a, pixel * a_stride + offset / 2);
+    ask_ahead(b, pixel * b_stride + offset / 2);
   });
 }
 

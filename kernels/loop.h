@@ -32,21 +32,37 @@ template <typename T> struct Streamed : Whole<T> {
   VEC_INLINE void store_floats(vec::Pair<float> values, float *to) const { vec::stream_floats<T>(values, to); }
 };
 
+template <typename T, typename Step, int... k> VEC_INLINE void all_ways(size_t i, Step &step, vec::Sequence<k...>)
+{
+  (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, Whole<T>()), ...);
+}
+
+// Asks for the cache line that is so many bytes ahead: caches by themselves fetch too late for loops that do little with what
+// they read. Any address will do.
+VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
+{
+#if defined(__GNUC__)
+  __builtin_prefetch(reinterpret_cast<const char *>(reinterpret_cast<uintptr_t>(here) + bytes));
+#else
+  static_cast<void>(here);
+  static_cast<void>(bytes);
+#endif
+}
+
+// Whether vector k of a loop begins another cache line than the one before: lines are asked for once.
+constexpr bool begins_line(int k)
+{
+  return VECTOR_BYTES == 0 || k * VECTOR_BYTES % 64 == 0;
+}
+
 // step(i, k, how) for every vector: i is its first element, k counts 0 .. ways - 1 in turn, so that as many accumulators
 // hide the latency of an operation.
 template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
 {
   constexpr size_t width = Vectorized<T>::size();
   size_t i = 0;
-  for (; n - i >= ways * width; i += ways * width) {
-    step(i, 0, Whole<T>());
-    if constexpr (ways > 1)
-      step(i + width, 1, Whole<T>());
-    if constexpr (ways > 2) {
-      step(i + 2 * width, 2, Whole<T>());
-      step(i + 3 * width, 3, Whole<T>());
-    }
-  }
+  for (; n - i >= ways * width; i += ways * width)
+    all_ways<T>(i, step, typename vec::CountTo<ways>::type());
   if constexpr (ways > 1)
     for (; n - i >= width; i += width)
       step(i, 0, Whole<T>());

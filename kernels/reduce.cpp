@@ -4,7 +4,12 @@
 
 namespace {
 
-constexpr int ways = 4; // accumulators, which hide the latency of one operation
+constexpr int ways = 8; // accumulators, which hide the latency of one operation
+
+template <typename T, typename Op> VEC_INLINE T reduce_ways(Op op, const Vectorized<T> (&v)[ways])
+{
+  return vec::reduce_all(op, op(op(op(v[0], v[1]), op(v[2], v[3])), op(op(v[4], v[5]), op(v[6], v[7]))));
+}
 
 template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T> b)
 {
@@ -13,14 +18,19 @@ template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T
 
 // Rows are added in pieces of this many vectors per accumulator, and the pieces in double precision: an element's
 // rounding error then grows with the piece, not with the row.
-constexpr size_t piece_vectors = 128;
+constexpr size_t piece_vectors = 64;
 
 template <typename T> double sum_piece(const T *src, size_t n)
 {
-  using Vec = Vectorized<T>;
-  Vec sums[ways] = {Vec(T(0)), Vec(T(0)), Vec(T(0)), Vec(T(0))};
-  by_vectors<ways, T>(n, [&](size_t i, int k, auto how) { sums[k] = sums[k] + how.load(src + i, T(0)); });
-  return vec::reduce_all(add<T>, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+  Vectorized<T> sums[ways];
+  for (Vectorized<T> &sum : sums)
+    sum = Vectorized<T>(T(0));
+  by_vectors<ways, T>(n, [&](size_t i, int k, auto how) {
+    if (begins_line(k))
+      ask_ahead(src + i);
+    sums[k] = sums[k] + how.load(src + i, T(0));
+  });
+  return reduce_ways(add<T>, sums);
 }
 
 template <typename T> void sum(double *dst, const T *src, size_t rows, size_t columns)
@@ -65,11 +75,15 @@ template <typename T, bool largest> void extremum_of_rows(T *dst, const T *src, 
 {
   for (size_t row = 0; row < rows; row++, src += columns) {
     const T first = vec::load_one(src); // what is missing in a vector must not matter
-    Vectorized<T> best[ways] = {first, first, first, first};
-    by_vectors<ways, T>(columns,
-                        [&](size_t i, int k, auto how) { best[k] = pick<T, largest>(best[k], how.load(src + i, first)); });
-    const Vectorized<T> all = pick<T, largest>(pick<T, largest>(best[0], best[1]), pick<T, largest>(best[2], best[3]));
-    vec::store_one(vec::reduce_all(pick<T, largest>, all), dst + row);
+    Vectorized<T> best[ways];
+    for (Vectorized<T> &one : best)
+      one = Vectorized<T>(first);
+    by_vectors<ways, T>(columns, [&](size_t i, int k, auto how) {
+      if (begins_line(k))
+        ask_ahead(src + i);
+      best[k] = pick<T, largest>(best[k], how.load(src + i, first));
+    });
+    vec::store_one(reduce_ways(pick<T, largest>, best), dst + row);
   }
 }
 

@@ -28,18 +28,22 @@ template <typename T> VEC_INLINE T maximum_of(const T *src, size_t n)
 {
   const Vectorized<T> lowest(-infinity<T>);
   Vectorized<T> best[ways] = {lowest, lowest, lowest, lowest};
-  by_vectors<ways, T>(
-      n, [&](size_t i, int k, auto how) { best[k] = larger_number(best[k], how.load(src + i, -infinity<T>)); });
+  by_vectors<ways, T>(n, [&](size_t i, int k, auto how) {
+    best[k] = larger_number(best[k], how.load(src + i, -infinity<T>));
+  });
   return vec::reduce_all(larger_number<T>,
                          larger_number(larger_number(best[0], best[1]), larger_number(best[2], best[3])));
 }
 
-template <typename T, bool keep> VEC_INLINE T exp_sum_piece(T *dst, const T *src, size_t n, T m)
+// `ahead`: how many bytes ahead the caches are asked for what will be read next.
+template <typename T, bool keep> VEC_INLINE T exp_sum_piece(T *dst, const T *src, size_t n, T m, size_t ahead)
 {
   using Vec = Vectorized<T>;
   const Vec maximum(m);
   Vec sums[ways] = {Vec(T(0)), Vec(T(0)), Vec(T(0)), Vec(T(0))};
   by_vectors<ways, T>(n, [&](size_t i, int k, auto how) {
+    if (begins_line(k))
+      ask_ahead(src + i, ahead);
     const Vec term = vec::exp_of_nonpositive(how.load(src + i, -infinity<T>) - maximum);
     if constexpr (keep)
       how.store(term, dst + i);
@@ -48,18 +52,18 @@ template <typename T, bool keep> VEC_INLINE T exp_sum_piece(T *dst, const T *src
   return vec::reduce_all(add<T>, (sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-template <typename T, bool keep> VEC_INLINE double exp_sum_of(T *dst, const T *src, size_t n, T m)
+template <typename T, bool keep> VEC_INLINE double exp_sum_of(T *dst, const T *src, size_t n, T m, size_t ahead)
 {
   constexpr size_t piece = piece_vectors * ways * Vectorized<T>::size();
   double total = 0;
   for (size_t i = 0; i < n; i += piece)
-    total += exp_sum_piece<T, keep>(dst + (keep ? i : 0), src + i, n - i < piece ? n - i : piece, m);
+    total += exp_sum_piece<T, keep>(dst + (keep ? i : 0), src + i, n - i < piece ? n - i : piece, m, ahead);
   return total;
 }
 
 template <typename T> double exp_sum(T *dst, const T *src, size_t n, T m)
 {
-  return dst ? exp_sum_of<T, true>(dst, src, n, m) : exp_sum_of<T, false>(dst, src, n, m);
+  return dst ? exp_sum_of<T, true>(dst, src, n, m, 4096) : exp_sum_of<T, false>(dst, src, n, m, 4096);
 }
 
 template <typename T>
@@ -92,39 +96,51 @@ VEC_INLINE void take_logarithms(double (&sums)[most_rows], size_t count)
     sums[i] = log(sums[i]);
 }
 
-// Maxima and log(sum(exp(x - maximum))) of some rows: as many as stay in the first cache, at least one, so that the
-// logarithms are taken in vectors. Calls then(first, count, maxima, logarithms) for each such block.
-template <typename T, typename Then>
-VEC_INLINE void log_sums(const T *src, size_t rows, size_t columns, Then then)
+// Calls f(first, count, bytes) for blocks of rows, of so many bytes but the last, that stay in the first cache, one row at least. Whatever is done to a row waits for
+// the row's maximum and then for its sum: done to all rows of a block in turn, only the first of them is waited for.
+template <typename T, typename F> VEC_INLINE void by_blocks(size_t rows, size_t columns, size_t cache, F f)
 {
-  constexpr size_t cache = 16384;
   const size_t bytes = columns * sizeof(T);
   const size_t some = bytes * most_rows <= cache ? most_rows : bytes * 2 <= cache ? cache / bytes : 1;
-  T maxima[most_rows], logarithms[most_rows] = {};
-  for (size_t first = 0; first < rows; first += some) {
-    const size_t count = rows - first < some ? rows - first : some;
-    for (size_t row = 0; row < count; row++) {
-      const T *const from = src + (first + row) * columns;
-      maxima[row] = maximum_of(from, columns);
-      logarithms[row] = static_cast<T>(exp_sum_of<T, false>(nullptr, from, columns, maxima[row]));
-    }
-    take_logarithms(logarithms, count);
-    then(first, count, maxima, logarithms);
-  }
+  for (size_t first = 0; first < rows; first += some)
+    f(first, rows - first < some ? rows - first : some, some * bytes);
 }
 
 template <typename T>
 VEC_INLINE void softmax_rows(T *dst, const T *src, size_t rows, size_t columns, bool past_caches)
 {
   // What goes past the caches must not be written twice: the terms wait here, if the row is short enough.
-  constexpr size_t waiting = 16384 / sizeof(T);
-  T terms[waiting];
-  const bool wait = past_caches && columns <= waiting;
-  for (size_t row = 0; row < rows; row++, dst += columns, src += columns) {
-    T *const between = wait ? terms : dst;
-    const T sum = static_cast<T>(exp_sum_of<T, true>(between, src, columns, maximum_of(src, columns)));
-    rescale_row(dst, between, columns, T(0), T(1) / sum, T(0), wait);
-  }
+  constexpr size_t cache = 16384;
+  T terms[cache / sizeof(T)], maxima[most_rows], sums[most_rows];
+  const bool wait = past_caches && columns <= cache / sizeof(T);
+  by_blocks<T>(rows, columns, cache, [&](size_t first, size_t count, size_t block) {
+    const T *const from = src + first * columns;
+    T *const to = dst + first * columns, *const between = wait ? terms : to;
+    for (size_t row = 0; row < count; row++)
+      maxima[row] = maximum_of(from + row * columns, columns);
+    for (size_t row = 0; row < count; row++)
+      sums[row] = static_cast<T>(
+          exp_sum_of<T, true>(between + row * columns, from + row * columns, columns, maxima[row], block));
+    for (size_t row = 0; row < count; row++)
+      rescale_row(to + row * columns, between + row * columns, columns, T(0), T(1) / sums[row], T(0), wait);
+  });
+}
+
+// Maxima and log(sum(exp(x - maximum))) of all rows; calls then(first, count, maxima, logarithms) for each block.
+template <typename T, typename Then>
+VEC_INLINE void log_sums(const T *src, size_t rows, size_t columns, Then then)
+{
+  T maxima[most_rows], logarithms[most_rows] = {};
+  by_blocks<T>(rows, columns, 16384, [&](size_t first, size_t count, size_t block) {
+    const T *const from = src + first * columns;
+    for (size_t row = 0; row < count; row++)
+      maxima[row] = maximum_of(from + row * columns, columns);
+    for (size_t row = 0; row < count; row++)
+      logarithms[row] =
+          static_cast<T>(exp_sum_of<T, false>(nullptr, from + row * columns, columns, maxima[row], block));
+    take_logarithms(logarithms, count);
+    then(first, count, maxima, logarithms);
+  });
 }
 
 template <typename T>

@@ -36,10 +36,12 @@ def scan_roundings(level, columns, width):
     return -(-columns // width) + np.log2(width) + 1
 
 
-def sum_roundings(columns, width):
-    """Four accumulators over pieces of 128 vectors each, log2 of their lanes, then float64, and the last rounding."""
-    vectors = -(-columns // (4 * width)) + 1
-    return min(vectors, 129) + np.log2(4 * width) + 1
+def sum_roundings(columns, width, ways=8, piece=64):
+    """Accumulators over pieces of so many vectors each, log2 of their lanes, then float64, and the last rounding.
+
+    What does not fill all accumulators is added to the first.
+    """
+    return min(columns // (ways * width), piece) + ways + np.log2(ways * width) + 1
 
 
 # ---- prefix sums
@@ -181,7 +183,7 @@ def exp_sum_error(level, x, terms):
     less the logarithm of the sum is an entropy.
     """
     columns = max(x.shape[-1], 1)
-    return np.log(columns) + 2.1 + sum_roundings(columns, lanes(level, x))
+    return np.log(columns) + 2.1 + sum_roundings(columns, lanes(level, x), 4, 128)
 
 
 @levels

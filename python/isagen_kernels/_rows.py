@@ -84,7 +84,7 @@ def sum(src: Any, axis: int | None = None, *, out: Any = None, threads: int | No
     """Return the sum of all items, or along the last axis.
 
     float32 and float64 give the same dtype, int32 an exact int64. A float row is added in pieces of a few hundred
-    vectors, and these in float64: the error is at most 136 times the unit roundoff times the sum of magnitudes, for
+    vectors, and these in float64: the error is at most 80 times the unit roundoff times the sum of magnitudes, for
     float64 more by one for each piece. The order, and so the last bits, depend on the level, but not on the number of
     threads.
     """
