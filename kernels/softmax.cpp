@@ -96,8 +96,9 @@ VEC_INLINE void take_logarithms(double (&sums)[most_rows], size_t count)
     sums[i] = log(sums[i]);
 }
 
-// Calls f(first, count, bytes) for blocks of rows, of so many bytes but the last, that stay in the first cache, one row at least. Whatever is done to a row waits for
-// the row's maximum and then for its sum: done to all rows of a block in turn, only the first of them is waited for.
+// Calls f(first, count, bytes) for blocks of rows that stay in the first cache, of so many bytes but the last; one row at
+// least. Whatever is done to a row waits for the row's maximum and then for its sum: done to all rows of a block in turn,
+// only the first of them is waited for.
 template <typename T, typename F> VEC_INLINE void by_blocks(size_t rows, size_t columns, size_t cache, F f)
 {
   const size_t bytes = columns * sizeof(T);

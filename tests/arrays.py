@@ -60,8 +60,9 @@ def exactly(got, want):
 
 def within(got, want, tolerance):
     """Whether finite values differ by `tolerance` at most, and others are the same."""
-    got, want, tolerance = np.broadcast_arrays(np.asarray(got, np.float64), np.asarray(want, np.float64), tolerance)
-    finite = np.isfinite(want)
-    if not np.array_equal(got[~finite], want[~finite], equal_nan=True):
+    got, want, tolerance = np.broadcast_arrays(np.asarray(got, np.float64), want, tolerance)
+    rounded = np.asarray(want, np.float64)  # only to tell what overflows: half a unit in the last place may decide
+    finite = np.isfinite(rounded)
+    if not np.array_equal(got[~finite], rounded[~finite], equal_nan=True):
         return False
     return bool((np.abs(got[finite] - want[finite]) <= tolerance[finite]).all())

@@ -122,11 +122,11 @@ def test_sealing_needs_no_tool(new_project, tmp_path, version, linker):
         "ld": linker,
     }
     need("qemu-x86_64", *tools.values())
+    project = new_project("leak")
     folder = tmp_path / "tools"
     folder.mkdir()
     for name, program in tools.items():
-        (folder / name).symlink_to(shutil.which(program))
-    project = new_project("leak")
+        (folder / name).symlink_to(shutil.which(program, path=project.environment["PATH"]))
     environment = {"PATH": str(folder), "CC": "clang", "CXX": "clang++"}
     said = project.setup("-Disa_levels=AVX2,AVX512", **environment)
     assert "sealed     : yes" in said
