@@ -1,5 +1,5 @@
 // Reports the level whose copy really runs, and its vector width.
-#include "stubs.h"
+#include "stubs/level.h"
 #include "vector_width.h"
 
 namespace {

@@ -15,7 +15,8 @@
 #endif
 
 // The functions of each source; a null entry ends a table.
-extern PyMethodDef convert_functions[], rows_functions[], channels_functions[], matmul_functions[];
+extern PyMethodDef channels_functions[], convert_functions[], matmul_functions[], reduce_functions[], scan_functions[],
+    softmax_functions[];
 
 // For PyArg_ParseTuple("O&"): None is 0, the default number of threads; else 1 to 1024.
 inline int take_threads(PyObject *object, void *threads)

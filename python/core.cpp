@@ -2,7 +2,7 @@
 #include "call.h"
 #include "isa_python.h"
 #include "parallel.h"
-#include "stubs.h"
+#include "stubs/level.h"
 
 ISA_DEFINE_DISPATCH(vector_size_stub)
 ISA_DEFINE_DISPATCH(level_name_stub)
@@ -69,7 +69,8 @@ PyModuleDef module = {
 PyMODINIT_FUNC PyInit__core(void)
 {
   PyObject *self = PyModule_Create(&module);
-  PyMethodDef *const tables[] = {convert_functions, rows_functions, channels_functions, matmul_functions};
+  PyMethodDef *const tables[] = {channels_functions, convert_functions, matmul_functions,
+                                 reduce_functions,   scan_functions,    softmax_functions};
   for (PyMethodDef *functions : tables)
     if (self != nullptr && PyModule_AddFunctions(self, functions) < 0)
       Py_CLEAR(self);

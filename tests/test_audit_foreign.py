@@ -534,3 +534,33 @@ def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, kind):
 def test_tools_are_there():
     assert shutil.which("strip")
     assert shutil.which("readelf")
+
+
+# The offset of a function's type is data: here it is what would be vaddps if it ran.
+MARKED = """
+  .text
+  .type marked, @function
+marked:
+  .byte 0xeb, 0x06, 0x76, 0x32
+  .byte 0xc5, 0xfc, 0x58, 0xc0
+  {body}
+  ret
+  .size marked, .-marked
+  .section .init_array, "aw"
+  .quad marked
+  .section .note.GNU-stack, "", @progbits
+"""
+
+
+def test_the_types_that_the_function_sanitizer_puts_into_functions(link):
+    assert audit(link(MARKED.format(body=""), kind=".s")).findings == ()
+    (finding,) = audit(link(MARKED.format(body="vmulps %ymm0, %ymm0, %ymm0"), kind=".s")).findings
+    assert (finding.symbol, finding.instruction.split()[0]) == ("marked", "vmulps")
+
+
+@pytest.mark.parametrize("compiler", ["clang++-14", "clang++-16"])
+def test_functions_under_the_function_sanitizer(link, compiler):
+    functions = "".join(f"struct T{i} {{}}; int f{i}(T{i} *, int x) {{ return x + {i}; }}\n" for i in range(500))
+    library = link(functions, "-fsanitize=function", "-Wl,--allow-shlib-undefined", compiler=compiler, kind=".cpp")
+    assert b"\xeb\x06v2" in library.read_bytes()
+    assert counted(library) == {}

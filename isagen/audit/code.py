@@ -34,6 +34,9 @@ RUN = {
 SIZE = (1 << 34) - 1
 CODE = attrgetter("code")  # of an instruction; faster than a generator expression
 PADDING = b"\x00\x90\xcc"
+# What Clang before 17 begins functions with under -fsanitize=function: a jump over its mark and the offset of the
+# function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
+FUNCTION_TYPE = b"\xeb\x06v2"
 
 # What `Code.events` yields: (address of the instruction, what it does, address that it does it to). It may "call" code,
 # "set" data, or make a pointer to it, "point".
@@ -204,7 +207,11 @@ class Code:
     def blocks(self, number: int) -> tuple[tuple[int, int], ...]:
         """Return where a function's instructions are: (first address, the one after the last) of each block."""
         piece = self._piece(number)
-        return piece[1].blocks if piece else (self.extent(number),)
+        if piece:
+            return piece[1].blocks
+        start, end = self.extent(number)
+        marked = self.elf.read(start, len(FUNCTION_TYPE)) == FUNCTION_TYPE
+        return ((start + 8 if marked else start, end),)
 
     def covers(self, number: int, address: int) -> bool:
         """Return whether an address is in a function."""

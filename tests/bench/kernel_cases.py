@@ -22,8 +22,8 @@ class Case:
     """A kernel on arrays of one size.
 
     `stub` is the stub behind it, which says at which levels it has code of its own. `make` returns functions:
-    ours(threads), numpy() or None, torch() or None. `traffic` is what it must read and write, in bytes; `flops` what it
-    must compute, if that is what bounds it.
+    ours(threads), numpy() or None, torch() or None. `traffic` is what it must read and write, in bytes; `items` how
+    many the larger of its arguments and its result has; `flops` what it must compute, if that is what bounds it.
     """
 
     kernel: str
@@ -31,6 +31,7 @@ class Case:
     stub: str
     make: Callable[[], tuple]
     traffic: int
+    items: int
     flops: int = 0
 
     @property
@@ -70,7 +71,7 @@ def on_rows(name, stub, shape, ours, in_numpy, in_torch):
             (lambda: in_torch(from_, to)) if torch and in_torch else None,
         )
 
-    return Case(name, size_text(shape), stub, make, 8 * int(np.prod(shape)))
+    return Case(name, size_text(shape), stub, make, 8 * int(np.prod(shape)), int(np.prod(shape)))
 
 
 def to_numbers(name, stub, shape, ours, in_numpy, in_torch):
@@ -85,7 +86,7 @@ def to_numbers(name, stub, shape, ours, in_numpy, in_torch):
             (lambda: in_torch(from_)) if torch else None,
         )
 
-    return Case(name, size_text(shape), stub, make, 4 * int(np.prod(shape)))
+    return Case(name, size_text(shape), stub, make, 4 * int(np.prod(shape)), int(np.prod(shape)))
 
 
 def convert(name, stub, count, ours, source, target, names):
@@ -113,7 +114,7 @@ def convert(name, stub, count, ours, source, target, names):
         return lambda threads: ours(src, dst, threads=threads), of_numpy, lambda: to.copy_(from_)
 
     item_bytes = np.dtype(source).itemsize + np.dtype(target).itemsize
-    return Case(name, size_text((count,)), stub, make, item_bytes * count)
+    return Case(name, size_text((count,)), stub, make, item_bytes * count, count)
 
 
 def shuffle(shape, groups, last, given=False):
@@ -138,7 +139,7 @@ def shuffle(shape, groups, last, given=False):
     kind = "last" if last else "first"
     stub = "shuffle_pixels_stub" if last else "shuffle_rows_stub"
     size = f"{size_text(shape)} g{groups}"
-    return Case(f"channel_shuffle channels {kind}", size, stub, make, 8 * int(np.prod(shape)))
+    return Case(f"channel_shuffle channels {kind}", size, stub, make, 8 * int(np.prod(shape)), int(np.prod(shape)))
 
 
 def fused(shape):
@@ -160,7 +161,8 @@ def fused(shape):
         )
         return ours, in_numpy, lambda: torch.channel_shuffle(torch.cat([x, y], 1), 2)
 
-    return Case("concat_channel_shuffle", size_text(shape), "interleave_pixels_stub", make, 16 * int(np.prod(shape)))
+    count = 2 * int(np.prod(shape))
+    return Case("concat_channel_shuffle", size_text(shape), "interleave_pixels_stub", make, 8 * count, count)
 
 
 def numpy_softmax(src, dst):

@@ -1,4 +1,4 @@
-"""The matrix products for bench/kernels.py: `matmul_cases()` is part of kernel_cases.py's list.
+"""The matrix products for bench/kernels.py: `matmul_cases()` goes with kernel_cases.py's list.
 
 torch has no product of unsigned by signed bytes that leaves int32: beside ours stands its product of signed bytes,
 which takes the same time. Its product of float16 takes 200 times as long as bfloat16's on CPUs without AVX512_FP16, and
@@ -43,7 +43,7 @@ def product(name, n, left, right, result, in_torch):
         return lambda threads: ours(a, b, out=out, threads=threads), None, theirs
 
     traffic = {"int32": 1 + 1 + 4, "float32": 2 + 2 + 4}[result] * n * n
-    return Case(name, f"{n} cubed", f"{name}_stub", make, traffic, flops=2 * n**3)
+    return Case(name, f"{n} cubed", f"{name}_stub", make, traffic, n * n, flops=2 * n**3)
 
 
 def torch_bytes(a, b):

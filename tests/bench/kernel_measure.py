@@ -1,17 +1,18 @@
-"""How bench/kernels.py measures: interleaved rounds, medians, a copy of as many bytes, the peak of multiply-adds."""
+"""How bench/kernels.py measures: interleaved rounds, medians, a copy of as many bytes, the peaks of instructions."""
 
 import random
 import shutil
 import subprocess
 import tempfile
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median, quantiles
 
 import isagen_kernels as k
 import numpy as np
+
+from isagen.table import load_table
 
 try:
     import torch
@@ -77,7 +78,7 @@ class Variant:
         return median(b / a for a, b in zip(self.times, other.times, strict=True)) if other else None
 
 
-def measure(case, rounds, threads, levels):
+def measure(case, rounds, threads, levels, peaks):
     """Measure a case; return a row of figures for every level and number of threads, as dictionaries."""
     ours, in_numpy, in_torch = case.make()
     own = [level for level in levels_of(case.stub) if not levels or level in levels]
@@ -93,7 +94,7 @@ def measure(case, rounds, threads, levels):
     copies = {
         count: Variant("copy", None, count, lambda count=count: copy(count))
         for count in threads
-        if count == 1 or case.traffic >= 64 << 20
+        if not case.flops and (count == 1 or case.traffic >= 64 << 20)
     }
     everything = [*variants, *([numpy_variant] if numpy_variant else []), *torches.values(), *copies.values()]
     order = random.Random(1)
@@ -104,6 +105,7 @@ def measure(case, rounds, threads, levels):
     for variant in variants:
         seconds = median(variant.times)
         low, _, high = quantiles(variant.times)
+        peak = peaks.get(case.stub, {}).get(variant.level)
         single = next((v for v in variants if v.level == variant.level and v.threads == 1), None)
         rows.append(
             {
@@ -115,9 +117,11 @@ def measure(case, rounds, threads, levels):
                 "middle_half": [low, high],
                 "gb_per_s": case.traffic / seconds / 1e9,
                 "gflop_per_s": case.flops / seconds / 1e9 if case.flops else None,
+                "items": case.items,
                 "to_torch": variant.ratio(torches.get(variant.threads)),
                 "to_numpy": variant.ratio(numpy_variant),
-                "to_copy": variant.ratio(copies.get(variant.threads)),
+                "to_copy": None if case.flops else variant.ratio(copies.get(variant.threads)),
+                "to_peak": case.flops / seconds / 1e9 / peak / variant.threads if peak else None,
                 "to_one_thread": variant.ratio(single) if variant.threads > 1 else None,
                 "to_levels": {
                     other.level: variant.ratio(other)
@@ -129,26 +133,36 @@ def measure(case, rounds, threads, levels):
     return rows
 
 
-def peak():
-    """Return, by level, the GFLOP/s of float multiply-adds in registers that a program reaches; {} without compiler."""
+# Programs that measure a dot product are compiled without isagen: stubs are not there.
+NO_STUBS = "#define ISA_DECLARE_DISPATCH(type, name)\n#define ISA_REGISTER_DISPATCH(name, function)\n"
+
+
+def peaks():
+    """Return the speed of every product's own instruction, on registers, by stub and level, in GFLOP/s.
+
+    {} without a compiler. Levels that this CPU lacks, and those without a vector instruction of their own, have none.
+    """
     compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
     if compiler is None:
         return {}
-    table = tomllib.loads((ROOT / "isagen/tables/x86.toml").read_text())["levels"]
+    table = load_table("x86", ROOT)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for level, macros in (
-            ("DEFAULT", []),
-            ("AVX2", ["-DCPU_CAPABILITY_AVX2"]),
-            ("AVX512", ["-DCPU_CAPABILITY_AVX512"]),
-        ):
-            if level not in k.isa.levels or not k.isa.levels[level][1]:
-                continue
-            program = Path(folder) / level
-            flags = [*table[level]["flags"]["gnu"], *macros, "-O2", "-std=c++17", "-I", ROOT / "kernels"]
-            source = Path(__file__).parent / "kernel_peak.cpp"
-            done = subprocess.run([compiler, *flags, source, "-o", program], capture_output=True, check=False)
-            if done.returncode == 0:
-                runs = [subprocess.run([program], capture_output=True, text=True, check=True) for _ in range(3)]
-                found[level] = max(float(run.stdout) for run in runs)
+        (Path(folder) / "isa_dispatch.h").write_text(NO_STUBS)
+        for product in ("matmul_u8s8", "matmul_bf16", "matmul_fp16"):
+            stub = f"{product}_stub"
+            found[stub] = {}
+            for level in levels_of(stub):
+                program = Path(folder) / f"{product}.{level}"
+                flags = ["-O2", "-std=c++17", *table.level(level).flags.get("gnu", ())]
+                flags += [f"-D{macro}" for macro in table.defines(level)]
+                source = [f'-DSOURCE="{product}.cpp"', Path(__file__).parent / "kernel_peak.cpp"]
+                done = subprocess.run(
+                    [compiler, *flags, "-I", folder, "-I", ROOT / "kernels", *source, "-o", program],
+                    capture_output=True,
+                    check=False,
+                )
+                if done.returncode == 0:
+                    runs = [subprocess.run([program], capture_output=True, text=True, check=True) for _ in range(3)]
+                    found[stub][level] = max(float(run.stdout) for run in runs)
     return found

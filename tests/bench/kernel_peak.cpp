@@ -1,30 +1,39 @@
-// Prints the GFLOP/s of multiply-adds of floats that stay in registers: a multiply-add is two.
-#include "vec.h"
+// Prints the GFLOP/s of a product's own instruction, on sums that stay in registers. SOURCE is the product's kernel, whose
+// Dot is measured; each multiplication and each addition counts.
+#include SOURCE
 
 #include <stdio.h>
 #include <time.h>
 
+#if defined(CPU_CAPABILITY_AMX)
+#error "tiles are not vectors"
+#endif
+
 int main()
 {
-  using Vec = vec::Vectorized<float>;
+  using Format = Dot::Format;
+  using Sum = vec::Vectorized<Format::Sum>;
   constexpr int chains = 12; // as many as latency times throughput, and as fit 16 registers
   constexpr long rounds = 4000000;
-  Vec sums[chains];
-  for (Vec &sum : sums)
-    sum = Vec(0.0f);
-  volatile float start = 0.5f;
-  const Vec a(start), b(start);
+  Sum sums[chains];
+  for (Sum &sum : sums)
+    sum = Sum(Format::Sum(0));
+  volatile uint32_t start = 1;
+  const Words a(start), b(start);
   timespec before, after;
   clock_gettime(CLOCK_MONOTONIC, &before);
   for (long i = 0; i < rounds; i++)
-    for (Vec &sum : sums)
-      sum = vec::fmadd(sum, a, b);
+    for (Sum &sum : sums) {
+      sum = Dot::dot(sum, a, b);
+      __asm__ volatile("" : "+x"(sum.v)); // one instruction after the other, whatever the compiler knows about them
+    }
   clock_gettime(CLOCK_MONOTONIC, &after);
-  Vec total(0.0f);
-  for (const Vec &sum : sums)
+  Sum total(Format::Sum(0));
+  for (const Sum &sum : sums)
     total = total + sum;
-  volatile float keep = total.lane(0);
+  volatile Format::Sum keep = total.lane(0);
   static_cast<void>(keep);
-  const double seconds = static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
-  printf("%.1f\n", 2.0 * chains * Vec::size() * rounds / seconds / 1e9);
+  const double seconds =
+      static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  printf("%.1f\n", 2.0 * Format::group * chains * Sum::size() * rounds / seconds / 1e9);
 }

@@ -1,6 +1,10 @@
 """Text of bench/kernels.py: the table, what each level gains, and the targets."""
 
+from pathlib import Path
+
 from isagen_kernels import isa
+
+from isagen.table import load_table
 
 # Ratios to torch at the best level, one thread; case, at least.
 TARGETS = (
@@ -17,6 +21,8 @@ TARGETS = (
     ("channel_shuffle channels last 8x64x56x56 g2", 2.0),
     ("channel_shuffle channels last 8x64x56x56 g4", 2.0),
     ("channel_shuffle channels last 8x64x56x56 g8", 2.0),
+    ("matmul_bf16 512 cubed", 0.5),
+    ("matmul_u8s8 512 cubed", 0.5),
 )
 COPY_TARGET = 0.85  # of the copy bandwidth, on arrays beyond the last cache
 THREADS_TARGET = 1.6  # times as fast with two threads, on a million elements and more
@@ -24,12 +30,12 @@ LEVEL_TARGET = 1.15  # times as fast as at every level that it requires
 
 
 def machine_text(machine):
-    peaks = ", ".join(f"{level} {value:.0f}" for level, value in machine["fma_peak_gflops"].items())
     versions = f"Python {machine['python']}, NumPy {machine['numpy']}, torch {machine['torch'] or 'not installed'}"
-    return (
-        f"{machine['cpu']}, {machine['cpus']} CPUs; {versions}; {machine['rounds']} rounds\n"
-        f"float multiply-add peak of one core, GFLOP/s: {peaks or 'not measured, no compiler'}"
-    )
+    lines = [f"{machine['cpu']}, {machine['cpus']} CPUs; {versions}; {machine['rounds']} rounds"]
+    for stub, peaks in machine["peaks_gflop_per_s"].items():
+        reached = ", ".join(f"{level} {value:.0f}" for level, value in peaks.items())
+        lines.append(f"peak of {stub.removesuffix('_stub')}'s instruction on one core, GFLOP/s: {reached}")
+    return "\n".join(lines if machine["peaks_gflop_per_s"] else [*lines, "peaks: not measured, there is no compiler"])
 
 
 def time_text(seconds):
@@ -40,7 +46,7 @@ def number(value):
     return "-" if value is None else f"{value:.2f}"
 
 
-def table(rows, heading, peaks):
+def table(rows, heading):
     lines = []
     if heading:
         lines.append(
@@ -48,35 +54,31 @@ def table(rows, heading, peaks):
             f"{'/ torch':>9}{'/ NumPy':>9}{'/ copy':>8}{'/ peak':>8}{'/ 1 thread':>12}"
         )
     for row in rows:
-        if row["gflop_per_s"] is None:
-            speed, of_peak = f"{row['gb_per_s']:.1f} GB/s", None
-        else:
-            speed = f"{row['gflop_per_s']:.0f} GF/s"
-            best = max(peaks.values(), default=None)
-            of_peak = row["gflop_per_s"] / best / row["threads"] if best else None
+        bound_by_memory = row["gflop_per_s"] is None
+        speed = f"{row['gb_per_s']:.1f} GB/s" if bound_by_memory else f"{row['gflop_per_s']:.0f} GF/s"
         lines.append(
             f"{row['kernel']:<32}{row['size']:<19}{row['level']:<13}{row['threads']:>7}{time_text(row['seconds']):>11}"
             f"{speed:>10}{number(row['to_torch']):>9}{number(row['to_numpy']):>9}"
-            f"{number(row['to_copy'] if row['gflop_per_s'] is None else None):>8}{number(of_peak):>8}"
-            f"{number(row['to_one_thread']):>12}"
+            f"{number(row['to_copy']):>8}{number(row['to_peak']):>8}{number(row['to_one_thread']):>12}"
         )
     return "\n".join(lines)
 
 
 def gains(results):
-    """For every level, the kernel that gains most over the best of the levels below that it has code for."""
-    lines = ["\nwhat each level gains over the best level below it that the kernel has (one thread):"]
-    order = list(isa.levels)
-    for level in order[1:]:
-        best = None
+    """For every level, the kernel that gains most over the best of the levels that it requires."""
+    lines = [f"\nwhat a level gains over the best of those that it requires (one thread; at least {LEVEL_TARGET}):"]
+    levels = load_table("x86", Path())
+    for level in list(isa.levels)[1:]:
+        required = {lower.name for lower in levels.below(level)}
+        found = []
         for row in results:
-            below = {name: ratio for name, ratio in row["to_levels"].items() if order.index(name) < order.index(level)}
-            if row["level"] == level and row["threads"] == 1 and below:
-                ratio = min(below.values())
-                if best is None or ratio > best[0]:
-                    best = (ratio, f"{row['kernel']} {row['size']}")
-        if best:
-            lines.append(f"  {level:<13}{best[0]:>6.2f}  {best[1]}")
+            ratios = [ratio for name, ratio in row["to_levels"].items() if name in required]
+            if row["level"] == level and row["threads"] == 1 and ratios:
+                found.append((min(ratios), f"{row['kernel']} {row['size']}"))
+        if found:
+            ratio, case = max(found)
+            verdict = "ok" if ratio >= LEVEL_TARGET else "MISSED"
+            lines.append(f"  {level:<13}{ratio:>6.2f}  {verdict:<8}{case}")
         else:
             reason = "no kernel of its own here" if isa.levels[level][1] else "not supported by this CPU or OS"
             lines.append(f"  {level:<13}{'-':>6}  {reason}")
@@ -104,9 +106,9 @@ def targets(results):
         if name in single and single[name]["to_torch"] is not None:
             line(f"{name}, / torch", single[name]["to_torch"], least)
     for name, row in single.items():
-        if row["gflop_per_s"] is None and row["gb_per_s"] * row["seconds"] * 1e9 >= 128 << 20:
+        if row["to_copy"] is not None and row["gb_per_s"] * row["seconds"] * 1e9 >= 128 << 20:
             line(f"{name}, / copy", row["to_copy"], COPY_TARGET)
     for name, row in best_rows(results, 2).items():
-        if row["to_one_thread"] is not None and row["gb_per_s"] * row["seconds"] * 1e9 >= 4 << 20:
+        if row["items"] >= 1 << 20:
             line(f"{name}, two threads / one", row["to_one_thread"], THREADS_TARGET)
     return "\n".join(lines)

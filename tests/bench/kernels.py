@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy
 from kernel_cases import all_cases
-from kernel_measure import measure, peak
+from kernel_matmul_cases import matmul_cases
+from kernel_measure import measure, peaks
 from kernel_picture import picture
 from kernel_report import gains, machine_text, table, targets
 
@@ -59,15 +60,15 @@ def main():
         "numpy": numpy.__version__,
         "torch": torch.__version__ if torch else None,
         "rounds": arguments.rounds,
-        "fma_peak_gflops": peak(),
+        "peaks_gflop_per_s": peaks(),
     }
     print(machine_text(machine))
     results = []
-    for case in all_cases(arguments.largest << 20):
+    for case in [*all_cases(arguments.largest << 20), *matmul_cases()]:
         if arguments.only and not any(text in case.name for text in arguments.only):
             continue
-        rows = measure(case, arguments.rounds, threads, levels)
-        print(table(rows, heading=not results, peaks=machine["fma_peak_gflops"]), flush=True)
+        rows = measure(case, arguments.rounds, threads, levels, machine["peaks_gflop_per_s"])
+        print(table(rows, heading=not results), flush=True)
         results += rows
     if not results:
         sys.exit(f"no case is called like {' or '.join(arguments.only)}")

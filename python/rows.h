@@ -1,0 +1,103 @@
+// What the functions on rows share: the stubs of an element type, and how rows are divided among threads.
+//
+// How a row is cut depends on its length alone, so that results do not depend on the number of threads; but for a prefix
+// sum of floats, whose pieces are summed twice only where threads gain by it.
+#ifndef ISAGEN_PYTHON_ROWS_H
+#define ISAGEN_PYTHON_ROWS_H
+
+#include "buffer.h"
+#include "call.h"
+#include "parallel.h"
+#include "stubs/rows.h"
+
+constexpr ItemType float_types[] = {float32, float64};
+
+constexpr size_t piece = 65536;       // elements of a long row's pieces
+constexpr size_t grain = 65536;       // elements of a thread's share, at least
+constexpr size_t short_grain = 16384; // the same where an element takes longer
+
+// Rows of so many columns that make a grain.
+inline size_t grain_of(size_t columns, size_t elements)
+{
+  return columns == 0 || columns > elements ? 1 : elements / columns;
+}
+
+// How a row is cut: in one piece, or in pieces of `piece` and a last one of at least half that.
+struct Pieces {
+  size_t columns, count;
+  explicit Pieces(size_t n) : columns(n), count(n < 2 * piece ? 1 : n / piece) {}
+  size_t begin(size_t i) const { return i * piece; }
+  size_t length(size_t i) const { return i + 1 < count ? piece : columns - i * piece; }
+};
+
+// f(row, i, begin, length) for every piece of every row, among threads.
+template <typename F> void for_pieces(size_t rows, const Pieces &pieces, size_t elements, int threads, const F &f)
+{
+  const size_t length = pieces.count > 1 ? piece : pieces.columns;
+  parallel_for(
+      0, rows * pieces.count, grain_of(length, elements),
+      [&](size_t first, size_t last) {
+        for (size_t task = first; task < last; task++) {
+          const size_t row = task / pieces.count, i = task % pieces.count;
+          f(row, i, pieces.begin(i), pieces.length(i));
+        }
+      },
+      threads);
+}
+
+// The stubs of an element type.
+template <typename T> struct Stubs;
+template <> struct Stubs<float> {
+  using Sum = double;
+  static cumsum_fn<float> cumsum() { return cumsum_float_stub; }
+  static sum_float_fn sum() { return sum_float_stub; }
+  static extremum_fn<float> extremum() { return extremum_float_stub; }
+  static softmax_fn<float> softmax() { return softmax_float_stub; }
+  static logsumexp_fn<float> logsumexp() { return logsumexp_float_stub; }
+  static exp_sum_fn<float> exp_sum() { return exp_sum_float_stub; }
+  static rescale_fn<float> rescale() { return rescale_float_stub; }
+};
+template <> struct Stubs<double> {
+  using Sum = double;
+  static cumsum_fn<double> cumsum() { return cumsum_double_stub; }
+  static sum_double_fn sum() { return sum_double_stub; }
+  static extremum_fn<double> extremum() { return extremum_double_stub; }
+  static softmax_fn<double> softmax() { return softmax_double_stub; }
+  static logsumexp_fn<double> logsumexp() { return logsumexp_double_stub; }
+  static exp_sum_fn<double> exp_sum() { return exp_sum_double_stub; }
+  static rescale_fn<double> rescale() { return rescale_double_stub; }
+};
+template <> struct Stubs<int32_t> {
+  using Sum = int64_t;
+  static cumsum_fn<int32_t> cumsum() { return cumsum_int32_stub; }
+  static sum_int32_fn sum() { return sum_int32_stub; }
+  static extremum_fn<int32_t> extremum() { return extremum_int32_stub; }
+};
+template <> struct Stubs<int8_t> {
+  static extremum_fn<int8_t> extremum() { return extremum_int8_stub; }
+};
+template <> struct Stubs<uint8_t> {
+  static extremum_fn<uint8_t> extremum() { return extremum_uint8_stub; }
+};
+
+// The maximum of a long row, NaN if there is one; then the sum of exp(x - maximum), with the terms in dst unless it is null.
+template <typename T>
+double exp_sum_in_pieces(T *dst, const T *src, const Pieces &pieces, T *partial, double *sums, int threads, T *maximum)
+{
+  for_pieces(1, pieces, short_grain, threads, [&](size_t, size_t i, size_t begin, size_t length) {
+    Stubs<T>::extremum()(partial + i, src + begin, 1, length, true);
+  });
+  Stubs<T>::extremum()(maximum, partial, 1, pieces.count, true);
+  const T m = *maximum;
+  if (m != m || (m - m != 0 && dst == nullptr))
+    return 0;
+  for_pieces(1, pieces, short_grain, threads, [&](size_t, size_t i, size_t begin, size_t length) {
+    sums[i] = Stubs<T>::exp_sum()(dst ? dst + begin : nullptr, src + begin, length, m);
+  });
+  double total = 0;
+  for (size_t i = 0; i < pieces.count; i++)
+    total += sums[i];
+  return total;
+}
+
+#endif
