@@ -31,9 +31,15 @@ inline int threads_for(size_t size, size_t grain, int threads)
   return static_cast<int>(useful < 1 ? 1 : useful < most ? useful : most);
 }
 
+// How many units of `size` each make a grain: one at least.
+inline size_t grain_of(size_t size, size_t grain)
+{
+  return size == 0 || size > grain ? 1 : grain / size;
+}
+
 #ifdef _OPENMP
-// Whether this process may start threads: in a child of a process that already had them, GCC's OpenMP waits forever for
-// threads that fork() did not copy.
+// Whether this process may start threads: it is the one that asked first. In a child of a process that already had some,
+// from whatever library, GCC's OpenMP waits forever for threads that fork() did not copy; so ask when the program starts.
 inline bool may_start_threads()
 {
   static pid_t owner = 0;

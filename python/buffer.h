@@ -26,7 +26,7 @@ constexpr ItemType bfloat16 = {"16-bit integers (the bits of bfloat16)", "Hh", 2
 constexpr ItemType float16 = {"float16 or 16-bit integers (its bits)", "eHh", 2};
 
 // Whatever type the items have.
-constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes", nullptr, 0};
+constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes, no Python objects", nullptr, 0};
 
 enum class Access { read, write };
 
@@ -84,13 +84,17 @@ public:
   // Bytes from one row to the next.
   size_t row_stride() const { return row_stride_; }
 
-  // Whether its items are as large as those of `other`; else a TypeError that says so.
-  bool has_item_size_of(const Buffer &other) const
+  // Whether its items are of the type of those of `other`, or unsigned integers for their bits; else a TypeError that says
+  // so.
+  bool has_type_of(const Buffer &other, bool may_be_bits) const
   {
-    if (item_size() == other.item_size())
+    const char *ours = format(), *theirs = other.format();
+    const bool same = strcmp(ours, theirs) == 0 || (is_one_of(ours, "bhilq") && is_one_of(theirs, "bhilq"));
+    const bool bits = is_one_of(ours, "BHILQ") && (may_be_bits || is_one_of(theirs, "BHILQ"));
+    if (item_size() == other.item_size() && (same || bits))
       return true;
-    PyErr_Format(PyExc_TypeError, "%s must hold items of %zu bytes, as %s does, but holds items of %zu", name_,
-                 other.item_size(), other.name_, item_size());
+    PyErr_Format(PyExc_TypeError, "%s must hold items of the type of %s, '%s' of %zu bytes, but holds '%s' of %zu", name_,
+                 other.name_, theirs, other.item_size(), ours, item_size());
     return false;
   }
 
@@ -162,13 +166,15 @@ private:
       return false;
     if (view_.shape[last] > 1 && view_.strides[last] != view_.itemsize)
       return false;
-    Py_ssize_t apart = 0, expected = 0;
+    Py_ssize_t apart = 0, expected = 0; // 0: no axis yet
     for (int i = last - 1; i >= 0; i--) {
       if (view_.shape[i] == 1)
         continue;
+      if (view_.strides[i] <= 0) // a row that is repeated, or rows from the last to the first
+        return false;
       if (apart == 0)
         expected = apart = view_.strides[i];
-      if (view_.strides[i] != expected || expected < 0)
+      if (view_.strides[i] != expected)
         return false;
       expected *= view_.shape[i];
     }
@@ -199,18 +205,40 @@ private:
     Py_XDECREF(value);
   }
 
-  // Native byte order may be spelled '@', '=' or not at all, and as '<' or '>' by ctypes.
+  static bool is_one_of(const char *format, const char *formats)
+  {
+    return *format && !format[1] && strchr(formats, *format) != nullptr;
+  }
+
+  // The struct-module format. Native byte order may be spelled '@', '=' or not at all, and as '<' or '>' by ctypes: it is
+  // left out here.
+  const char *format() const
+  {
+    const char *format = view_.format ? view_.format : "B";
+    const int one = 1;
+    const char native = *reinterpret_cast<const char *>(&one) ? '<' : '>';
+    return *format == '@' || *format == '=' || *format == native ? format + 1 : format;
+  }
+
+  // Whether items have references to Python objects: copies would have to count them. Names of fields, :name:, may be any.
+  bool has_objects() const
+  {
+    bool in_name = false;
+    for (const char *c = format(); *c; c++) {
+      if (*c == ':')
+        in_name = !in_name;
+      else if (*c == 'O' && !in_name)
+        return true;
+    }
+    return false;
+  }
+
   bool is_of(const ItemType &type) const
   {
     const Py_ssize_t size = view_.itemsize;
     if (type.formats == nullptr)
-      return size == 1 || size == 2 || size == 4 || size == 8;
-    const char *format = view_.format ? view_.format : "B";
-    const int one = 1;
-    const char native = *reinterpret_cast<const char *>(&one) ? '<' : '>';
-    if (*format == '@' || *format == '=' || *format == native)
-      format++;
-    return size == type.size && *format && strchr(type.formats, *format) && !format[1];
+      return (size == 1 || size == 2 || size == 4 || size == 8) && !has_objects();
+    return size == type.size && is_one_of(format(), type.formats);
   }
 
   void refuse_type(const ItemType *types, size_t count)

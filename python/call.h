@@ -6,6 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,20 +19,40 @@
 extern PyMethodDef channels_functions[], convert_functions[], matmul_functions[], reduce_functions[], scan_functions[],
     softmax_functions[];
 
+// An integer and what it is called in messages. One that is too large is the largest that there is, or the smallest.
+struct Integer {
+  const char *name;
+  long value = 0;
+};
+
+// For PyArg_ParseTuple("O&"), to an Integer.
+inline int take_integer(PyObject *object, void *to)
+{
+  Integer *const integer = static_cast<Integer *>(to);
+  if (!PyIndex_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %.100s", integer->name, Py_TYPE(object)->tp_name);
+    return 0;
+  }
+  int over = 0;
+  integer->value = PyLong_AsLongAndOverflow(object, &over);
+  if (over != 0)
+    integer->value = over > 0 ? LONG_MAX : LONG_MIN;
+  return integer->value != -1 || !PyErr_Occurred();
+}
+
 // For PyArg_ParseTuple("O&"): None is 0, the default number of threads; else 1 to 1024.
 inline int take_threads(PyObject *object, void *threads)
 {
-  long value = 0;
+  Integer count{"threads"};
   if (object != Py_None) {
-    value = PyLong_AsLong(object);
-    if (value == -1 && PyErr_Occurred())
+    if (!take_integer(object, &count))
       return 0;
-    if (value < 1 || value > 1024) {
+    if (count.value < 1 || count.value > 1024) {
       PyErr_SetString(PyExc_ValueError, "threads must be None or 1 to 1024");
       return 0;
     }
   }
-  *static_cast<int *>(threads) = static_cast<int>(value);
+  *static_cast<int *>(threads) = static_cast<int>(count.value);
   return 1;
 }
 

@@ -30,31 +30,42 @@ template <typename T, typename Out> bool sum_of(const Buffer &src, const Buffer 
 {
   using Sum = typename Stubs<T>::Sum;
   const Pieces pieces(rows.columns);
-  Scratch<Sum> sums(rows.count * pieces.count);
-  if (!sums)
+  Scratch<Sum> partial(pieces.count > 1 ? rows.count * pieces.count : 0);
+  if (!partial)
     return false;
   const T *const from = src.as<const T>();
-  Out *const to = out.as<Out>();
-  Py_BEGIN_ALLOW_THREADS
-  if (pieces.count == 1)
-    parallel_for(
-        0, rows.count, grain_of(rows.columns, grain),
-        [&](size_t first, size_t last) {
-          Stubs<T>::sum()(sums.data() + first, from + first * rows.columns, last - first, rows.columns);
-        },
-        threads);
-  else
-    for_pieces(rows.count, pieces, grain, threads, [&](size_t row, size_t i, size_t begin, size_t length) {
-      Stubs<T>::sum()(sums.data() + row * pieces.count + i, from + row * rows.columns + begin, 1, length);
-    });
-  for (size_t row = 0; row < rows.count; row++) {
-    Sum total = 0;
-    for (size_t i = 0; i < pieces.count; i++)
-      total += sums[row * pieces.count + i];
+  char *const to = out.as<char>();
+  const auto finish = [&](size_t row, Sum total) {
     if (mean)
       total = static_cast<Sum>(static_cast<double>(total) / static_cast<double>(rows.columns));
     const Out result = static_cast<Out>(total);
-    memcpy(reinterpret_cast<char *>(to) + row * sizeof result, &result, sizeof result);
+    memcpy(to + row * sizeof result, &result, sizeof result);
+  };
+  Py_BEGIN_ALLOW_THREADS
+  if (pieces.count == 1) {
+    parallel_for(
+        0, rows.count, grain_of(rows.columns, grain),
+        [&](size_t first, size_t last) {
+          constexpr size_t some = 256;
+          Sum sums[some];
+          for (size_t row = first; row < last; row += some) {
+            const size_t count = last - row < some ? last - row : some;
+            Stubs<T>::sum()(sums, from + row * rows.columns, count, rows.columns);
+            for (size_t i = 0; i < count; i++)
+              finish(row + i, sums[i]);
+          }
+        },
+        threads);
+  } else {
+    for_pieces(rows.count, pieces, grain, threads, [&](size_t row, size_t i, size_t begin, size_t length) {
+      Stubs<T>::sum()(partial.data() + row * pieces.count + i, from + row * rows.columns + begin, 1, length);
+    });
+    for (size_t row = 0; row < rows.count; row++) {
+      Sum total = 0;
+      for (size_t i = 0; i < pieces.count; i++)
+        total += partial[row * pieces.count + i];
+      finish(row, total);
+    }
   }
   Py_END_ALLOW_THREADS
   return true;

@@ -16,12 +16,6 @@ constexpr size_t piece = 65536;       // elements of a long row's pieces
 constexpr size_t grain = 65536;       // elements of a thread's share, at least
 constexpr size_t short_grain = 16384; // the same where an element takes longer
 
-// Rows of so many columns that make a grain.
-inline size_t grain_of(size_t columns, size_t elements)
-{
-  return columns == 0 || columns > elements ? 1 : elements / columns;
-}
-
 // How a row is cut: in one piece, or in pieces of `piece` and a last one of at least half that.
 struct Pieces {
   size_t columns, count;
@@ -80,7 +74,8 @@ template <> struct Stubs<uint8_t> {
   static extremum_fn<uint8_t> extremum() { return extremum_uint8_stub; }
 };
 
-// The maximum of a long row, NaN if there is one; then the sum of exp(x - maximum), with the terms in dst unless it is null.
+// The maximum of a long row, NaN if there is one; if that is finite, also the sum of exp(x - maximum), with the terms in dst
+// unless it is null.
 template <typename T>
 double exp_sum_in_pieces(T *dst, const T *src, const Pieces &pieces, T *partial, double *sums, int threads, T *maximum)
 {
@@ -89,7 +84,7 @@ double exp_sum_in_pieces(T *dst, const T *src, const Pieces &pieces, T *partial,
   });
   Stubs<T>::extremum()(maximum, partial, 1, pieces.count, true);
   const T m = *maximum;
-  if (m != m || (m - m != 0 && dst == nullptr))
+  if (m - m != 0)
     return 0;
   for_pieces(1, pieces, short_grain, threads, [&](size_t, size_t i, size_t begin, size_t length) {
     sums[i] = Stubs<T>::exp_sum()(dst ? dst + begin : nullptr, src + begin, length, m);

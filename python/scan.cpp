@@ -1,53 +1,57 @@
 // Prefix sums of isagen_kernels._core.
 #include "rows.h"
 
+#include <atomic>
+#include <thread>
+
 ISA_DEFINE_DISPATCH(cumsum_float_stub)
 ISA_DEFINE_DISPATCH(cumsum_double_stub)
 ISA_DEFINE_DISPATCH(cumsum_int32_stub)
 
 namespace {
 
-// One long row in two passes: the sums of pieces, then every thread's share from what is before it.
-template <typename T>
-void cumsum_row(T *dst, const T *src, size_t n, T nothing, bool past_caches, int count, typename Stubs<T>::Sum *sums)
+// Elements that stay in a core's cache between the two passes over them.
+template <typename T> constexpr size_t scan_piece = 262144 / sizeof(T);
+
+// One long row in two passes, piece by piece: a thread adds a piece up, waits for the sum of all before it, says what is
+// before the next, and makes the piece's prefix sums while others do the same with theirs. dst may be src.
+template <typename T> void cumsum_row(T *dst, const T *src, size_t n, T nothing, bool past_caches, int count)
 {
   using Sum = typename Stubs<T>::Sum;
-  const size_t pieces = n / piece;
-  parallel_for(
-      0, pieces, 1,
-      [&](size_t first, size_t last) { Stubs<T>::sum()(sums + first, src + first * piece, last - first, piece); }, count);
-  const size_t each = (pieces + static_cast<size_t>(count) - 1) / static_cast<size_t>(count);
+  constexpr size_t piece_length = scan_piece<T>;
+  const size_t pieces = (n + piece_length - 1) / piece_length;
+  std::atomic<size_t> taken{0}, added{0}; // pieces; those are taken in order, so that whoever waits waits for one at work
+  Sum all = 0;                            // of the pieces that are added: belongs to whose turn it is
   parallel_for(
       0, static_cast<size_t>(count), 1,
-      [&](size_t first, size_t last) {
-        for (size_t share = first; share < last && share * each < pieces; share++) {
-          const size_t begin = share * each * piece, end = (share + 1) * each < pieces ? (share + 1) * each * piece : n;
-          Sum before = 0;
-          for (size_t i = 0; i < share * each; i++)
-            before += sums[i];
-          Stubs<T>::cumsum()(dst + begin, src + begin, 1, end - begin, share > 0 ? static_cast<T>(before) : nothing,
-                             past_caches);
+      [&](size_t, size_t) {
+        for (size_t i = taken++; i < pieces; i = taken++) {
+          const size_t begin = i * piece_length, length = n - begin < piece_length ? n - begin : piece_length;
+          Sum sum;
+          Stubs<T>::sum()(&sum, src + begin, 1, length);
+          while (added.load(std::memory_order_acquire) != i)
+            std::this_thread::yield();
+          const T before = i > 0 ? static_cast<T>(all) : nothing;
+          all += sum;
+          added.store(i + 1, std::memory_order_release);
+          Stubs<T>::cumsum()(dst + begin, src + begin, 1, length, before, past_caches);
         }
       },
       count);
 }
 
-template <typename T> bool cumsum_of(const Buffer &src, const Buffer &out, int threads)
+template <typename T> void cumsum_of(const Buffer &src, const Buffer &out, int threads)
 {
   const size_t rows = src.rows(), columns = src.columns();
   const T *const from = src.as<const T>();
   T *const to = out.as<T>();
   const T nothing = static_cast<T>(-0.0); // the sum of nothing, which leaves -0.0 alone
   const bool past_caches = is_past_caches(2 * src.items() * sizeof(T));
-  const int count = threads_for(columns, 2 * piece, threads);
-  const bool in_pieces = count > 1 && rows < static_cast<size_t>(count);
-  Scratch<typename Stubs<T>::Sum> sums(in_pieces ? columns / piece : 0);
-  if (!sums)
-    return false;
+  const int count = threads_for(columns, 2 * scan_piece<T>, threads);
   Py_BEGIN_ALLOW_THREADS
-  if (in_pieces) {
+  if (rows < static_cast<size_t>(count)) {
     for (size_t row = 0; row < rows; row++)
-      cumsum_row(to + row * columns, from + row * columns, columns, nothing, past_caches, count, sums.data());
+      cumsum_row(to + row * columns, from + row * columns, columns, nothing, past_caches, count);
   } else {
     parallel_for(
         0, rows, grain_of(columns, grain),
@@ -57,7 +61,6 @@ template <typename T> bool cumsum_of(const Buffer &src, const Buffer &out, int t
         threads);
   }
   Py_END_ALLOW_THREADS
-  return true;
 }
 
 PyObject *cumsum(PyObject *, PyObject *args)
@@ -73,11 +76,13 @@ PyObject *cumsum(PyObject *, PyObject *args)
   Buffer out(out_object, "out", types[src.type()], Access::write);
   if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, true))
     return nullptr;
-  const bool done = src.type() == 0   ? cumsum_of<float>(src, out, threads)
-                    : src.type() == 1 ? cumsum_of<double>(src, out, threads)
-                                      : cumsum_of<int32_t>(src, out, threads);
-  if (!done)
-    return nullptr;
+  if (src.items() == 0) // perhaps rows without end, of nothing
+    Py_RETURN_NONE;
+  switch (src.type()) {
+  case 0: cumsum_of<float>(src, out, threads); break;
+  case 1: cumsum_of<double>(src, out, threads); break;
+  default: cumsum_of<int32_t>(src, out, threads);
+  }
   Py_RETURN_NONE;
 }
 

@@ -22,7 +22,7 @@ void softmax_row(T *dst, const T *src, const Pieces &pieces, T *partial, double 
   const T factor = is_nan ? m - m : logarithm ? T(1) : static_cast<T>(1 / sum);
   const T after = logarithm ? static_cast<T>(log(sum)) : T(0);
   for_pieces(1, pieces, grain, threads, [&](size_t, size_t, size_t begin, size_t length) {
-    const T *const from = logarithm ? src : dst;
+    const T *const from = logarithm || is_nan ? src : dst;
     Stubs<T>::rescale()(dst + begin, from + begin, length, logarithm ? m : T(0), factor, after, past_caches);
   });
 }
@@ -67,6 +67,8 @@ PyObject *softmax(PyObject *, PyObject *args)
   Buffer out(out_object, "out", float_types[src.type()], Access::write);
   if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, true))
     return nullptr;
+  if (src.items() == 0) // perhaps rows without end, of nothing
+    Py_RETURN_NONE;
   if (!(src.type() == 0 ? softmax_of<float>(src, out, logarithm != 0, threads)
                         : softmax_of<double>(src, out, logarithm != 0, threads)))
     return nullptr;

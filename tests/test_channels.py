@@ -1,5 +1,7 @@
 """Channel shuffles against reshape and transpose, which say what they are."""
 
+import ctypes
+
 import isagen_kernels as k
 import numpy as np
 import pytest
@@ -100,7 +102,9 @@ def test_concat_of_views_with_one_row_or_gaps():
     ]:
         want = shuffled(np.concatenate([a, b], -1), 2, -1)
         assert np.array_equal(k.concat_channel_shuffle(a, b), want)
-    for bad in (wide[:, ::2], wide[..., ::2], wide[::-1], wide.transpose(0, 1, 3, 2)):
+    row = np.ones((1, 1, 5, 8), np.float32)
+    repeated = [np.broadcast_to(row, (2, 3, 5, 8)), np.broadcast_to(row[:, :, :1], (1, 1, 5, 8))]
+    for bad in (wide[:, ::2], wide[..., ::2], wide[::-1], wide.transpose(0, 1, 3, 2), *repeated):
         with pytest.raises(ValueError, match="a must be C-contiguous, but for gaps between its rows"):
             k.concat_channel_shuffle(bad, bad)
 
@@ -127,6 +131,26 @@ def test_buffers_without_numpy():
     floats = k.channel_shuffle(memoryview(np.arange(4, dtype="f4").reshape(1, 4)), 2)
     assert (floats.format, floats.tolist()) == ("f", [[0, 2, 1, 3]])
     assert k.channel_shuffle(memoryview(np.zeros((1, 4), "f2")), 2).format == "H"
+    numbers = (ctypes.c_float * 4)(0, 1, 2, 3)
+    got = k.channel_shuffle(numbers, 2, channels_last=True)
+    assert (got.format, got.tolist()) == ("f", [0, 2, 1, 3])
+
+
+def test_an_output_of_the_same_type_or_of_bits():
+    x = np.arange(6, dtype="f4").reshape(1, 6)
+    for dtype in ("f4", "u4"):
+        out = np.zeros(6, dtype)
+        assert np.array_equal(k.channel_shuffle(x, 2, out=out).view("f4"), [0, 3, 1, 4, 2, 5])
+    for one, other in (("i8", np.longlong), ("l", "q"), ("?", "?"), ("f2", "f2")):
+        k.concat_channel_shuffle(np.zeros(3, one), np.zeros(3, other))
+    for one, other in (("f4", "i4"), ("f4", "u4"), ("u8", "i8"), ("f2", "u2")):
+        with pytest.raises(TypeError, match="b must hold items of the type of a"):
+            k.concat_channel_shuffle(np.zeros(3, one), np.zeros(3, other))
+
+
+def test_fields_may_be_called_like_the_format_of_objects():
+    x = np.zeros((1, 4), [("O", "i4")])
+    assert k.channel_shuffle(x, 2).dtype == x.dtype
 
 
 @pytest.mark.parametrize(
@@ -140,9 +164,22 @@ def test_buffers_without_numpy():
         ((np.zeros((1, 6), complex), 2), {}, TypeError, "src must hold items of 1, 2, 4 or 8 bytes"),
         ((np.zeros((6, 6)).T, 2), {}, ValueError, "src must be C-contiguous"),
         (([1, 2], 2), {}, TypeError, "src must be an array or another bytes-like object, not list"),
-        ((np.zeros((1, 6)), 2), {"out": np.zeros(6, "f4")}, TypeError, "out must hold items of 8 bytes, as src does"),
+        (
+            (np.zeros((1, 6)), 2),
+            {"out": np.zeros(6, "f4")},
+            TypeError,
+            "out must .* the type of src, 'd' of 8 bytes, but",
+        ),
+        ((np.zeros((1, 6)), 2), {"out": np.zeros(6, "i8")}, TypeError, "out must hold items of the type of src, 'd'"),
+        ((np.zeros((1, 6), object), 2), {}, TypeError, "src must hold .* no Python objects, but .* 'O'"),
+        ((np.zeros((1, 6), [("a", "O")]), 2), {}, TypeError, "src must hold .* no Python objects, but"),
+        ((np.zeros((1, 6), "M8[s]"), 2), {}, TypeError, "src: cannot include dtype 'M' in a buffer"),
+        ((np.zeros((1, 6)), 2.0), {}, TypeError, "groups must be an integer, not float"),
+        ((np.zeros((1, 6)), 2**70), {}, ValueError, "groups must divide the channels"),
         ((np.zeros((1, 6)), 2), {"out": np.zeros(5)}, ValueError, "out must hold 6 items, as many as src, but holds 5"),
         ((np.zeros((1, 6)), 2), {"threads": 0}, ValueError, "threads must be None or 1 to 1024"),
+        ((np.zeros((1, 6)), 2), {"threads": 2**70}, ValueError, "threads must be None or 1 to 1024"),
+        ((np.zeros((1, 6)), 2), {"threads": "2"}, TypeError, "threads must be an integer, not str"),
     ],
 )
 def test_bad_arguments(arguments, keywords, error, message):

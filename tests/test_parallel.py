@@ -89,6 +89,38 @@ def test_a_forked_process_does_not_wait_for_threads_that_it_lacks():
     assert said.split() == ["4000000.0"] * 2 + ["1.0", "4000000.0"]
 
 
+OTHER = """
+int other(void)
+{
+  int sum = 0;
+#pragma omp parallel for num_threads(2) reduction(+ : sum)
+  for (int i = 0; i < 1000; i++)
+    sum += i;
+  return sum;
+}
+"""
+
+
+@needs_openmp
+def test_a_forked_process_does_not_wait_for_threads_of_another_library(tmp_path):
+    (tmp_path / "other.c").write_text(OTHER)
+    library = tmp_path / "other.so"
+    subprocess.run(["cc", "-fopenmp", "-shared", "-fPIC", tmp_path / "other.c", "-o", library], check=True)
+    said = run(
+        [
+            "import ctypes, os, numpy as np, isagen_kernels as k",
+            "x = np.ones(4_000_000, np.float32)",
+            f"print(ctypes.CDLL({str(library)!r}).other(), flush=True)",
+            "child = os.fork()",
+            "if child == 0:",
+            "    print(k.sum(x, threads=2), flush=True)",
+            "    os._exit(0)",
+            "assert os.waitpid(child, 0)[1] == 0",
+        ]
+    )
+    assert said.split() == ["499500", "4000000.0"]
+
+
 def test_from_several_threads_of_python_at_once():
     from concurrent.futures import ThreadPoolExecutor
 

@@ -5,6 +5,9 @@ r * u * sum(|terms|) (Higham, Accuracy and Stability of Numerical Algorithms, 4.
 for the rest.
 """
 
+import array
+import ctypes
+
 import isagen_kernels as k
 import numpy as np
 import pytest
@@ -357,6 +360,13 @@ def test_axes_and_results():
                 function(x, axis)
 
 
+def test_rows_without_end_of_nothing():
+    """There is no memory behind them: nothing may be done for each."""
+    x = np.empty((2**60, 0), np.float32)
+    for function in (k.cumsum, k.softmax, k.log_softmax):
+        assert function(x).shape == x.shape
+
+
 def test_nothing():
     for shape in [(0,), (3, 0), (0, 3), (2, 0, 3), (0, 0)]:
         x = np.empty(shape, np.float32)
@@ -371,9 +381,6 @@ def test_nothing():
 
 
 def test_buffers_without_numpy():
-    import array
-    import ctypes
-
     x = array.array("d", [1, 2, 4])
     got = k.cumsum(x)
     assert isinstance(got, memoryview)
@@ -403,7 +410,12 @@ F4 = np.zeros(4, np.float32)
         (lambda: k.cumsum(F4, out=memoryview(bytes(16)).cast("f")), BufferError, "out: .*(not writable|read-?only)"),
         (lambda: k.cumsum(F4, threads=0), ValueError, "threads must be None or 1 to 1024"),
         (lambda: k.cumsum(F4, threads=2000), ValueError, "threads must be None or 1 to 1024"),
-        (lambda: k.cumsum(F4, threads="2"), TypeError, "int"),
+        (lambda: k.cumsum(F4, threads="2"), TypeError, "threads must be an integer, not str"),
+        (lambda: k.cumsum(F4.astype(complex)), TypeError, "src must hold float32, .* 'Zd'"),
+        (lambda: k.softmax(F4.astype("M8[s]")), TypeError, "src: cannot include dtype 'M'"),
+        (lambda: k.cumsum(array.array("u", "ab")), TypeError, "src must hold float32, .* '[uw]'"),
+        (lambda: k.logsumexp((ctypes.c_float.__ctype_be__ * 2)(1, 2)), TypeError, "src must hold float32 .* '>f'"),
+        (lambda: k.softmax((ctypes.c_float.__ctype_be__ * 2)(1, 2)), TypeError, "src must hold float32 .* '>f'"),
         (lambda: k.softmax(np.zeros(4, "i4")), TypeError, "src must hold float32 or float64, but"),
         (lambda: k.softmax(F4, out=F4[1:]), ValueError, "out must hold 4 items"),
         (lambda: k.sum(np.zeros(4, "u2")), TypeError, "src must hold float32, float64 or int32, but .*'H'"),

@@ -24,12 +24,20 @@ def view_of(array: Any, name: str) -> Any:
     except TypeError:
         kind = type(array).__name__
         raise TypeError(f"{name} must be an array or another bytes-like object, not {kind}") from None
+    except ValueError as error:  # NumPy's, of dtypes that buffers cannot tell
+        raise TypeError(f"{name}: {error}") from None
 
 
 def format_of(view: Any) -> str:
     """Return the struct-module format of a view's items, native byte order left out, `l` as what it is as wide as."""
     code: str = view.format.lstrip("@=<" if sys.byteorder == "little" else "@=>")
     return {"l": "i" if view.itemsize == 4 else "q"}.get(code, code)
+
+
+def number_format_of(view: Any) -> str:
+    """Return `format_of` a view of numbers that some kernel takes; "B" of others, which every kernel will refuse."""
+    code = format_of(view)
+    return code if code in _DTYPES else "B"
 
 
 def new(like: Any, shape: tuple[int, ...], code: str, dtype: str = "") -> Any:

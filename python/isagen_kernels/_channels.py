@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._arrays import is_numpy, new, view_of
+from ._arrays import format_of, is_numpy, new, view_of
 
 
 def _like(src: Any, view: Any, shape: tuple[int, ...]) -> Any:
@@ -14,7 +14,7 @@ def _like(src: Any, view: Any, shape: tuple[int, ...]) -> Any:
 
 def _movable(view: Any) -> str:
     """Return a format that memoryviews can be cast to: the view's own, or integers of its width."""
-    code: str = view.format
+    code = format_of(view)
     castable = len(code) == 1 and code in "?cbBhHiIlLqQnNfdP"
     return code if castable else {2: "H", 4: "I", 8: "Q"}.get(view.itemsize, "B")
 
@@ -26,6 +26,7 @@ def channel_shuffle(
 
     Channels are the second axis, [images, channels, ...], or the last one. That is what reshaping the channels to
     [groups, channels per group] and transposing gives. Raises ValueError if `groups` does not divide the channels.
+    `out` holds items of the same type, or unsigned integers that become their bits.
     """
     view = view_of(src, "src")
     if out is None:

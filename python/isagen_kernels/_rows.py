@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
-from ._arrays import format_of, new, view_of
+from ._arrays import new, number_format_of, view_of
 
 
 def _check_axis(axis: int, axes: int) -> None:
@@ -21,7 +21,7 @@ def _like(src: Any, axis: int, out: Any) -> Any:
         return out
     view = view_of(src, "src")
     _check_axis(axis, view.ndim)
-    return new(src, view.shape, format_of(view)) if out is None else out
+    return new(src, view.shape, number_format_of(view)) if out is None else out
 
 
 def cumsum(src: Any, axis: int = -1, *, out: Any = None, threads: int | None = None) -> Any:
@@ -65,10 +65,8 @@ def _reduce(
     if axis is not None:
         _check_axis(axis, view.ndim)
     whole = axis is None or view.ndim < 2
-    code = format_of(view)
-    if code not in "fdibB":
-        code = "B"  # the kernel will refuse it
-    elif code == "i" and sums:
+    code = number_format_of(view)
+    if code == "i" and sums:
         code = "q"
     if out is None and whole:
         single = new(None, (1,), code)
