@@ -83,11 +83,7 @@ def measure(case, rounds, threads, levels, peaks):
     ours, in_numpy, in_torch = case.make()
     own = [level for level in levels_of(case.stub) if not levels or level in levels]
     copy = copier(case.traffic)
-    variants = [
-        Variant("ours", level, count, lambda count=count: ours(count))
-        for count in threads
-        for level in (own if count == 1 else own[-1:])
-    ]
+    variants = [Variant("ours", level, count, lambda count=count: ours(count)) for count in threads for level in own]
     numpy_variant = Variant("numpy", None, 1, in_numpy) if in_numpy else None
     torches = {count: Variant("torch", None, count, in_torch) for count in threads} if in_torch else {}
     # Several threads of Python cost tens of microseconds: a copy in them is measured only where it takes much longer.
@@ -123,6 +119,9 @@ def measure(case, rounds, threads, levels, peaks):
                 "to_copy": None if case.flops else variant.ratio(copies.get(variant.threads)),
                 "to_peak": case.flops / seconds / 1e9 / peak / variant.threads if peak else None,
                 "to_one_thread": variant.ratio(single) if variant.threads > 1 else None,
+                "copy_to_one_thread": copies[variant.threads].ratio(copies.get(1))
+                if variant.threads in copies
+                else None,
                 "to_levels": {
                     other.level: variant.ratio(other)
                     for other in variants
