@@ -61,7 +61,7 @@ def test_cumsum(level, x):
         want = np.cumsum(exact(x), -1)
         sizes = np.cumsum(np.abs(np.nan_to_num(exact(x), posinf=0, neginf=0)), -1)
     bound = sizes * (scan_roundings(level, x.shape[-1], lanes(level, x)) * ROUNDOFF[x.dtype.name] * SLACK)
-    # Sums of some of the numbers come near the largest one: they may overflow, in another place than one after the other.
+    # Sums of some of the numbers come near the largest one: they may overflow, elsewhere than one after the other.
     near = sizes > LARGEST[x.dtype.name] / 4
     assert within(np.where(near, 0, got), np.where(near, 0, want), bound)
 
