@@ -136,10 +136,11 @@ def measure(case, rounds, threads, levels, peaks):
 NO_STUBS = "#define ISA_DECLARE_DISPATCH(type, name)\n#define ISA_REGISTER_DISPATCH(name, function)\n"
 
 
-def peaks():
-    """Return the speed of every product's own instruction, on registers, by stub and level, in GFLOP/s.
+def peaks(products):
+    """Return the speed of the products' own instructions, on registers, by stub and level, in GFLOP/s.
 
-    {} without a compiler. Levels that this CPU lacks, and those without a vector instruction of their own, have none.
+    `products` are their kernels. {} without a compiler. Levels that this CPU lacks, and those without a vector
+    instruction of their own, have none.
     """
     compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
     if compiler is None:
@@ -148,7 +149,7 @@ def peaks():
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "isa_dispatch.h").write_text(NO_STUBS)
-        for product in ("matmul_u8s8", "matmul_bf16", "matmul_fp16"):
+        for product in products:
             stub = f"{product}_stub"
             found[stub] = {}
             for level in levels_of(stub):

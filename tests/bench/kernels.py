@@ -53,6 +53,11 @@ def main():
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = [int(word) for word in arguments.threads.split(",") if word] or ([1, 2] if cpus > 1 else [1])
     levels = [word.strip().upper() for word in arguments.levels.split(",") if word.strip()]
+    cases = [*all_cases(arguments.largest << 20), *matmul_cases()]
+    if arguments.only:
+        cases = [case for case in cases if any(text in case.name for text in arguments.only)]
+    if not cases:
+        sys.exit(f"no case is called like {' or '.join(arguments.only)}")
     machine = {
         "cpu": cpu_name(),
         "cpus": cpus,
@@ -60,18 +65,14 @@ def main():
         "numpy": numpy.__version__,
         "torch": torch.__version__ if torch else None,
         "rounds": arguments.rounds,
-        "peaks_gflop_per_s": peaks(),
+        "peaks_gflop_per_s": peaks(dict.fromkeys(case.kernel for case in cases if case.flops)),
     }
     print(machine_text(machine))
     results = []
-    for case in [*all_cases(arguments.largest << 20), *matmul_cases()]:
-        if arguments.only and not any(text in case.name for text in arguments.only):
-            continue
+    for case in cases:
         rows = measure(case, arguments.rounds, threads, levels, machine["peaks_gflop_per_s"])
         print(table(rows, heading=not results), flush=True)
         results += rows
-    if not results:
-        sys.exit(f"no case is called like {' or '.join(arguments.only)}")
     print(gains(results))
     print(targets(results))
     if arguments.json:
