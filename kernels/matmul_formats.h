@@ -9,7 +9,7 @@
 #define ISAGEN_KERNELS_MATMUL_FORMATS_H
 
 #include "matmul_blocked.h"
-#include "vec/base.h"
+#include "vec/memory.h"
 
 namespace {
 
@@ -75,7 +75,7 @@ struct Bf16Pairs {
   static uint32_t word(const A *a)
   {
     uint32_t bits;
-    memcpy(&bits, a, sizeof bits);
+    vec::copy_memory(&bits, a, sizeof bits);
     return bits;
   }
   static uint32_t word(B a, B b) { return a | static_cast<uint32_t>(b) << 16; }
@@ -89,7 +89,7 @@ struct Bf16Floats {
   using Sum = float;
   static constexpr size_t group = 1;
 
-  static uint32_t word(const A *a) { return word(*a); }
+  static uint32_t word(const A *a) { return word(vec::load_one(a)); }
   static uint32_t word(B b) { return static_cast<uint32_t>(b) << 16; }
 };
 
@@ -101,7 +101,7 @@ struct Fp16Floats {
   using Sum = float;
   static constexpr size_t group = 1;
 
-  static uint32_t word(const A *a) { return word(*a); }
+  static uint32_t word(const A *a) { return word(vec::load_one(a)); }
   static uint32_t word(B b)
   {
     // The bits of a half, moved to where a float has them, are its value times 2^-112, also for denormals: the
@@ -142,7 +142,7 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
       if (words < filled) {
         memset(out + words, 0, (filled - words) * sizeof *out);
         A last[group] = {};
-        memcpy(last, row + words * group, (k - words * group) * sizeof *row);
+        vec::copy_memory(last, row + words * group, (k - words * group) * sizeof *row);
         out[words] = Format::word(last);
       }
     }
@@ -176,11 +176,12 @@ private:
   {
     for (size_t j = 0; j < n; j++) {
       if constexpr (group == 4)
-        to[j] = Format::word(from[0][j], from[1][j], from[2][j], from[3][j]);
+        to[j] = Format::word(vec::load_one(from[0] + j), vec::load_one(from[1] + j), vec::load_one(from[2] + j),
+                             vec::load_one(from[3] + j));
       else if constexpr (group == 2)
-        to[j] = Format::word(from[0][j], from[1][j]);
+        to[j] = Format::word(vec::load_one(from[0] + j), vec::load_one(from[1] + j));
       else
-        to[j] = Format::word(from[0][j]);
+        to[j] = Format::word(vec::load_one(from[0] + j));
     }
   }
 };

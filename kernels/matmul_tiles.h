@@ -33,10 +33,10 @@ public:
       C edge[32 * columns] = {};
       if (add)
         for (size_t i = 0; i < m; i++)
-          memcpy(edge + i * columns, c + i * ldc, n * sizeof *c);
+          vec::copy_memory(edge + i * columns, c + i * ldc, n * sizeof *c);
       tiles(edge, columns, m > high_, n > wide_, a, b, words, add);
       for (size_t i = 0; i < m; i++)
-        memcpy(c + i * ldc, edge + i * columns, n * sizeof *c);
+        vec::copy_memory(c + i * ldc, edge + i * columns, n * sizeof *c);
     }
   }
 

@@ -11,6 +11,7 @@ import sys
 import isagen_kernels
 import numpy as np
 import pytest
+from arrays import unaligned
 from conftest import PACKAGES, ROOT, need, supported_levels
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,18 +31,10 @@ def level(request):
         yield request.param
 
 
-def unaligned(values: np.ndarray) -> np.ndarray:
-    """Return a copy one element behind an aligned address."""
-    memory = np.empty(values.size + 1, values.dtype)
-    copy = memory[1:].reshape(values.shape)
-    copy[...] = values
-    return copy
-
-
 def multiplied(product, a, b, threads=1):
-    """Run a product into memory with guards before and behind."""
+    """Run a product into memory at an odd address, with guards before and behind."""
     dtype = PRODUCTS[product][2]
-    memory = np.full(a.shape[0] * b.shape[1] + 2, 77, dtype)
+    memory = unaligned(np.full(a.shape[0] * b.shape[1] + 2, 77, dtype), 1)
     out = memory[1:-1].reshape(a.shape[0], b.shape[1])
     assert product(a, b, out=out, threads=threads) is out
     assert memory[0] == memory[-1] == 77
@@ -70,7 +63,7 @@ def operands(product, m, n, k, seed):
         of = [lambda s: bf16_of_floats(rng.standard_normal(s))] * 2
     else:
         of = [lambda s: rng.standard_normal(s).astype(np.float16)] * 2
-    return unaligned(of[0]((m, k))), unaligned(of[1]((k, n)))
+    return unaligned(of[0]((m, k)), 1), unaligned(of[1]((k, n)), 1)
 
 
 @settings(deadline=None, max_examples=40)

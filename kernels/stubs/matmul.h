@@ -1,4 +1,6 @@
 // The stubs of the matrix products.
+//
+// Matrices may begin at any address, odd ones too.
 #ifndef ISAGEN_KERNELS_STUBS_MATMUL_H
 #define ISAGEN_KERNELS_STUBS_MATMUL_H
 
