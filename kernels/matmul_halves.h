@@ -109,7 +109,8 @@ private:
   {
     if (bits == 0)
       return {1, 1};
-    const uint32_t exponent = Fp16Floats::word(bits) >> 23; // biased: 2^(exponent - 127) is |x|'s leading bit
+    const float size = to_float(vec::Vectorized<vec::half>(vec::half{bits})).first.lane(0);
+    const uint32_t exponent = vec::bit_cast<uint32_t>(size) >> 23; // biased: 2^(exponent - 127) is |x|'s leading bit
     return {vec::bit_cast<float>((127 + 4 + 127 - exponent) << 23), vec::bit_cast<float>((exponent - 4) << 23)};
   }
 

@@ -110,8 +110,8 @@ template <typename T> struct Mask {
   friend VEC_INLINE Mask operator~(Mask a) { return {static_cast<Raw>(~a.m)}; }
 };
 
-// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane; sums and products of integers
-// wrap. The 16-bit floats are in convert.h.
+// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane, but that denormals count as zero
+// where the thread's MXCSR.DAZ and FTZ say so; sums and products of integers wrap. The 16-bit floats are in convert.h.
 template <typename T> struct Vectorized {
   using value_type = T;
   using Raw = typename RawOf<T>::type;

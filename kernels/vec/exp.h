@@ -1,8 +1,9 @@
 // exp of Vectorized<float> and Vectorized<double>.
 //
 // e^x = 2^n * e^r with n = round(x / ln 2), |r| <= ln(2)/2, and e^r = 1 + r + r^2 * q(r). q's coefficients minimise the
-// largest relative error of e^r (Lawson's iteration in 80-bit arithmetic): 2^-28.3 for float, 2^-57.9 for double. With the
-// roundings the result is within 2 units in the last place, denormal results too; e^0 is 1, e^-inf 0, e^inf inf, NaN NaN.
+// largest relative error of e^r (Lawson's iteration in 80-bit arithmetic): 2^-28.3 for float, 2^-57.9 for double. With
+// the roundings the result is within 2 units in the last place, denormal results too, unless MXCSR.FTZ makes them zero;
+// e^0 is 1, e^-inf 0, e^inf inf, NaN NaN.
 #ifndef ISAGEN_KERNELS_VEC_EXP_H
 #define ISAGEN_KERNELS_VEC_EXP_H
 

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 using namespace vec;
 
@@ -309,6 +312,20 @@ static void conversions()
   }
 }
 
+// Has the CPU's float arithmetic take denormals for zeros, as libraries do that are built with -ffast-math.
+static void flush_denormals(bool yes)
+{
+#if defined(__SSE__)
+  const unsigned flags = 0x8040; // FTZ and DAZ
+  _mm_setcsr(yes ? _mm_getcsr() | flags : _mm_getcsr() & ~flags);
+#elif defined(__aarch64__)
+  const uint64_t fz = yes ? 1 << 24 : 0;
+  __asm__ volatile("msr fpcr, %0" : : "r"(fz));
+#else
+  static_cast<void>(yes);
+#endif
+}
+
 template <typename T> static void arithmetic_of_16_bits()
 {
   constexpr int n = Vectorized<T>::size();
@@ -362,6 +379,9 @@ int main()
   exponentials<float>(104);
   logarithms();
   conversions();
+  flush_denormals(true);
+  conversions();
+  flush_denormals(false);
   arithmetic_of_16_bits<half>();
   printf("%d bytes, %d checks, %d failures\n", VECTOR_BYTES, checks, failures);
   return failures > 0;
