@@ -1,5 +1,6 @@
 """kernels/vec.h and kernels/parallel.h alone: compiled for every width by every compiler, run, and with sanitizers."""
 
+import platform
 import shutil
 import subprocess
 import tomllib
@@ -45,6 +46,16 @@ def test_every_operation(compiler, form, tmp_path):
     build(compiler, form, tmp_path / "vec", "-O2", *([] if compiler == "g++" else ["-DFEW_TYPES"]))
     if runs_here(form):
         assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+@pytest.mark.parametrize("optimization", ["-O1", "-O2", "-O3"])
+@pytest.mark.parametrize("compiler", ["g++", "g++-11"])
+def test_x87_arithmetic(compiler, optimization, tmp_path):
+    """As on an i386 without SSE, whose registers hold more than a float or a double."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("x87 arithmetic is x86's")
+    build(compiler, "scalar", tmp_path / "vec", optimization, "-mfpmath=387")
+    assert run(tmp_path / "vec", check=False).stdout.endswith(" 0 failures\n")
 
 
 @pytest.mark.parametrize("form", FORMS)

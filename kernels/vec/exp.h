@@ -51,7 +51,12 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
   using Vec = Vectorized<T>;
   using C = ExpConstants<T>;
   const Vec magic(C::magic);
+#if VECTOR_BYTES == 0 && __FLT_EVAL_METHOD__ != 0
+  const volatile T in_memory = x.v * C::per_ln2 + C::magic; // a register of the x87 has more bits, and would not round
+  const Vec rounded(in_memory);
+#else
   const Vec rounded = fmadd(x, Vec(C::per_ln2), magic);
+#endif
   const Vec n = rounded - magic;
   const Vec r = fmadd(n, Vec(-C::ln2_low), fmadd(n, Vec(-C::ln2_high), x));
   constexpr int degree = sizeof C::q / sizeof *C::q - 1;

@@ -66,6 +66,13 @@ template <typename T> static T multiplied_and_added(T a, T b, T c)
     return fma(a, b, c);
 }
 
+// As T has it: GCC's x87 code knows some values more precisely, in some places (GCC bug 323).
+template <typename T> static T in_memory(T value)
+{
+  const volatile T stored = value;
+  return stored;
+}
+
 static uint64_t state = 1;
 static uint64_t random_bits()
 {
@@ -77,7 +84,7 @@ static uint64_t random_bits()
 template <typename T> static T random_value()
 {
   if constexpr (Float<T>::value)
-    return static_cast<T>(static_cast<int64_t>(random_bits() >> 40) - (1 << 23)) / T(1000);
+    return in_memory(static_cast<T>(static_cast<int64_t>(random_bits() >> 40) - (1 << 23)) / T(1000));
   else
     return static_cast<T>(random_bits());
 }
@@ -202,6 +209,11 @@ template <typename T> static double units(T got, long double want)
   return static_cast<double>(fabsl(got - want) / (static_cast<long double>(next) - rounded));
 }
 
+template <typename T> static T exp_of(T x)
+{
+  return in_memory(vec::exp(Vectorized<T>(x)).lane(0));
+}
+
 template <typename T> static void exponentials(double limit)
 {
   double worst = 0;
@@ -211,19 +223,21 @@ template <typename T> static void exponentials(double limit)
       const uint64_t bits = random_bits();
       memcpy(&x, &bits, sizeof x);
     } else {
-      x = static_cast<T>((random_bits() >> 11) * 0x1p-52 - 1) * (i % 4 == 1 ? T(limit) : i % 4 == 2 ? T(30) : T(1));
+      const T range = i % 4 == 1 ? T(limit) : i % 4 == 2 ? T(30) : T(1);
+      x = in_memory(static_cast<T>((random_bits() >> 11) * 0x1p-52 - 1) * range);
     }
-    const T y = vec::exp(Vectorized<T>(x)).lane(0);
+    const T y = exp_of(x);
     const double off = units(y, expl(x));
     worst = off > worst ? off : worst;
-    if (x <= 0)
-      CHECK(same(exp_of_nonpositive(Vectorized<T>(x)).lane(0), y));
+    if (x <= 0) {
+      const T z = in_memory(exp_of_nonpositive(Vectorized<T>(x)).lane(0));
+      CHECK(__FLT_EVAL_METHOD__ == 0 ? same(z, y) : units(z, expl(x)) < 1.1);
+    }
   }
   CHECK(worst < 1.1);
-  CHECK(vec::exp(Vectorized<T>(T(-0.0))).lane(0) == 1 && vec::exp(Vectorized<T>(T(0))).lane(0) == 1);
-  CHECK(vec::exp(Vectorized<T>(T(INFINITY))).lane(0) == T(INFINITY));
-  CHECK(vec::exp(Vectorized<T>(T(-INFINITY))).lane(0) == 0 && isnan(vec::exp(Vectorized<T>(T(NAN))).lane(0)));
-  CHECK(exp_of_nonpositive(Vectorized<T>(T(-INFINITY))).lane(0) == 0);
+  CHECK(exp_of(T(-0.0)) == 1 && exp_of(T(0)) == 1);
+  CHECK(exp_of(T(INFINITY)) == T(INFINITY) && exp_of(T(-INFINITY)) == 0 && isnan(exp_of(T(NAN))));
+  CHECK(in_memory(exp_of_nonpositive(Vectorized<T>(T(-INFINITY))).lane(0)) == 0);
   CHECK(isnan(exp_of_nonpositive(Vectorized<T>(T(NAN))).lane(0)));
 }
 
