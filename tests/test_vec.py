@@ -1,6 +1,7 @@
 """kernels/vec.h and kernels/parallel.h alone: compiled for every width by every compiler, run, and with sanitizers."""
 
 import platform
+import re
 import shutil
 import subprocess
 import tomllib
@@ -72,6 +73,44 @@ def test_another_architecture(form, tmp_path):
     build("aarch64-linux-gnu-g++", form, tmp_path / "vec", "-O2", "-static")
     need("qemu-aarch64")
     assert run("qemu-aarch64", tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+FMADD = """
+#include "vec/memory.h"
+template <typename T> static void add_product(T *to, const T *a, const T *b)
+{
+  using Vec = vec::Vectorized<T>;
+  fmadd(Vec::loadu(a), Vec::loadu(b), Vec::loadu(to)).store(to);
+}
+void floats(float *to, const float *a, const float *b) { add_product(to, a, b); }
+void doubles(double *to, const double *a, const double *b) { add_product(to, a, b); }
+"""
+# Where there is an instruction for it: the form, more flags, and how it is called.
+FUSED = {
+    "x86, scalar": ("scalar", ["-mfma"], r"vfmadd\d+s[sd]"),
+    "x86, 16 bytes": ("DEFAULT", ["-mfma"], r"vfmadd\d+p[sd]"),
+    "AVX2": ("AVX2", [], r"vfmadd\d+p[sd]"),
+    "AVX512": ("AVX512", [], r"vfmadd\d+p[sd]"),
+    "aarch64, scalar": ("scalar", [], "fmadd"),
+    "aarch64": ("DEFAULT", [], "fmla"),
+}
+
+
+@pytest.mark.parametrize("place", FUSED)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_fmadd_is_one_instruction(compiler, place, tmp_path):
+    form, flags, instruction = FUSED[place]
+    if place.startswith("aarch64"):
+        if compiler.startswith("clang"):
+            flags = ["--target=aarch64-linux-gnu", "-ffreestanding"]  # without that architecture's headers
+        elif compiler == "g++":
+            compiler = "aarch64-linux-gnu-g++"
+        else:
+            pytest.skip("one GCC for aarch64 is enough")
+    (tmp_path / "fmadd.cpp").write_text(FMADD)
+    build(compiler, form, tmp_path / "fmadd.s", "-O2", *flags, "-S", source=tmp_path / "fmadd.cpp")
+    code = (tmp_path / "fmadd.s").read_text()
+    assert len(re.findall(rf"^\s+{instruction}\s", code, re.MULTILINE)) == 2, code
 
 
 ONE = """

@@ -237,10 +237,14 @@ template <typename T> VEC_INLINE Vectorized<T> operator>>(Vectorized<T> a, int b
   return Vectorized<T>::of(static_cast<typename Vectorized<T>::Raw>(a.v >> bits));
 }
 
-// a * b + c; rounded once from AVX2 on (and where the architecture always has it), twice below.
+// a * b + c; rounded once where what the level is compiled for has an instruction for that: on x86 from AVX2 on, not at
+// DEFAULT. Elsewhere it is rounded twice, or, in x87's registers, to more bits.
 template <typename T> VEC_INLINE Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c)
 {
-  return a * b + c;
+  if constexpr (Float<T>::value)
+    return Vectorized<T>::of(a.v * b.v + c.v); // one expression: Clang makes one instruction of no more than that
+  else
+    return a * b + c;
 }
 
 #if defined(VEC_X86) && defined(__FMA__)
