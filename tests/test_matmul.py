@@ -206,6 +206,42 @@ def test_bad_threads(threads):
         matmul_u8s8(**good(matmul_u8s8), threads=threads)
 
 
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """The program that tells how a product is divided among threads."""
+    need("g++")
+    program = tmp_path_factory.mktemp("parts") / "parts"
+    command = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=undefined"]
+    command += ["-I", ROOT / "python", ROOT / "tests/cpp/matmul_parts.cpp", "-o", program]
+    subprocess.run([str(word) for word in command], check=True)
+    return lambda *numbers: (
+        subprocess.run([str(program), *map(str, numbers)], capture_output=True, text=True, check=False).stdout
+    )
+
+
+def test_no_division_is_faster(parts):
+    assert parts() == "good\n"
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "threads", "grid", "largest"),
+    [
+        (64, 64, 4, "4 x 1", 16 * 64),
+        (128, 128, 8, "4 x 2", 32 * 64),
+        (512, 512, 7, "7 x 1", 74 * 512),
+        (512, 512, 4, "2 x 2", 256 * 256),
+        (1, 1, 16, "1 x 1", 1),
+        (1, 4096, 3, "1 x 3", 22 * 64),
+        (3, 64, 2, "2 x 1", 2 * 64),
+        (4, 64, 3, "2 x 1", 2 * 64),
+        (1, 512, 7, "1 x 4", 128),
+        (1, 200, 3, "1 x 3", 64 + 8),
+    ],
+)
+def test_divisions(parts, m, n, threads, grid, largest):
+    assert parts(m, n, threads) == f"{grid}, at most {largest}\n"
+
+
 # A header in isagen's place, for one level.
 DISPATCH = """
 #define ISA_DECLARE_DISPATCH(type, stub) extern type stub;
