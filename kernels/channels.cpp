@@ -69,7 +69,7 @@ template <int count, typename T> void shuffle_in_registers(T *dst, const T *src,
   }
 }
 
-constexpr int log2_of(int power)
+[[maybe_unused]] constexpr int log2_of(int power) // unused without vectors
 {
   return power > 1 ? 1 + log2_of(power / 2) : 0;
 }

@@ -134,7 +134,7 @@ VEC_INLINE Vectorized<uint32_t> round_to_upper_half(Vectorized<float> a)
   return choose(a != a, bits | U(0x400000), rounded);
 }
 
-#if defined(CPU_CAPABILITY_AVX512_BF16) && VECTOR_BYTES == 64
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
 // Whether a lane of a or b is denormal, by its bits: where MXCSR.DAZ is set, VFPCLASSPS finds none. With all bits of the
 // exponent added, no exponent becomes all ones but the one that was zero: denormals, and nothing else, become NaN.
 VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
@@ -148,7 +148,7 @@ VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
 // Rounded to nearest even, denormals too; a NaN becomes quiet and keeps its sign and top bits. a's lanes come first.
 VEC_INLINE Vectorized<bfloat16> to_bfloat16(Vectorized<float> a, Vectorized<float> b)
 {
-#if defined(CPU_CAPABILITY_AVX512_BF16) && VECTOR_BYTES == 64
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
   // The instruction flushes denormals to zero (Intel SDM vol. 2, "VCVTNE2PS2BF16"): vectors without one take it.
   if (__builtin_expect(!any_denormal(a, b), 1))
     return Vectorized<bfloat16>::of(bit_cast<RawOf<bfloat16>::type>(_mm512_cvtne2ps_pbh(b.v, a.v)));
