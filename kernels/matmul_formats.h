@@ -182,7 +182,8 @@ private:
         to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j));
     else
       for (size_t j = 0; j < n; j++)
-        to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j), load_one(from[2] + j), load_one(from[3] + j));
+        to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j), load_one(from[2] + j),
+                             load_one(from[3] + j));
   }
 };
 

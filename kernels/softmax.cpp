@@ -96,9 +96,9 @@ VEC_INLINE void take_logarithms(double (&sums)[most_rows], size_t count)
     sums[i] = log(sums[i]);
 }
 
-// Calls f(first, count, bytes) for blocks of rows that stay in the first cache, of so many bytes but the last; one row at
-// least. Whatever is done to a row waits for the row's maximum and then for its sum: done to all rows of a block in turn,
-// only the first of them is waited for.
+// Calls f(first, count, bytes) for blocks of rows that stay in the first cache, of so many bytes but the last; one row
+// at least. Whatever is done to a row waits for the row's maximum and then for its sum: done to all rows of a block in
+// turn, only the first of them is waited for.
 template <typename T, typename F> VEC_INLINE void by_blocks(size_t rows, size_t columns, size_t cache, F f)
 {
   const size_t bytes = columns * sizeof(T);
@@ -183,7 +183,8 @@ template <typename T> void logsumexp(T *dst, const T *src, size_t rows, size_t c
     for (size_t row = 0; row < count; row++) {
       const T m = maxima[row];
       const bool finite = m - m == T(0);
-      vec::store_one(finite ? m + logarithms[row] : nan_or(m, src + (first + row) * columns, columns), dst + first + row);
+      const T result = finite ? m + logarithms[row] : nan_or(m, src + (first + row) * columns, columns);
+      vec::store_one(result, dst + first + row);
     }
   });
 }

@@ -39,9 +39,9 @@ inline size_t largest_of(size_t parts, size_t size, size_t group)
   return others > size - last ? others : size - last;
 }
 
-// The grid of `most` parts or fewer whose largest part is the smallest, for that is what is waited for. Of several: every
-// part packs its rows of A and its columns of B, so that it should have few of both; and no more parts than that takes.
-// m, n and `most` are 1 or more.
+// The grid of `most` parts or fewer whose largest part is the smallest, for that is what is waited for. Of several:
+// every part packs its rows of A and its columns of B, so that it should have few of both; and no more parts than that
+// takes. m, n and `most` are 1 or more.
 inline Parts parts_of(size_t m, size_t n, size_t most)
 {
   Parts best = {1, 1};

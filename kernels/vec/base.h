@@ -110,8 +110,9 @@ template <typename T> struct Mask {
   friend VEC_INLINE Mask operator~(Mask a) { return {static_cast<Raw>(~a.m)}; }
 };
 
-// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane, but that denormals count as zero
-// where the thread's MXCSR.DAZ and FTZ say so; sums and products of integers wrap. The 16-bit floats are in convert.h.
+// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane, but that denormals count as
+// zero where the thread's MXCSR.DAZ and FTZ say so; sums and products of integers wrap. The 16-bit floats are in
+// convert.h.
 template <typename T> struct Vectorized {
   using value_type = T;
   using Raw = typename RawOf<T>::type;
@@ -308,8 +309,8 @@ template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Ve
 }
 
 #if defined(VEC_X86)
-// GCC finds it only where neither operand is a constant. The zeroing forms with all lanes on: GCC 12 warns of the others'
-// undefined operand (GCC bug 105593).
+// GCC finds it only where neither operand is a constant. The zeroing forms with all lanes on: GCC 12 warns of the
+// others' undefined operand (GCC bug 105593).
 #if VECTOR_BYTES == 64
 #define VEC_X86_FLOATS(name, a, b) _mm512_maskz_##name##_ps(static_cast<__mmask16>(-1), a, b)
 #define VEC_X86_DOUBLES(name, a, b) _mm512_maskz_##name##_pd(static_cast<__mmask8>(-1), a, b)

@@ -2,8 +2,8 @@
 // float.
 //
 // float to bfloat16 and half, and back, give the same bits at every level, whatever MXCSR's DAZ and FTZ say: libraries
-// that are built with -ffast-math set those for the whole thread. The rounding mode has to be to nearest, as it is unless
-// somebody calls fesetround().
+// that are built with -ffast-math set those for the whole thread. The rounding mode has to be to nearest, as it is
+// unless somebody calls fesetround().
 #ifndef ISAGEN_KERNELS_VEC_CONVERT_H
 #define ISAGEN_KERNELS_VEC_CONVERT_H
 
@@ -135,8 +135,8 @@ VEC_INLINE Vectorized<uint32_t> round_to_upper_half(Vectorized<float> a)
 }
 
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
-// Whether a lane of a or b is denormal, by its bits: where MXCSR.DAZ is set, VFPCLASSPS finds none. With all bits of the
-// exponent added, no exponent becomes all ones but the one that was zero: denormals, and nothing else, become NaN.
+// Whether a lane of a or b is denormal, by its bits: where MXCSR.DAZ is set, VFPCLASSPS finds none. With all bits of
+// the exponent added, no exponent becomes all ones but the one that was zero: denormals, and nothing else, become NaN.
 VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
 {
   const Vectorized<uint32_t> ones(0x7f800000);

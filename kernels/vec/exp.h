@@ -35,7 +35,8 @@ template <> struct ExpConstants<double> {
 };
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
-// The zeroing forms with all lanes on: GCC 12 warns of the others' undefined operand (GCC bug 105593). VSCALEF rounds to denormals and overflows as a multiplication by 2^n would.
+// VSCALEF rounds to denormals and overflows as a multiplication by 2^n would. The zeroing forms with all lanes on:
+// GCC 12 warns of the others' undefined operand (GCC bug 105593).
 VEC_INLINE Vectorized<float> scale(Vectorized<float> a, Vectorized<float> n)
 {
   return Vectorized<float>::of(_mm512_maskz_scalef_ps(static_cast<__mmask16>(-1), a.v, n.v));
@@ -67,7 +68,8 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
 #if defined(VEC_X86) && VECTOR_BYTES == 64
   return scale(e_r, n);
 #else
-  // 2^n may be beyond the exponents that there are: first by 2^(n + shift), or n - shift, then back, which alone rounds.
+  // 2^n may be beyond the exponents that there are: first by 2^(n + shift), or n - shift, then back, which alone
+  // rounds.
   using B = BitsOf<T>;
   const Vectorized<B> exponent = as<B>(rounded) << C::mantissa;
   const Vectorized<B> more(static_cast<B>(B(C::bias + C::shift) << C::mantissa));

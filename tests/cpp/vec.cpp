@@ -160,7 +160,8 @@ template <typename T> static void lanes()
       bool close = true; // rounded once or twice
       for (int i = 0; i < n; i++) {
         const volatile T product = a[i] * b[i];
-        close &= same(fused[i], static_cast<T>(product + a[0])) || same(fused[i], multiplied_and_added(a[i], b[i], a[0]));
+        const T once = multiplied_and_added(a[i], b[i], a[0]), twice = static_cast<T>(product + a[0]);
+        close &= same(fused[i], once) || same(fused[i], twice);
       }
       CHECK(close);
     } else {
@@ -269,13 +270,15 @@ static uint16_t half_bits(float x)
     return sign | static_cast<uint16_t>(nearbyint(ldexp(size, 24)));
   int exponent;
   frexp(size, &exponent);
-  return sign | static_cast<uint16_t>(((exponent + 13) << 10) + static_cast<int>(nearbyint(ldexp(size, 11 - exponent))));
+  const int mantissa = static_cast<int>(nearbyint(ldexp(size, 11 - exponent))); // with the leading bit
+  return sign | static_cast<uint16_t>(((exponent + 13) << 10) + mantissa);
 }
 
 static float half_value(uint16_t bits)
 {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double size = exponent == 31 ? INFINITY : exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+  const double finite = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+  const double size = exponent == 31 ? INFINITY : finite;
   return static_cast<float>(bits & 0x8000 ? -size : size);
 }
 
@@ -322,7 +325,8 @@ static void conversions()
   const int32_t whole[] = {0, -1, 1 << 24, -(1 << 30), 123456};
   for (int32_t x : whole) {
     CHECK(to_float(Vectorized<int32_t>(x)).lane(0) == static_cast<float>(x));
-    CHECK(to_int32(Vectorized<float>(static_cast<float>(x) * 0.75f)).lane(0) == static_cast<int32_t>(static_cast<float>(x) * 0.75f));
+    const float part = static_cast<float>(x) * 0.75f;
+    CHECK(to_int32(Vectorized<float>(part)).lane(0) == static_cast<int32_t>(part));
   }
 }
 
