@@ -13,11 +13,6 @@ constexpr size_t piece_vectors = 128; // as in reduce.cpp: pieces are added in d
 
 template <typename T> constexpr T infinity = T(__builtin_inf());
 
-template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T> b)
-{
-  return a + b;
-}
-
 template <typename T> VEC_INLINE Vectorized<T> larger_number(Vectorized<T> a, Vectorized<T> b)
 {
   return vec::max_or_second(b, a);
@@ -49,7 +44,7 @@ template <typename T, bool keep> VEC_INLINE T exp_sum_piece(T *dst, const T *src
       how.store(term, dst + i);
     sums[k] = sums[k] + term;
   });
-  return vec::reduce_all(add<T>, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+  return vec::reduce_all(vec::add<T>, (sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 template <typename T, bool keep> VEC_INLINE double exp_sum_of(T *dst, const T *src, size_t n, T m, size_t ahead)
