@@ -1,7 +1,7 @@
 // Channel shuffle, channels first and channels last, and ShuffleNet's concatenation and shuffle in one.
 //
-// Channels last, a pixel is transposed, [groups, channels per group] -> [channels per group, groups]. For groups = 2^k that
-// is k perfect shuffles of the pixel: interleave its first half with its second. Vectors do one with interleave2 alone.
+// Channels last, a pixel is transposed, [groups, channels per group] -> [channels per group, groups]. For groups = 2^k
+// that is k perfect shuffles of the pixel: interleave its first half with its second. interleave2 does one in vectors.
 #include "loop.h"
 #include "stubs/channels.h"
 
@@ -69,7 +69,7 @@ template <int count, typename T> void shuffle_in_registers(T *dst, const T *src,
   }
 }
 
-constexpr int log2_of(int power)
+[[maybe_unused]] constexpr int log2_of(int power) // unused without vectors
 {
   return power > 1 ? 1 + log2_of(power / 2) : 0;
 }
@@ -161,12 +161,13 @@ void interleave(T *dst, const char *a, size_t a_stride, const char *b, size_t b_
   }
 }
 
-// A pixel does not begin where streams may write: what goes past the caches is made here, a few pixels at a time. With every
-// line that leaves, one of those that are needed soon is asked for: reading and writing in turns would wait for each other.
+// A pixel does not begin where streams may write: what goes past the caches is made here, a few pixels at a time. With
+// every line that leaves, one of those that are needed soon is asked for: reading and writing in turns would wait for
+// each other.
 constexpr size_t waiting_bytes = 2048;
 
-// make(to, first, count) makes `count` pixels of pixel_bytes each; ask(pixel, offset) asks for what becomes the line at this
-// byte of the pixel's result.
+// make(to, first, count) makes `count` pixels of pixel_bytes each; ask(pixel, offset) asks for what becomes the line at
+// this byte of the pixel's result.
 template <typename Make, typename Ask>
 VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool past_caches, Make make, Ask ask)
 {

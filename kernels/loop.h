@@ -37,8 +37,8 @@ template <typename T, typename Step, int... k> VEC_INLINE void all_ways(size_t i
   (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, Whole<T>()), ...);
 }
 
-// Asks for the cache line that is so many bytes ahead: caches by themselves fetch too late for loops that do little with what
-// they read. Any address will do.
+// Asks for the cache line that is so many bytes ahead: caches by themselves fetch too late for loops that do little
+// with what they read. Any address will do.
 VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
 {
 #if defined(__GNUC__)
@@ -55,8 +55,8 @@ constexpr bool begins_line(int k)
   return VECTOR_BYTES == 0 || k * VECTOR_BYTES % 64 == 0;
 }
 
-// step(i, k, how) for every vector: i is its first element, k counts 0 .. ways - 1 in turn, so that as many accumulators
-// hide the latency of an operation.
+// step(i, k, how) for every vector: i is its first element, k counts 0 .. ways - 1 in turn, so that as many
+// accumulators hide the latency of an operation.
 template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
 {
   constexpr size_t width = Vectorized<T>::size();
@@ -70,9 +70,10 @@ template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t
     step(i, 0, Part<T>{n - i});
 }
 
-// step(i, how) in order, by vectors of T, for a loop that writes `to[i]`; past the caches if `past_caches`, and if elements
-// are aligned. vec::fence_streams() is left to the caller, once per kernel.
-template <typename T, typename To, typename Step> VEC_INLINE void writing(const To *to, size_t n, bool past_caches, Step step)
+// step(i, how) in order, by vectors of T, for a loop that writes `to[i]`; past the caches if `past_caches`, and if
+// elements are aligned. vec::fence_streams() is left to the caller, once per kernel.
+template <typename T, typename To, typename Step>
+VEC_INLINE void writing(const To *to, size_t n, bool past_caches, Step step)
 {
   constexpr size_t width = Vectorized<T>::size(), bytes = sizeof(typename Vectorized<T>::Raw);
   const size_t over = reinterpret_cast<uintptr_t>(to) % bytes;

@@ -10,7 +10,7 @@ namespace {
 using vec::Vectorized;
 
 struct Dot {
-#if defined(CPU_CAPABILITY_AVX512_BF16)
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
 
   // VDPBF16PS: two products a lane. It takes denormals for zeros.
   using Format = Bf16Pairs;

@@ -38,8 +38,10 @@ void matmul_blocked(typename Kind::C *c, const typename Kind::A *a, const typena
   if (m == 0 || n == 0)
     return;
   if (k == 0) {
-    for (size_t i = 0; i < m; i++)
-      memset(c + i * shape.ldc, 0, n * sizeof *c);
+    for (size_t i = 0; i < m; i++) {
+      void *const row = c + i * shape.ldc; // at any address
+      memset(row, 0, n * sizeof *c);
+    }
     return;
   }
   constexpr size_t block_k = Kind::block * Kind::group;

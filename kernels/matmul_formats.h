@@ -2,14 +2,16 @@
 //
 //   A, B, C            element types in memory; Sum: what a lane of sums is
 //   group              elements in a word
-//   word(const A *)    packs `group` elements of a row of A
-//   word(B, ...)       packs an element of each of `group` rows of B
+//   words(to, from, n) if group is 1: packs n elements, of A or of B
+//   word(const A *)    else: packs `group` elements of a row of A
+//   word(B, ...)       and an element of each of `group` rows of B
 //   TileA, TileB       the elements' types in tiles, if words are what tiles take
 #ifndef ISAGEN_KERNELS_MATMUL_FORMATS_H
 #define ISAGEN_KERNELS_MATMUL_FORMATS_H
 
 #include "matmul_blocked.h"
-#include "vec/base.h"
+#include "vec/convert.h"
+#include "vec/memory.h"
 
 namespace {
 
@@ -58,8 +60,11 @@ struct U8S8Integers {
   using Sum = uint32_t;
   static constexpr size_t group = 1;
 
-  static uint32_t word(const A *a) { return *a; }
-  static uint32_t word(B b) { return static_cast<uint32_t>(b); }
+  template <class Byte> static void words(uint32_t *__restrict to, const Byte *from, size_t n)
+  {
+    for (size_t i = 0; i < n; i++)
+      to[i] = static_cast<uint32_t>(from[i]);
+  }
 };
 
 // Two bfloat16.
@@ -75,47 +80,34 @@ struct Bf16Pairs {
   static uint32_t word(const A *a)
   {
     uint32_t bits;
-    memcpy(&bits, a, sizeof bits);
+    vec::copy_memory(&bits, a, sizeof bits);
     return bits;
   }
   static uint32_t word(B a, B b) { return a | static_cast<uint32_t>(b) << 16; }
 };
 
-// A bfloat16 as a float, of which it is the upper half.
-struct Bf16Floats {
+// A 16-bit float as a float.
+template <class T> struct WideFloats {
   using A = uint16_t;
   using B = uint16_t;
   using C = float;
   using Sum = float;
   static constexpr size_t group = 1;
 
-  static uint32_t word(const A *a) { return word(*a); }
-  static uint32_t word(B b) { return static_cast<uint32_t>(b) << 16; }
-};
-
-// A half precision number as a float.
-struct Fp16Floats {
-  using A = uint16_t;
-  using B = uint16_t;
-  using C = float;
-  using Sum = float;
-  static constexpr size_t group = 1;
-
-  static uint32_t word(const A *a) { return word(*a); }
-  static uint32_t word(B b)
+  static void words(uint32_t *to, const uint16_t *from, size_t n)
   {
-    // The bits of a half, moved to where a float has them, are its value times 2^-112, also for denormals: the
-    // exponent's bias is 15 instead of 127. Infinity and NaN, whose exponent is all ones, would become finite.
-    const uint32_t moved = static_cast<uint32_t>(b & 0x7fff) << 13;
-    float value;
-    memcpy(&value, &moved, sizeof value);
-    value *= 0x1p112f;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits |= moved >= 0x7c00u << 13 ? 0x7f800000 : 0;
-    return bits | static_cast<uint32_t>(b & 0x8000) << 16;
+    using Vec = vec::Vectorized<T>;
+    constexpr size_t width = static_cast<size_t>(Vec::size());
+    float *const floats = reinterpret_cast<float *>(to);
+    size_t i = 0;
+    for (; n - i >= width; i += width)
+      vec::store_floats<T>(to_float(Vec::loadu(from + i)), floats + i);
+    if (i < n)
+      vec::store_floats<T>(to_float(Vec::loadu(from + i, n - i)), floats + i, n - i);
   }
 };
+using Bf16Floats = WideFloats<vec::bfloat16>;
+using Fp16Floats = WideFloats<vec::half>;
 
 // Packing of a Format into panels of Rows rows and Columns columns; packed rows of A are Block words apart, and words
 // of k are filled up to a multiple of Step.
@@ -136,14 +128,13 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
     uint32_t *const packed = static_cast<uint32_t *>(to);
     for (size_t i = 0; i < m; i++) {
       const A *row = a + i * lda;
-      uint32_t *__restrict out = packed + i * Block;
-      for (size_t g = 0; g < words; g++)
-        out[g] = Format::word(row + g * group);
+      uint32_t *const out = packed + i * Block;
+      pack_row(out, row, words);
       if (words < filled) {
         memset(out + words, 0, (filled - words) * sizeof *out);
         A last[group] = {};
-        memcpy(last, row + words * group, (k - words * group) * sizeof *row);
-        out[words] = Format::word(last);
+        vec::copy_memory(last, row + words * group, (k - words * group) * sizeof *row);
+        pack_row(out + words, last, 1);
       }
     }
     // Rows that fill up the last panel are multiplied too, though nobody stores what results.
@@ -172,16 +163,27 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
   }
 
 private:
+  static void pack_row(uint32_t *__restrict to, const A *from, size_t words)
+  {
+    if constexpr (group == 1)
+      Format::words(to, from, words);
+    else
+      for (size_t g = 0; g < words; g++)
+        to[g] = Format::word(from + g * group);
+  }
+
   static void pack_words(uint32_t *__restrict to, const B *const *from, size_t n)
   {
-    for (size_t j = 0; j < n; j++) {
-      if constexpr (group == 4)
-        to[j] = Format::word(from[0][j], from[1][j], from[2][j], from[3][j]);
-      else if constexpr (group == 2)
-        to[j] = Format::word(from[0][j], from[1][j]);
-      else
-        to[j] = Format::word(from[0][j]);
-    }
+    using vec::load_one;
+    if constexpr (group == 1)
+      Format::words(to, from[0], n);
+    else if constexpr (group == 2)
+      for (size_t j = 0; j < n; j++)
+        to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j));
+    else
+      for (size_t j = 0; j < n; j++)
+        to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j), load_one(from[2] + j),
+                             load_one(from[3] + j));
   }
 };
 

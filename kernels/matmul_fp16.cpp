@@ -1,13 +1,13 @@
 // The product of half precision matrices: in half precision arithmetic where the level has it, else in floats.
 #include "matmul_vectors.h"
 
-#if defined(CPU_CAPABILITY_AVX512_FP16)
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_FP16)
 #include "matmul_halves.h"
 #endif
 
 namespace {
 
-#if defined(CPU_CAPABILITY_AVX512_FP16)
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_FP16)
 
 using Kind = HalfKind;
 

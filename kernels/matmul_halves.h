@@ -109,7 +109,9 @@ private:
   {
     if (bits == 0)
       return {1, 1};
-    const uint32_t exponent = Fp16Floats::word(bits) >> 23; // biased: 2^(exponent - 127) is |x|'s leading bit
+    // Biased as a float's: 2^(exponent - 127) is |x|'s leading bit. Denormals are multiples of 2^-24.
+    const uint32_t leading = 31 - static_cast<uint32_t>(__builtin_clz(bits));
+    const uint32_t exponent = bits < 0x400 ? 127 - 24 + leading : 127 - 15 + (bits >> 10);
     return {vec::bit_cast<float>((127 + 4 + 127 - exponent) << 23), vec::bit_cast<float>((exponent - 4) << 23)};
   }
 

@@ -14,17 +14,17 @@ public:
   static constexpr size_t columns = 32, block = 256;
 
   // A product of fewer than 16 rows or columns takes tiles of its size: instructions take their time by the row.
-  TILE_INLINE TileKind(size_t m, size_t n)
+  VEC_INLINE TileKind(size_t m, size_t n)
     : high_(at_most(m, 16)), wide_(at_most(n, 16)),
       tiles_({shape(high_, wide_), shape(high_, wide_), shape(high_, wide_), shape(high_, wide_), shape(high_, 16),
               shape(high_, 16), shape(16, wide_), shape(16, wide_)})
   {}
 
   // Not left to the compiler, which would not inline it without optimisation.
-  TILE_INLINE ~TileKind() {}
+  VEC_INLINE ~TileKind() {}
 
-  TILE_INLINE void tile(C *c, size_t ldc, size_t m, size_t n, const void *a, const void *b, size_t words, bool add,
-                        size_t, size_t)
+  VEC_INLINE void tile(C *c, size_t ldc, size_t m, size_t n, const void *a, const void *b, size_t words, bool add,
+                       size_t, size_t)
   {
     // Tiles are stored whole: where the matrix ends within one, to memory of its own.
     if (m % high_ == 0 && n % wide_ == 0) {
@@ -33,10 +33,10 @@ public:
       C edge[32 * columns] = {};
       if (add)
         for (size_t i = 0; i < m; i++)
-          memcpy(edge + i * columns, c + i * ldc, n * sizeof *c);
+          vec::copy_memory(edge + i * columns, c + i * ldc, n * sizeof *c);
       tiles(edge, columns, m > high_, n > wide_, a, b, words, add);
       for (size_t i = 0; i < m; i++)
-        memcpy(c + i * ldc, edge + i * columns, n * sizeof *c);
+        vec::copy_memory(c + i * ldc, edge + i * columns, n * sizeof *c);
     }
   }
 
@@ -46,8 +46,8 @@ private:
     return {static_cast<int>(rows), 4 * static_cast<int>(columns)};
   }
 
-  TILE_INLINE void tiles(C *c, size_t ldc, bool two_high, bool two_wide, const void *a, const void *b, size_t words,
-                         bool add)
+  VEC_INLINE void tiles(C *c, size_t ldc, bool two_high, bool two_wide, const void *a, const void *b, size_t words,
+                        bool add)
   {
     if (two_high && two_wide)
       tiles<true, true>(c, ldc, a, b, words, add);
@@ -61,7 +61,7 @@ private:
 
   // Two high: two tiles of 16 rows each; two wide: two of 16 columns each.
   template <bool two_high, bool two_wide>
-  TILE_INLINE void tiles(C *c, size_t ldc, const void *packed_a, const void *packed_b, size_t words, bool add)
+  VEC_INLINE void tiles(C *c, size_t ldc, const void *packed_a, const void *packed_b, size_t words, bool add)
   {
     const uint32_t *a = static_cast<const uint32_t *>(packed_a), *b = static_cast<const uint32_t *>(packed_b);
     constexpr ptrdiff_t stride_a = block * sizeof *a, stride_b = columns * sizeof *b;

@@ -8,17 +8,22 @@
 namespace {
 
 struct Dot {
-#if defined(CPU_CAPABILITY_AVX512_VNNI) || defined(CPU_CAPABILITY_AVX2_VNNI)
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_VNNI)
 
   // VPDPBUSD: four products of bytes a lane, which are not saturated.
   using Format = U8S8Bytes;
   static Words dot(Words sum, Words a, Words b)
   {
-#if defined(CPU_CAPABILITY_AVX512_VNNI)
     return Words::of((Words::Raw)_mm512_dpbusd_epi32((__m512i)sum.v, (__m512i)a.v, (__m512i)b.v));
-#else
+  }
+
+#elif VECTOR_BYTES == 32 && defined(CPU_CAPABILITY_AVX2_VNNI)
+
+  // The same.
+  using Format = U8S8Bytes;
+  static Words dot(Words sum, Words a, Words b)
+  {
     return Words::of((Words::Raw)_mm256_dpbusd_avx_epi32((__m256i)sum.v, (__m256i)a.v, (__m256i)b.v));
-#endif
   }
 
 #elif defined(VEC_X86)

@@ -59,7 +59,7 @@ private:
     if (!whole && add) {
       memset(edge, 0, sizeof edge);
       for (size_t r = 0; r < m; r++)
-        memcpy(edge + r * columns, c + r * ldc, n * sizeof *c);
+        vec::copy_memory(edge + r * columns, c + r * ldc, n * sizeof *c);
     }
     static const C zeros[columns] = {};
     const C *const from = add ? sums : zeros;
@@ -83,7 +83,7 @@ private:
         sum[r][v].store(sums + r * ld + v * lanes);
     if (!whole)
       for (size_t r = 0; r < m; r++)
-        memcpy(c + r * ldc, edge + r * columns, n * sizeof *c);
+        vec::copy_memory(c + r * ldc, edge + r * columns, n * sizeof *c);
   }
 };
 

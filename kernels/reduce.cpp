@@ -11,11 +11,6 @@ template <typename T, typename Op> VEC_INLINE T reduce_ways(Op op, const Vectori
   return vec::reduce_all(op, op(op(op(v[0], v[1]), op(v[2], v[3])), op(op(v[4], v[5]), op(v[6], v[7]))));
 }
 
-template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T> b)
-{
-  return a + b;
-}
-
 // Rows are added in pieces of this many vectors per accumulator, and the pieces in double precision: an element's
 // rounding error then grows with the piece, not with the row.
 constexpr size_t piece_vectors = 64;
@@ -30,7 +25,7 @@ template <typename T> double sum_piece(const T *src, size_t n)
       ask_ahead(src + i);
     sums[k] = sums[k] + how.load(src + i, T(0));
   });
-  return reduce_ways(add<T>, sums);
+  return reduce_ways(vec::add<T>, sums);
 }
 
 template <typename T> void sum(double *dst, const T *src, size_t rows, size_t columns)
@@ -61,7 +56,7 @@ void sum_int32(int64_t *dst, const int32_t *src, size_t rows, size_t columns)
       low = low + (pairs & low_half);
       high = high + (pairs >> 32);
     });
-    const uint64_t total = vec::reduce_all(add<uint64_t>, low + high);
+    const uint64_t total = vec::reduce_all(vec::add<uint64_t>, low + high);
     dst[row] = static_cast<int64_t>(total - (static_cast<uint64_t>(columns) << 31));
   }
 }

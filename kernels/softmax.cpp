@@ -13,11 +13,6 @@ constexpr size_t piece_vectors = 128; // as in reduce.cpp: pieces are added in d
 
 template <typename T> constexpr T infinity = T(__builtin_inf());
 
-template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T> b)
-{
-  return a + b;
-}
-
 template <typename T> VEC_INLINE Vectorized<T> larger_number(Vectorized<T> a, Vectorized<T> b)
 {
   return vec::max_or_second(b, a);
@@ -49,7 +44,7 @@ template <typename T, bool keep> VEC_INLINE T exp_sum_piece(T *dst, const T *src
       how.store(term, dst + i);
     sums[k] = sums[k] + term;
   });
-  return vec::reduce_all(add<T>, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+  return vec::reduce_all(vec::add<T>, (sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 template <typename T, bool keep> VEC_INLINE double exp_sum_of(T *dst, const T *src, size_t n, T m, size_t ahead)
@@ -96,9 +91,9 @@ VEC_INLINE void take_logarithms(double (&sums)[most_rows], size_t count)
     sums[i] = log(sums[i]);
 }
 
-// Calls f(first, count, bytes) for blocks of rows that stay in the first cache, of so many bytes but the last; one row at
-// least. Whatever is done to a row waits for the row's maximum and then for its sum: done to all rows of a block in turn,
-// only the first of them is waited for.
+// Calls f(first, count, bytes) for blocks of rows that stay in the first cache, of so many bytes but the last; one row
+// at least. Whatever is done to a row waits for the row's maximum and then for its sum: done to all rows of a block in
+// turn, only the first of them is waited for.
 template <typename T, typename F> VEC_INLINE void by_blocks(size_t rows, size_t columns, size_t cache, F f)
 {
   const size_t bytes = columns * sizeof(T);
@@ -183,7 +178,8 @@ template <typename T> void logsumexp(T *dst, const T *src, size_t rows, size_t c
     for (size_t row = 0; row < count; row++) {
       const T m = maxima[row];
       const bool finite = m - m == T(0);
-      vec::store_one(finite ? m + logarithms[row] : nan_or(m, src + (first + row) * columns, columns), dst + first + row);
+      const T result = finite ? m + logarithms[row] : nan_or(m, src + (first + row) * columns, columns);
+      vec::store_one(result, dst + first + row);
     }
   });
 }

@@ -28,12 +28,6 @@
 
 #include <type_traits>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#define TILE_INLINE __forceinline
-#else
-#define TILE_INLINE inline __attribute__((always_inline))
-#endif
-
 namespace {
 
 // The shape of a tile: 1 to 16 rows of 1 to 64 bytes; of 4-byte multiples if it takes part in dot products.
@@ -57,30 +51,30 @@ template <class... Elements> class Tiles;
 // A tile of the configuration that it was taken from, and not to be used beyond that one's life.
 template <int Number, class Element> class Tile {
 public:
-  TILE_INLINE int rows() const { return shape_.rows; }
-  TILE_INLINE int column_bytes() const { return shape_.column_bytes; }
+  VEC_INLINE int rows() const { return shape_.rows; }
+  VEC_INLINE int column_bytes() const { return shape_.column_bytes; }
 
   // Sets every element to zero.
-  TILE_INLINE void zero() { TileBackend::zero<Number>(backend_); }
+  VEC_INLINE void zero() { TileBackend::zero<Number>(backend_); }
 
   // Loads rows() rows of column_bytes() bytes, which lie `stride` bytes apart from `base` on.
-  TILE_INLINE void load(const void *base, ptrdiff_t stride) { TileBackend::load<Number>(backend_, base, stride); }
+  VEC_INLINE void load(const void *base, ptrdiff_t stride) { TileBackend::load<Number>(backend_, base, stride); }
 
   // The same, for data that is not used again soon: a hint.
-  TILE_INLINE void load_once(const void *base, ptrdiff_t stride)
+  VEC_INLINE void load_once(const void *base, ptrdiff_t stride)
   {
     TileBackend::load_once<Number>(backend_, base, stride);
   }
 
   // Stores rows() rows of column_bytes() bytes; what lies between them in memory is not touched.
-  TILE_INLINE void store(void *base, ptrdiff_t stride) const { TileBackend::store<Number>(backend_, base, stride); }
+  VEC_INLINE void store(void *base, ptrdiff_t stride) const { TileBackend::store<Number>(backend_, base, stride); }
 
 private:
   template <class... Elements> friend class Tiles;
   template <int C, class Sum, int A, class Left, int B, class Right>
   friend void dot(Tile<C, Sum> c, Tile<A, Left> a, Tile<B, Right> b);
 
-  TILE_INLINE Tile(TileShape shape, TileBackend &backend) : shape_(shape), backend_(backend) {}
+  VEC_INLINE Tile(TileShape shape, TileBackend &backend) : shape_(shape), backend_(backend) {}
 
   const TileShape shape_;
   TileBackend &backend_;
@@ -92,7 +86,7 @@ private:
 //   c int32_t, a and b int8_t or uint8_t (any of the four pairs): exact modulo 2^32, nothing saturates
 //   c float, a and b vec::bfloat16: see tile_dot_bf16() in tiles_model.h
 template <int C, class Sum, int A, class Left, int B, class Right>
-TILE_INLINE void dot(Tile<C, Sum> c, Tile<A, Left> a, Tile<B, Right> b)
+VEC_INLINE void dot(Tile<C, Sum> c, Tile<A, Left> a, Tile<B, Right> b)
 {
   static_assert(C != A && A != B && B != C, "the three tiles of a dot product are different ones");
   if constexpr (std::is_same_v<Sum, float>) {
@@ -115,16 +109,16 @@ public:
   static constexpr int count = sizeof...(Elements);
   static_assert(0 < count && count <= 8, "there are eight tiles");
 
-  TILE_INLINE explicit Tiles(const TileShape (&shapes)[count]) : backend_(shapes, count)
+  VEC_INLINE explicit Tiles(const TileShape (&shapes)[count]) : backend_(shapes, count)
   {
     for (int i = 0; i < count; i++)
       shapes_[i] = shapes[i];
   }
-  TILE_INLINE ~Tiles() { backend_.release(); }
+  VEC_INLINE ~Tiles() { backend_.release(); }
   Tiles(const Tiles &) = delete;
   Tiles &operator=(const Tiles &) = delete;
 
-  template <int Number> TILE_INLINE auto get()
+  template <int Number> VEC_INLINE auto get()
   {
     return Tile<Number, typename Nth<Number, Elements...>::Type>(shapes_[Number], backend_);
   }
@@ -140,7 +134,7 @@ private:
 };
 
 // Tile number `Number` of a configuration.
-template <int Number, class... Elements> TILE_INLINE auto tile(Tiles<Elements...> &tiles)
+template <int Number, class... Elements> VEC_INLINE auto tile(Tiles<Elements...> &tiles)
 {
   return tiles.template get<Number>();
 }

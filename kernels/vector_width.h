@@ -2,7 +2,7 @@
 #ifndef ISAGEN_KERNELS_VECTOR_WIDTH_H
 #define ISAGEN_KERNELS_VECTOR_WIDTH_H
 
-// 0: one element at a time. -DVECTOR_BYTES=0 asks for that anywhere, for tests.
+// 0: one element at a time. -DVECTOR_BYTES=0 asks for that at any level, for tests; tiles stay tiles.
 #ifndef VECTOR_BYTES
 #if defined(CPU_CAPABILITY_AVX512)
 #define VECTOR_BYTES 64

@@ -1,6 +1,7 @@
 // Matrix products of isagen_kernels._core.
 #include "buffer.h"
 #include "call.h"
+#include "matmul_parts.h"
 #include "parallel.h"
 #include "stubs/matmul.h"
 
@@ -53,33 +54,6 @@ using Stub = void (*)(C *c, const A *a, const B *b, const matmul_shape *shape, v
 
 constexpr size_t grain = 1 << 21; // multiplications per thread at least: some ten microseconds
 
-// How many parts the rows and the columns of C are divided into. Every part packs its rows of A and its columns of B:
-// parts should have few of either.
-struct Parts {
-  size_t rows, columns;
-};
-
-Parts parts_of(size_t m, size_t n, size_t count)
-{
-  Parts best = {count, 1};
-  size_t least = static_cast<size_t>(-1);
-  for (size_t rows = 1; rows <= count; rows++) {
-    const size_t columns = count / rows, packed = m / rows + n / columns;
-    if (rows * columns == count && packed < least) {
-      best = {rows, columns};
-      least = packed;
-    }
-  }
-  return best;
-}
-
-// Where part `i` of `parts` begins among `size` units; the first of a part is a multiple of `multiple`.
-size_t begin_of(size_t i, size_t parts, size_t size, size_t multiple)
-{
-  const size_t groups = (size + multiple - 1) / multiple, begin = groups * i / parts * multiple;
-  return begin < size ? begin : size;
-}
-
 // C = A B, computed by as many threads; false if there is no memory. A thread computes a part of C, each element by the
 // same additions in the same order as one thread would: results do not depend on the number of threads.
 template <class C, class A, class B>
@@ -87,8 +61,9 @@ bool multiply(Stub<C, A, B> stub, C *c, const A *a, const B *b, size_t m, size_t
 {
   constexpr size_t most = static_cast<size_t>(-1);
   const size_t elements = m * n, work = k > 0 && elements > most / k ? most : elements * k;
+  if (elements == 0)
+    return true;
   const Parts parts = parts_of(m, n, static_cast<size_t>(threads_for(work, grain, threads)));
-  const size_t count = parts.rows * parts.columns;
   std::atomic<bool> done(true);
   const auto multiply_parts = [&](size_t first, size_t last) {
     void *const memory = workspace();
@@ -96,15 +71,13 @@ bool multiply(Stub<C, A, B> stub, C *c, const A *a, const B *b, size_t m, size_t
       done = false;
       return;
     }
-    for (size_t part = first; part < last; part++) {
-      const size_t row = part / parts.columns, column = part % parts.columns;
-      const size_t top = begin_of(row, parts.rows, m, 1), bottom = begin_of(row + 1, parts.rows, m, 1);
-      const size_t left = begin_of(column, parts.columns, n, 64), right = begin_of(column + 1, parts.columns, n, 64);
-      const matmul_shape shape = {bottom - top, right - left, k, k, n, n};
-      stub(c + top * n + left, a + top * k, b + left, &shape, memory);
+    for (size_t i = first; i < last; i++) {
+      const Part part = part_of(parts, i, m, n);
+      const matmul_shape shape = {part.bottom - part.top, part.right - part.left, k, k, n, n};
+      stub(c + part.top * n + part.left, a + part.top * k, b + part.left, &shape, memory);
     }
   };
-  parallel_for(0, count, 1, multiply_parts, static_cast<int>(count));
+  parallel_for(0, parts.count(), 1, multiply_parts, static_cast<int>(parts.count()));
   return done;
 }
 

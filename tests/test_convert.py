@@ -4,6 +4,7 @@ import isagen_kernels as k
 import numpy as np
 import pytest
 from arrays import LEVELS, arrays, quick, unaligned
+from flushing import FLAGS, flushing
 from hypothesis import given
 from isagen_kernels import _core
 
@@ -87,6 +88,25 @@ def test_any_array(level, x):
     with k.isa.use(level):
         assert np.array_equal(k.cvt_fp32_to_bf16(x), as_bf16(bits))
         assert np.array_equal(k.cvt_fp32_to_fp16(x).view(np.uint16), as_fp16(bits))
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_bits_do_not_depend_on_flushing(level, flags, floats):
+    """Denormals are rounded also in threads whose MXCSR says that arithmetic takes them for zeros."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    denormals = floats & 0x807FFFFF
+    for some in (floats, denormals):
+        with k.isa.use(level), flushing(flags):
+            bf16 = k.cvt_fp32_to_bf16(some.view(np.float32), threads=1)
+            fp16 = k.cvt_fp32_to_fp16(some.view(np.float32), threads=1).view(np.uint16)
+            from_bf16 = k.cvt_bf16_to_fp32(bits, threads=1).view(np.uint32)
+            from_fp16 = k.cvt_fp16_to_fp32(bits, threads=1).view(np.uint32)
+        assert np.array_equal(bf16, as_bf16(some))
+        assert np.array_equal(fp16, as_fp16(some))
+        assert np.array_equal(from_bf16, HIGH)
+        with k.isa.use(level):
+            assert np.array_equal(from_fp16, k.cvt_fp16_to_fp32(bits).view(np.uint32))
 
 
 def test_results():

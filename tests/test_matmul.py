@@ -11,7 +11,9 @@ import sys
 import isagen_kernels
 import numpy as np
 import pytest
+from arrays import unaligned
 from conftest import PACKAGES, ROOT, need, supported_levels
+from flushing import FLAGS, flushing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from isagen_kernels import matmul_bf16, matmul_fp16, matmul_u8s8
@@ -30,18 +32,10 @@ def level(request):
         yield request.param
 
 
-def unaligned(values: np.ndarray) -> np.ndarray:
-    """Return a copy one element behind an aligned address."""
-    memory = np.empty(values.size + 1, values.dtype)
-    copy = memory[1:].reshape(values.shape)
-    copy[...] = values
-    return copy
-
-
 def multiplied(product, a, b, threads=1):
-    """Run a product into memory with guards before and behind."""
+    """Run a product into memory at an odd address, with guards before and behind."""
     dtype = PRODUCTS[product][2]
-    memory = np.full(a.shape[0] * b.shape[1] + 2, 77, dtype)
+    memory = unaligned(np.full(a.shape[0] * b.shape[1] + 2, 77, dtype), 1)
     out = memory[1:-1].reshape(a.shape[0], b.shape[1])
     assert product(a, b, out=out, threads=threads) is out
     assert memory[0] == memory[-1] == 77
@@ -70,7 +64,7 @@ def operands(product, m, n, k, seed):
         of = [lambda s: bf16_of_floats(rng.standard_normal(s))] * 2
     else:
         of = [lambda s: rng.standard_normal(s).astype(np.float16)] * 2
-    return unaligned(of[0]((m, k))), unaligned(of[1]((k, n)))
+    return unaligned(of[0]((m, k)), 1), unaligned(of[1]((k, n)), 1)
 
 
 @settings(deadline=None, max_examples=40)
@@ -127,6 +121,18 @@ def test_denormals(level):
     assert got in (0, 128 * 2.0**-133)
     if "BF16" not in level and level not in ("AMX", "AVX512_FP16"):
         assert got != 0
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_halves_do_not_depend_on_flushing(level, flags):
+    """Denormal halves count, also in threads whose MXCSR says that denormal floats are zeros."""
+    a, b = operands(matmul_fp16, 33, 40, 70, seed=3)
+    a.view(np.uint16)[...] &= 0x83FF
+    want = multiplied(matmul_fp16, a, b)
+    assert (want != 0).any()
+    with flushing(flags):
+        got = multiplied(matmul_fp16, a, b)
+    assert np.array_equal(got, want)
 
 
 def test_new_results():
@@ -198,6 +204,42 @@ def test_out_must_be_writable_and_apart():
 def test_bad_threads(threads):
     with pytest.raises(ValueError, match="threads must be None or 1 to 1024"):
         matmul_u8s8(**good(matmul_u8s8), threads=threads)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """The program that tells how a product is divided among threads."""
+    need("g++")
+    program = tmp_path_factory.mktemp("parts") / "parts"
+    command = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=undefined"]
+    command += ["-I", ROOT / "python", ROOT / "tests/cpp/matmul_parts.cpp", "-o", program]
+    subprocess.run([str(word) for word in command], check=True)
+    return lambda *numbers: (
+        subprocess.run([str(program), *map(str, numbers)], capture_output=True, text=True, check=False).stdout
+    )
+
+
+def test_no_division_is_faster(parts):
+    assert parts() == "good\n"
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "threads", "grid", "largest"),
+    [
+        (64, 64, 4, "4 x 1", 16 * 64),
+        (128, 128, 8, "4 x 2", 32 * 64),
+        (512, 512, 7, "7 x 1", 74 * 512),
+        (512, 512, 4, "2 x 2", 256 * 256),
+        (1, 1, 16, "1 x 1", 1),
+        (1, 4096, 3, "1 x 3", 22 * 64),
+        (3, 64, 2, "2 x 1", 2 * 64),
+        (4, 64, 3, "2 x 1", 2 * 64),
+        (1, 512, 7, "1 x 4", 128),
+        (1, 200, 3, "1 x 3", 64 + 8),
+    ],
+)
+def test_divisions(parts, m, n, threads, grid, largest):
+    assert parts(m, n, threads) == f"{grid}, at most {largest}\n"
 
 
 # A header in isagen's place, for one level.

@@ -1,5 +1,7 @@
 """kernels/vec.h and kernels/parallel.h alone: compiled for every width by every compiler, run, and with sanitizers."""
 
+import platform
+import re
 import shutil
 import subprocess
 import tomllib
@@ -47,6 +49,16 @@ def test_every_operation(compiler, form, tmp_path):
         assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
 
 
+@pytest.mark.parametrize("optimization", ["-O1", "-O2", "-O3"])
+@pytest.mark.parametrize("compiler", ["g++", "g++-11"])
+def test_x87_arithmetic(compiler, optimization, tmp_path):
+    """As on an i386 without SSE, whose registers hold more than a float or a double."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("x87 arithmetic is x86's")
+    build(compiler, "scalar", tmp_path / "vec", optimization, "-mfpmath=387")
+    assert run(tmp_path / "vec", check=False).stdout.endswith(" 0 failures\n")
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_most_operations_with_sanitizers(form, tmp_path):
     # GCC 12 takes minutes for conversions that have no instruction.
@@ -61,6 +73,62 @@ def test_another_architecture(form, tmp_path):
     build("aarch64-linux-gnu-g++", form, tmp_path / "vec", "-O2", "-static")
     need("qemu-aarch64")
     assert run("qemu-aarch64", tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+FMADD = """
+#include "vec/memory.h"
+template <typename T> static void add_product(T *to, const T *a, const T *b)
+{
+  using Vec = vec::Vectorized<T>;
+  fmadd(Vec::loadu(a), Vec::loadu(b), Vec::loadu(to)).store(to);
+}
+void floats(float *to, const float *a, const float *b) { add_product(to, a, b); }
+void doubles(double *to, const double *a, const double *b) { add_product(to, a, b); }
+"""
+# Where there is an instruction for it: the form, more flags, and how it is called.
+FUSED = {
+    "x86, scalar": ("scalar", ["-mfma"], r"vfmadd\d+s[sd]"),
+    "x86, 16 bytes": ("DEFAULT", ["-mfma"], r"vfmadd\d+p[sd]"),
+    "AVX2": ("AVX2", [], r"vfmadd\d+p[sd]"),
+    "AVX512": ("AVX512", [], r"vfmadd\d+p[sd]"),
+    "aarch64, scalar": ("scalar", [], "fmadd"),
+    "aarch64": ("DEFAULT", [], "fmla"),
+}
+
+
+@pytest.mark.parametrize("place", FUSED)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_fmadd_is_one_instruction(compiler, place, tmp_path):
+    form, flags, instruction = FUSED[place]
+    if place.startswith("aarch64"):
+        if compiler.startswith("clang"):
+            flags = ["--target=aarch64-linux-gnu", "-ffreestanding"]  # without that architecture's headers
+        elif compiler == "g++":
+            compiler = "aarch64-linux-gnu-g++"
+        else:
+            pytest.skip("one GCC for aarch64 is enough")
+    (tmp_path / "fmadd.cpp").write_text(FMADD)
+    build(compiler, form, tmp_path / "fmadd.s", "-O2", *flags, "-S", source=tmp_path / "fmadd.cpp")
+    code = (tmp_path / "fmadd.s").read_text()
+    assert len(re.findall(rf"^\s+{instruction}\s", code, re.MULTILINE)) == 2, code
+
+
+ONE = """
+#include "vec/memory.h"
+uint32_t load(const uint32_t *from) { return vec::load_one(from); }
+void store(uint32_t value, uint32_t *to) { vec::store_one(value, to); }
+"""
+
+
+@pytest.mark.parametrize("compiler", [name for name in COMPILERS if name.startswith("clang")])
+def test_single_elements_may_lie_at_any_address(compiler, tmp_path):
+    """For Clang, memcpy's own arguments are as aligned as their types say, which some CPUs' instructions rely on."""
+    need(compiler)
+    (tmp_path / "one.cpp").write_text(ONE)
+    code = run(compiler, *WARNINGS, "-O1", "-S", "-emit-llvm", tmp_path / "one.cpp", "-o", "-").stdout
+    accesses = [line for line in code.splitlines() if " load i32" in line or " store i32" in line]
+    assert len(accesses) == 2
+    assert all("align 1" in line for line in accesses), accesses
 
 
 def test_a_wrong_operation_is_noticed(tmp_path):

@@ -1,6 +1,7 @@
 // The stubs of conversions between float32 and the 16-bit floats, which travel as their bits.
 //
-// Pointers need no alignment beyond what their memory has. `past_caches`: write without keeping the result in the caches.
+// Pointers need no alignment beyond what their memory has. `past_caches`: write without keeping the result in the
+// caches.
 #ifndef ISAGEN_KERNELS_STUBS_CONVERT_H
 #define ISAGEN_KERNELS_STUBS_CONVERT_H
 

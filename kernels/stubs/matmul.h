@@ -1,4 +1,6 @@
 // The stubs of the matrix products.
+//
+// Matrices may begin at any address, odd ones too.
 #ifndef ISAGEN_KERNELS_STUBS_MATMUL_H
 #define ISAGEN_KERNELS_STUBS_MATMUL_H
 
@@ -24,7 +26,8 @@ typedef void (*matmul_u8s8_fn)(int32_t *c, const uint8_t *a, const int8_t *b, co
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_u8s8_fn, matmul_u8s8_stub)
 
-// bfloat16 bits, summed in float. From AVX512_BF16 on, denormal elements may count as zero.
+// bfloat16 bits, summed in float. Denormal elements and sums count as zero from AVX512_BF16 on; below, if MXCSR.DAZ and
+// FTZ say so.
 typedef void (*matmul_bf16_fn)(float *c, const uint16_t *a, const uint16_t *b, const struct matmul_shape *shape,
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_bf16_fn, matmul_bf16_stub)

@@ -1,7 +1,7 @@
 // The stubs of kernels that work on rows: prefix sums, reductions, softmax.
 //
-// Arrays are rows x columns elements without gaps; pointers need no alignment beyond what their memory has. A kernel runs
-// in the caller's thread: ordinary code splits the work (parallel.h) and joins the parts.
+// Arrays are rows x columns elements without gaps; pointers need no alignment beyond what their memory has. A kernel
+// runs in the caller's thread: ordinary code splits the work (parallel.h) and joins the parts.
 //
 // `past_caches`: write without keeping the result in the caches, for arrays larger than those.
 #ifndef ISAGEN_KERNELS_STUBS_ROWS_H
@@ -37,8 +37,8 @@ ISA_DECLARE_DISPATCH(extremum_fn<int32_t>, extremum_int32_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<int8_t>, extremum_int8_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<uint8_t>, extremum_uint8_stub)
 
-// softmax, or its logarithm, of each row: exp(x - m) / s or x - m - log(s), m the row's maximum, s the sum of exp(x - m).
-// A row with a NaN or +inf, and one of nothing but -inf, is NaN. src and dst may be the same.
+// softmax, or its logarithm, of each row: exp(x - m) / s or x - m - log(s), m the row's maximum, s the sum of
+// exp(x - m). A row with a NaN or +inf, and one of nothing but -inf, is NaN. src and dst may be the same.
 template <typename T>
 using softmax_fn = void (*)(T *dst, const T *src, size_t rows, size_t columns, bool logarithm, bool past_caches);
 ISA_DECLARE_DISPATCH(softmax_fn<float>, softmax_float_stub)

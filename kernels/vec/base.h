@@ -110,8 +110,9 @@ template <typename T> struct Mask {
   friend VEC_INLINE Mask operator~(Mask a) { return {static_cast<Raw>(~a.m)}; }
 };
 
-// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane; sums and products of integers
-// wrap. The 16-bit floats are in convert.h.
+// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane, but that denormals count as
+// zero where the thread's MXCSR.DAZ and FTZ say so; sums and products of integers wrap. The 16-bit floats are in
+// convert.h.
 template <typename T> struct Vectorized {
   using value_type = T;
   using Raw = typename RawOf<T>::type;
@@ -237,10 +238,14 @@ template <typename T> VEC_INLINE Vectorized<T> operator>>(Vectorized<T> a, int b
   return Vectorized<T>::of(static_cast<typename Vectorized<T>::Raw>(a.v >> bits));
 }
 
-// a * b + c; rounded once from AVX2 on (and where the architecture always has it), twice below.
+// a * b + c; rounded once where what the level is compiled for has an instruction for that: on x86 from AVX2 on, not at
+// DEFAULT. Elsewhere it is rounded twice, or, in x87's registers, to more bits.
 template <typename T> VEC_INLINE Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c)
 {
-  return a * b + c;
+  if constexpr (Float<T>::value)
+    return Vectorized<T>::of(a.v * b.v + c.v); // one expression: Clang makes one instruction of no more than that
+  else
+    return a * b + c;
 }
 
 #if defined(VEC_X86) && defined(__FMA__)
@@ -304,8 +309,8 @@ template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Ve
 }
 
 #if defined(VEC_X86)
-// GCC finds it only where neither operand is a constant. The zeroing forms with all lanes on: GCC 12 warns of the others'
-// undefined operand (GCC bug 105593).
+// GCC finds it only where neither operand is a constant. The zeroing forms with all lanes on: GCC 12 warns of the
+// others' undefined operand (GCC bug 105593).
 #if VECTOR_BYTES == 64
 #define VEC_X86_FLOATS(name, a, b) _mm512_maskz_##name##_ps(static_cast<__mmask16>(-1), a, b)
 #define VEC_X86_DOUBLES(name, a, b) _mm512_maskz_##name##_pd(static_cast<__mmask8>(-1), a, b)

@@ -1,4 +1,9 @@
-// Conversions: float to bfloat16, half and int32, and back; arithmetic and comparison of the 16-bit floats by way of float.
+// Conversions: float to bfloat16, half and int32, and back; arithmetic and comparison of the 16-bit floats by way of
+// float.
+//
+// float to bfloat16 and half, and back, give the same bits at every level, whatever MXCSR's DAZ and FTZ say: libraries
+// that are built with -ffast-math set those for the whole thread. The rounding mode has to be to nearest, as it is
+// unless somebody calls fesetround().
 #ifndef ISAGEN_KERNELS_VEC_CONVERT_H
 #define ISAGEN_KERNELS_VEC_CONVERT_H
 
@@ -129,13 +134,23 @@ VEC_INLINE Vectorized<uint32_t> round_to_upper_half(Vectorized<float> a)
   return choose(a != a, bits | U(0x400000), rounded);
 }
 
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
+// Whether a lane of a or b is denormal, by its bits: where MXCSR.DAZ is set, VFPCLASSPS finds none. With all bits of
+// the exponent added, no exponent becomes all ones but the one that was zero: denormals, and nothing else, become NaN.
+VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
+{
+  const Vectorized<uint32_t> ones(0x7f800000);
+  const Vectorized<float> x = as<float>(as<uint32_t>(a) + ones), y = as<float>(as<uint32_t>(b) + ones);
+  return _mm512_cmp_round_ps_mask(x.v, y.v, _CMP_UNORD_Q, _MM_FROUND_NO_EXC) != 0;
+}
+#endif
+
 // Rounded to nearest even, denormals too; a NaN becomes quiet and keeps its sign and top bits. a's lanes come first.
 VEC_INLINE Vectorized<bfloat16> to_bfloat16(Vectorized<float> a, Vectorized<float> b)
 {
-#if defined(CPU_CAPABILITY_AVX512_BF16) && VECTOR_BYTES == 64
+#if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
   // The instruction flushes denormals to zero (Intel SDM vol. 2, "VCVTNE2PS2BF16"): vectors without one take it.
-  constexpr int denormal = 0x20;
-  if (__builtin_expect(!(_mm512_fpclass_ps_mask(a.v, denormal) | _mm512_fpclass_ps_mask(b.v, denormal)), 1))
+  if (__builtin_expect(!any_denormal(a, b), 1))
     return Vectorized<bfloat16>::of(bit_cast<RawOf<bfloat16>::type>(_mm512_cvtne2ps_pbh(b.v, a.v)));
 #endif
   return as<bfloat16>(upper_halves(round_to_upper_half(a), round_to_upper_half(b)));

@@ -1,8 +1,9 @@
 // exp of Vectorized<float> and Vectorized<double>.
 //
 // e^x = 2^n * e^r with n = round(x / ln 2), |r| <= ln(2)/2, and e^r = 1 + r + r^2 * q(r). q's coefficients minimise the
-// largest relative error of e^r (Lawson's iteration in 80-bit arithmetic): 2^-28.3 for float, 2^-57.9 for double. With the
-// roundings the result is within 2 units in the last place, denormal results too; e^0 is 1, e^-inf 0, e^inf inf, NaN NaN.
+// largest relative error of e^r (Lawson's iteration in 80-bit arithmetic): 2^-28.3 for float, 2^-57.9 for double. With
+// the roundings the result is within 2 units in the last place, denormal results too, unless MXCSR.FTZ makes them zero;
+// e^0 is 1, e^-inf 0, e^inf inf, NaN NaN.
 #ifndef ISAGEN_KERNELS_VEC_EXP_H
 #define ISAGEN_KERNELS_VEC_EXP_H
 
@@ -34,7 +35,8 @@ template <> struct ExpConstants<double> {
 };
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
-// The zeroing forms with all lanes on: GCC 12 warns of the others' undefined operand (GCC bug 105593). VSCALEF rounds to denormals and overflows as a multiplication by 2^n would.
+// VSCALEF rounds to denormals and overflows as a multiplication by 2^n would. The zeroing forms with all lanes on:
+// GCC 12 warns of the others' undefined operand (GCC bug 105593).
 VEC_INLINE Vectorized<float> scale(Vectorized<float> a, Vectorized<float> n)
 {
   return Vectorized<float>::of(_mm512_maskz_scalef_ps(static_cast<__mmask16>(-1), a.v, n.v));
@@ -50,7 +52,12 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
   using Vec = Vectorized<T>;
   using C = ExpConstants<T>;
   const Vec magic(C::magic);
+#if VECTOR_BYTES == 0 && __FLT_EVAL_METHOD__ != 0
+  const volatile T in_memory = x.v * C::per_ln2 + C::magic; // a register of the x87 has more bits, and would not round
+  const Vec rounded(in_memory);
+#else
   const Vec rounded = fmadd(x, Vec(C::per_ln2), magic);
+#endif
   const Vec n = rounded - magic;
   const Vec r = fmadd(n, Vec(-C::ln2_low), fmadd(n, Vec(-C::ln2_high), x));
   constexpr int degree = sizeof C::q / sizeof *C::q - 1;
@@ -61,7 +68,8 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
 #if defined(VEC_X86) && VECTOR_BYTES == 64
   return scale(e_r, n);
 #else
-  // 2^n may be beyond the exponents that there are: first by 2^(n + shift), or n - shift, then back, which alone rounds.
+  // 2^n may be beyond the exponents that there are: first by 2^(n + shift), or n - shift, then back, which alone
+  // rounds.
   using B = BitsOf<T>;
   const Vectorized<B> exponent = as<B>(rounded) << C::mantissa;
   const Vectorized<B> more(static_cast<B>(B(C::bias + C::shift) << C::mantissa));

@@ -1,7 +1,7 @@
 // log of Vectorized<float>, of normal numbers.
 //
-// x = 2^e * m with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log(m) = f - f^2/2 + f^3 * p(f). p's coefficients minimise the
-// largest relative error of log(m) (Lawson's iteration in 80-bit arithmetic): 2^-30.3.
+// x = 2^e * m with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log(m) = f - f^2/2 + f^3 * p(f). p's coefficients minimise
+// the largest relative error of log(m) (Lawson's iteration in 80-bit arithmetic): 2^-30.3.
 #ifndef ISAGEN_KERNELS_VEC_LOG_H
 #define ISAGEN_KERNELS_VEC_LOG_H
 

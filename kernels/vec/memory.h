@@ -31,24 +31,27 @@ VEC_INLINE void copy_bytes(char *to, const char *from, size_t bytes)
 #endif
 }
 
+// memcpy from and to any address. Clang takes the types of memcpy's own arguments for promises of alignment, through
+// conversions to void * too, but not those of a function's that is inlined.
+VEC_INLINE void copy_memory(void *to, const void *from, size_t bytes)
+{
+#if defined(__GNUC__)
+  __builtin_memcpy(to, from, bytes);
+#else
+  copy_bytes(static_cast<char *>(to), static_cast<const char *>(from), bytes);
+#endif
+}
+
 template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::loadu(const void *from)
 {
   Vectorized result;
-#if defined(__GNUC__)
-  __builtin_memcpy(&result.v, from, sizeof result.v);
-#else
-  copy_bytes(reinterpret_cast<char *>(&result.v), static_cast<const char *>(from), sizeof result.v);
-#endif
+  copy_memory(&result.v, from, sizeof result.v);
   return result;
 }
 
 template <typename T> VEC_INLINE void Vectorized<T>::store(void *to) const
 {
-#if defined(__GNUC__)
-  __builtin_memcpy(to, &v, sizeof v);
-#else
-  copy_bytes(static_cast<char *>(to), reinterpret_cast<const char *>(&v), sizeof v);
-#endif
+  copy_memory(to, &v, sizeof v);
 }
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
@@ -135,20 +138,12 @@ template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::loadu(const void *
 template <typename T> VEC_INLINE T load_one(const T *from)
 {
   T value;
-#if defined(__GNUC__)
-  __builtin_memcpy(&value, from, sizeof value);
-#else
-  copy_bytes(reinterpret_cast<char *>(&value), reinterpret_cast<const char *>(from), sizeof value);
-#endif
+  copy_memory(&value, from, sizeof value);
   return value;
 }
 template <typename T> VEC_INLINE void store_one(T value, T *to)
 {
-#if defined(__GNUC__)
-  __builtin_memcpy(to, &value, sizeof value);
-#else
-  copy_bytes(reinterpret_cast<char *>(to), reinterpret_cast<const char *>(&value), sizeof value);
-#endif
+  copy_memory(to, &value, sizeof value);
 }
 
 // ---- past the caches

@@ -128,6 +128,12 @@ template <typename T, typename Op> VEC_INLINE T reduce_all(Op op, Vectorized<T> 
   return reduce_from<Vectorized<T>::size() / 2>(op, a).lane(0);
 }
 
+// For sums.
+template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T> b)
+{
+  return a + b;
+}
+
 } // namespace
 } // namespace vec
 

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 using namespace vec;
 
@@ -63,6 +66,13 @@ template <typename T> static T multiplied_and_added(T a, T b, T c)
     return fma(a, b, c);
 }
 
+// As T has it: GCC's x87 code knows some values more precisely, in some places (GCC bug 323).
+template <typename T> static T in_memory(T value)
+{
+  const volatile T stored = value;
+  return stored;
+}
+
 static uint64_t state = 1;
 static uint64_t random_bits()
 {
@@ -74,7 +84,7 @@ static uint64_t random_bits()
 template <typename T> static T random_value()
 {
   if constexpr (Float<T>::value)
-    return static_cast<T>(static_cast<int64_t>(random_bits() >> 40) - (1 << 23)) / T(1000);
+    return in_memory(static_cast<T>(static_cast<int64_t>(random_bits() >> 40) - (1 << 23)) / T(1000));
   else
     return static_cast<T>(random_bits());
 }
@@ -150,7 +160,8 @@ template <typename T> static void lanes()
       bool close = true; // rounded once or twice
       for (int i = 0; i < n; i++) {
         const volatile T product = a[i] * b[i];
-        close &= same(fused[i], static_cast<T>(product + a[0])) || same(fused[i], multiplied_and_added(a[i], b[i], a[0]));
+        const T once = multiplied_and_added(a[i], b[i], a[0]), twice = static_cast<T>(product + a[0]);
+        close &= same(fused[i], once) || same(fused[i], twice);
       }
       CHECK(close);
     } else {
@@ -199,6 +210,11 @@ template <typename T> static double units(T got, long double want)
   return static_cast<double>(fabsl(got - want) / (static_cast<long double>(next) - rounded));
 }
 
+template <typename T> static T exp_of(T x)
+{
+  return in_memory(vec::exp(Vectorized<T>(x)).lane(0));
+}
+
 template <typename T> static void exponentials(double limit)
 {
   double worst = 0;
@@ -208,19 +224,21 @@ template <typename T> static void exponentials(double limit)
       const uint64_t bits = random_bits();
       memcpy(&x, &bits, sizeof x);
     } else {
-      x = static_cast<T>((random_bits() >> 11) * 0x1p-52 - 1) * (i % 4 == 1 ? T(limit) : i % 4 == 2 ? T(30) : T(1));
+      const T range = i % 4 == 1 ? T(limit) : i % 4 == 2 ? T(30) : T(1);
+      x = in_memory(static_cast<T>((random_bits() >> 11) * 0x1p-52 - 1) * range);
     }
-    const T y = vec::exp(Vectorized<T>(x)).lane(0);
+    const T y = exp_of(x);
     const double off = units(y, expl(x));
     worst = off > worst ? off : worst;
-    if (x <= 0)
-      CHECK(same(exp_of_nonpositive(Vectorized<T>(x)).lane(0), y));
+    if (x <= 0) {
+      const T z = in_memory(exp_of_nonpositive(Vectorized<T>(x)).lane(0));
+      CHECK(__FLT_EVAL_METHOD__ == 0 ? same(z, y) : units(z, expl(x)) < 1.1);
+    }
   }
   CHECK(worst < 1.1);
-  CHECK(vec::exp(Vectorized<T>(T(-0.0))).lane(0) == 1 && vec::exp(Vectorized<T>(T(0))).lane(0) == 1);
-  CHECK(vec::exp(Vectorized<T>(T(INFINITY))).lane(0) == T(INFINITY));
-  CHECK(vec::exp(Vectorized<T>(T(-INFINITY))).lane(0) == 0 && isnan(vec::exp(Vectorized<T>(T(NAN))).lane(0)));
-  CHECK(exp_of_nonpositive(Vectorized<T>(T(-INFINITY))).lane(0) == 0);
+  CHECK(exp_of(T(-0.0)) == 1 && exp_of(T(0)) == 1);
+  CHECK(exp_of(T(INFINITY)) == T(INFINITY) && exp_of(T(-INFINITY)) == 0 && isnan(exp_of(T(NAN))));
+  CHECK(in_memory(exp_of_nonpositive(Vectorized<T>(T(-INFINITY))).lane(0)) == 0);
   CHECK(isnan(exp_of_nonpositive(Vectorized<T>(T(NAN))).lane(0)));
 }
 
@@ -252,13 +270,15 @@ static uint16_t half_bits(float x)
     return sign | static_cast<uint16_t>(nearbyint(ldexp(size, 24)));
   int exponent;
   frexp(size, &exponent);
-  return sign | static_cast<uint16_t>(((exponent + 13) << 10) + static_cast<int>(nearbyint(ldexp(size, 11 - exponent))));
+  const int mantissa = static_cast<int>(nearbyint(ldexp(size, 11 - exponent))); // with the leading bit
+  return sign | static_cast<uint16_t>(((exponent + 13) << 10) + mantissa);
 }
 
 static float half_value(uint16_t bits)
 {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double size = exponent == 31 ? INFINITY : exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+  const double finite = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+  const double size = exponent == 31 ? INFINITY : finite;
   return static_cast<float>(bits & 0x8000 ? -size : size);
 }
 
@@ -305,8 +325,23 @@ static void conversions()
   const int32_t whole[] = {0, -1, 1 << 24, -(1 << 30), 123456};
   for (int32_t x : whole) {
     CHECK(to_float(Vectorized<int32_t>(x)).lane(0) == static_cast<float>(x));
-    CHECK(to_int32(Vectorized<float>(static_cast<float>(x) * 0.75f)).lane(0) == static_cast<int32_t>(static_cast<float>(x) * 0.75f));
+    const float part = static_cast<float>(x) * 0.75f;
+    CHECK(to_int32(Vectorized<float>(part)).lane(0) == static_cast<int32_t>(part));
   }
+}
+
+// Has the CPU's float arithmetic take denormals for zeros, as libraries do that are built with -ffast-math.
+static void flush_denormals(bool yes)
+{
+#if defined(__SSE__)
+  const unsigned flags = 0x8040; // FTZ and DAZ
+  _mm_setcsr(yes ? _mm_getcsr() | flags : _mm_getcsr() & ~flags);
+#elif defined(__aarch64__)
+  const uint64_t fz = yes ? 1 << 24 : 0;
+  __asm__ volatile("msr fpcr, %0" : : "r"(fz));
+#else
+  static_cast<void>(yes);
+#endif
 }
 
 template <typename T> static void arithmetic_of_16_bits()
@@ -362,6 +397,9 @@ int main()
   exponentials<float>(104);
   logarithms();
   conversions();
+  flush_denormals(true);
+  conversions();
+  flush_denormals(false);
   arithmetic_of_16_bits<half>();
   printf("%d bytes, %d checks, %d failures\n", VECTOR_BYTES, checks, failures);
   return failures > 0;
