@@ -333,6 +333,18 @@ def test_other_ways_to_build_are_sound_too(new_project, option):
     assert (status, findings(report)) == (0, [])
 
 
+@pytest.mark.parametrize("option", ["-static", "-static-libstdc++"])
+def test_the_standard_library_inside_a_program_is_sound(new_project, option):
+    """Its own random_device asks the CPU before it uses RDRAND."""
+    project = new_project("leak")
+    project.edit("main.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>')
+    project.setup(f"-Dcpp_link_args={option}")
+    project.ninja()
+    assert project.run("nm", "-C", "build/leak").stdout.count("__x86_rdrand")
+    status, report = audit(project, "build")
+    assert (status, findings(report)) == (0, [])
+
+
 def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhouse):
     (wheel,) = wheelhouse.glob("isagen-*.whl")
     done = subprocess.run(
