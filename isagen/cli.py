@@ -17,7 +17,7 @@ from .configure import Request
 from .errors import AuditError, ConfigError, IsagenError, did_you_mean
 
 # What the fragment and this version say to each other; raise it when that changes.
-FRAGMENT_FORMAT = 2
+FRAGMENT_FORMAT = 3
 
 if TYPE_CHECKING:
     from .table import Table
@@ -115,10 +115,10 @@ def _parser() -> argparse.ArgumentParser:
     configure.add_argument("--fragment-format", type=int, default=0)
     configure.add_argument("--probe-cache", choices=("true", "false"), default="true")
     configure.add_argument("--seal", choices=("true", "false"), default="true")
-    configure.add_argument("--audit", choices=("error", "warn", "off"), default="error")
+    configure.add_argument("--audit", choices=("error", "warn", "off", "unreached"), default="error")
     configure.add_argument("--kernel", action="append", default=[])
     # Options that describe a compiler follow its --language, so their order matters.
-    for name in ("language", "id", "version", "syntax", "command", "arg", "link-arg"):
+    for name in ("language", "id", "version", "syntax", "command", "arg"):
         configure.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
     configure.set_defaults(run=_configure)
     return parser
@@ -272,7 +272,6 @@ def _request(options: argparse.Namespace) -> Request:
         seal=options.seal == "true",
         audit=options.audit,
         optimization=options.optimization,
-        link_args=tuple(value for name, value in options.compilers or () if name == "link-arg"),
         lto=options.lto == "true",
     )
 

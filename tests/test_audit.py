@@ -323,6 +323,61 @@ def test_every_linker_is_audited_and_sound_builds_have_no_finding(new_project, c
 
 
 @pytest.mark.parametrize(
+    ("environment", "folder", "programs"),
+    [
+        ({"LDFLAGS": "-B/usr/libexec/mold"}, "build", ["mold"]),
+        ({"LDFLAGS": "--ld-path=/usr/bin/ld.lld", "CXX": "clang++-16"}, "build", ["clang++-16", "/usr/bin/ld.lld"]),
+        ({"CXX_LD": "/usr/bin/ld.lld-16", "CXX": "clang++-16"}, "build", ["clang++-16", "/usr/bin/ld.lld-16"]),
+        ({"CXX": "g++"}, "bu:ild", []),  # GCC takes the folder's name for two
+    ],
+    ids=str,
+)
+def test_a_build_whose_linker_is_not_in_reach_says_so(new_project, environment, folder, programs):
+    need(*programs)
+    project = new_project("leak")
+    project.build = folder
+    for _ in range(2):
+        said = (
+            project.setup("--reconfigure", **environment) if project.path("").exists() else project.setup(**environment)
+        )
+        assert re.search(r"audited *: not when linked: .* does not take its linker from where -B says", said)
+    plant_in_baseline(project)
+    project.ninja()
+    assert "audited: no, " in project.isagen("matrix", folder).stdout
+    assert audit(project, folder)[0] == 1
+
+
+@pytest.mark.parametrize("version", ["14", "16"])
+def test_a_linker_of_a_version_that_one_target_chooses(new_project, version):
+    need(f"clang++-{version}", f"ld.lld-{version}")
+    project = new_project("leak")
+    plant_in_baseline(project)
+    project.edit("meson.build", "dependencies:", f"link_args: '-fuse-ld=lld-{version}', dependencies:")
+    assert re.search("audited *: when linked", project.setup(CXX=f"clang++-{version}"))
+    assert "planted_fault" in project.ninja(check=False)
+
+
+@pytest.mark.parametrize(
+    ("linker", "option"), [("bfd", "-v"), ("bfd", "-V"), ("gold", "-v"), ("gold", "-V"), ("lld", "-v"), ("mold", "-v")]
+)
+def test_a_link_that_also_says_the_linker_s_version(new_project, linker, option):
+    need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
+    project = build(new_project, "leak", f"-Dcpp_link_args=-Wl,{option}", CXX_LD=linker)
+    plant_in_baseline(project)
+    assert "planted_fault" in project.ninja(check=False)
+
+
+def test_a_link_that_makes_an_object_is_not_judged(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    plan, tool = project.path("isagen/isa_plan.json"), project.path("isagen/isa_tool")
+    parts = [*project.path("leak.p").glob("*.o"), *project.path("isagen").glob("isa_*.o")]
+    assert len(parts) > 3
+    project.run(sys.executable, tool, "link", plan, "error", "ld", "-r", "-o", "whole.o", *parts)
+    assert (project.folder / "whole.o").is_file()
+
+
+@pytest.mark.parametrize(
     "option",
     ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug", "-Db_coverage=true", "-Db_sanitize=address"],
 )
