@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return problem.exit_code
     except PermissionError as problem:
         print(f"isagen: error: {problem.filename}: {problem.strerror}", file=sys.stderr)
-        return 1
+        return IsagenError.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -216,11 +216,15 @@ def _audit(options: argparse.Namespace) -> int:
         )
     baseline = Baseline(name, table.required_features(name))
     results = audit_targets(options.targets, baseline)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # symbols may be of any letters
     if options.format == "json":
         print(json.dumps(as_data(results), indent=2))
     else:
         sys.stdout.write(as_text(results, every=options.all))
-    return 1 if found_any(results) else 0
+    problems = [result.problem for result in results if result.problem]
+    for problem in problems:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+    return AuditError.exit_code if problems else int(found_any(results))
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -457,6 +457,49 @@ def test_what_cannot_be_audited_is_one_clear_error(new_project, make, message):
     assert message in done.stdout
 
 
+def test_a_build_folder_of_something_else_is_no_finding(new_project):
+    project = new_project()
+    (project.folder / "meson.build").write_text("project('plain')\n")
+    project.setup()
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: build: no build of isagen is here")
+
+
+def test_a_damaged_plan_is_no_finding(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    project.path("isagen/isa_plan.json").write_text("{")
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "isa_plan.json: cannot be read" in done.stdout
+
+
+def test_files_for_other_machines_in_a_build_folder_are_passed_over(new_project):
+    need("gcc")
+    project = build(new_project, "leak")
+    project.ninja()
+    project.path("f.c").write_text("int f(void) { return 1; }\n")
+    project.run("gcc", "-m32", "-shared", "-nostdlib", "build/f.c", "-o", "build/f.so")
+    status, report = audit(project, "build")
+    assert (status, len(report["targets"])) == (0, 1)
+    project.path("cut.so").write_bytes(project.path("leak").read_bytes()[:5000])
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "nothing found" in done.stdout
+    assert "cut.so: is not an ELF file that can be read" in done.stdout
+
+
+def test_flags_are_judged_from_the_project_s_root_too(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    commands = project.path("compile_commands.json")
+    commands.write_text(commands.read_text().replace("-mavx2", "-mavx2 -mvaes"))
+    _, report = audit(project, ".")
+    assert {finding["kind"] for finding in findings(report)} == {"flags"}
+    assert all(finding["object"].startswith("isagen/") for finding in findings(report))
+
+
 def test_a_build_folder_without_anything_linked(new_project):
     project = build(new_project, "leak")
     done = project.isagen("audit", "build", check=False)

@@ -1,15 +1,19 @@
 """The audit of binaries that were not built with isagen, made here by real compilers, linkers and assemblers."""
 
+import json
+import os
 import random
 import shutil
 import struct
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from conftest import need
 
+from isagen.audit.demangle import demangle
 from isagen.audit.targets import Baseline, audit_targets
 from isagen.errors import AuditError
 from isagen.table import load_table
@@ -473,6 +477,79 @@ def test_a_wheel_that_is_damaged(link, tmp_path):
     wheel.write_bytes(raw)
     with pytest.raises(AuditError, match="cannot be unpacked"):
         audit(wheel)
+
+
+@pytest.mark.parametrize("kind", ["name", "lzma"])
+def test_a_wheel_whose_entries_cannot_be_unpacked(link, tmp_path, kind):
+    wheel = tmp_path / "damaged.whl"
+    name = "foreign/_cöre.so"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_LZMA) as archive:
+        archive.write(link(CONSTRUCTOR), name)
+    raw = wheel.read_bytes()
+    if kind == "name":  # said to be UTF-8
+        raw = raw.replace("ö".encode(), b"\xff\xfe")
+    else:
+        start = raw.index(name.encode()) + len(name.encode())
+        raw = raw[: start + 4] + b"\xff" * 5 + raw[start + 9 :]  # the filter's properties
+    wheel.write_bytes(raw)
+    with pytest.raises(AuditError, match="cannot be unpacked"):
+        audit(wheel)
+
+
+@pytest.mark.parametrize("folder", ["lib.p", "CMakeFiles", "__pycache__"])
+def test_a_wheel_s_folders_may_be_called_as_those_of_builds(link, tmp_path, folder):
+    wheel = tmp_path / "foreign.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(link(CONSTRUCTOR), f"a/{folder}/lib.so")
+    assert audit(wheel).findings[0].symbol == "planted"
+
+
+def test_one_file_that_cannot_be_read_leaves_the_others_audited(link, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    library = link(CONSTRUCTOR)
+    shutil.copy(library, folder / "whole.so")
+    (folder / "cut.so").write_bytes(library.read_bytes()[:3000])
+    run("ar", "rcs", folder / "parts.a", link(CONSTRUCTOR, "-c", name="part.o"))
+    command = [sys.executable, "-m", "isagen", "audit", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{folder}/cut.so: not audited: is not an ELF file that can be read" in done.stdout
+    assert f"{folder}/parts.a: not audited: an archive of objects" in done.stdout
+    assert "    planted\n" in done.stdout
+    assert f"isagen: error: {folder}/cut.so: is not an ELF file" in done.stderr
+    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
+    problems = {Path(t["target"]).name: t["problem"] for t in json.loads(done.stdout)["targets"]}
+    assert "cut off" in problems["cut.so"]
+    assert (problems["whole.so"], problems["parts.a"]) == ("", "")
+    with pytest.raises(AuditError, match="is an archive of objects"):
+        audit(folder / "parts.a")
+
+
+def test_a_library_that_holds_the_end_of_an_archive(link):
+    library = link(CONSTRUCTOR + '\nconst char magic[64] = "PK\\5\\6";')
+    with library.open("ab") as stream:
+        stream.write(b"PK\5\6" + bytes(18))
+    assert zipfile.is_zipfile(library)
+    assert list(findings(library)) == ["planted"]
+
+
+def test_symbols_of_any_letters_are_shown(link):
+    library = link(CONSTRUCTOR.replace("planted", "größe"))
+    for encoding in ("latin-1", "ascii", "utf-8"):
+        done = subprocess.run(
+            [sys.executable, "-m", "isagen", "audit", library],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (1, b""), encoding
+        assert "größe".encode(encoding, errors="backslashreplace") in done.stdout
+
+
+def test_names_that_nobody_can_have_written_stay_as_they_are():
+    assert demangle("_Z\udcff") == "_Z\udcff"
+    assert demangle("_Z3sumPKfm") == "sum(float const*, unsigned long)"
 
 
 # Files that are not what they say.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..errors import AuditError
+
 # The kinds of findings, with what each means and what helps.
 KINDS: Mapping[str, tuple[str, str]] = {
     "baseline": (
@@ -81,7 +83,7 @@ class Result:
 
     `judged` says against what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
     feature; `allowed` and `unused` are entries of isa.toml, the former with how many functions each allowed. `decoded`
-    tells whether its code is of a kind that is decoded at all.
+    tells whether its code is of a kind that is decoded at all, and `problem` why the file could not be audited.
     """
 
     target: str
@@ -92,6 +94,7 @@ class Result:
     unused: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     decoded: bool = True
+    problem: AuditError | None = None
 
     def __post_init__(self) -> None:
         kinds = list(KINDS)

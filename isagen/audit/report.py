@@ -23,12 +23,13 @@ def as_data(results: Sequence[Result]) -> dict[str, Any]:
     """Return audits as plain data; names in it are the linker's, with `name` beside as C++ writes it."""
     return {
         "format": REPORT_FORMAT,
-        "clean": not found_any(results),
+        "clean": not found_any(results) and not any(result.problem for result in results),
         "targets": [
             {
                 "target": result.target,
                 "judged": result.judged,
                 "decoded": result.decoded,
+                "problem": str(result.problem or ""),
                 "findings": [
                     {**asdict(f), "name": demangle(f.symbol), "meaning": f.meaning, "remedy": f.remedy}
                     for f in result.findings
