@@ -91,9 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     audit.add_argument(
         "--baseline",
-        default="X86_64",
         metavar="LEVEL",
-        help="what a file without isagen's record must run on: X86_64 (default), X86_64_V2, ...",
+        help="what a file must run on, outside its levels: X86_64_V2, ...; default: what its build says, or X86_64",
     )
     audit.add_argument("--all", action="store_true", help="show every finding, not the first few of each kind")
     audit.add_argument("--format", choices=("text", "json"), default="text")
@@ -207,14 +206,14 @@ def _audit(options: argparse.Namespace) -> int:
     from .table import load_table
 
     table = load_table("x86-64", Path.cwd(), "--baseline")
-    name = options.baseline.upper().replace("-", "_")
+    name = (options.baseline or "X86_64").upper().replace("-", "_")
     if name not in table.names():
         raise AuditError(
             f"there is no level {options.baseline!r}",
             where="--baseline",
             remedy=did_you_mean(options.baseline, table.names()),
         )
-    baseline = Baseline(name, table.required_features(name))
+    baseline = Baseline(name, table.required_features(name), everywhere=options.baseline is not None)
     results = audit_targets(options.targets, baseline)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # symbols may be of any letters
     if options.format == "json":

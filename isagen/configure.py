@@ -24,7 +24,7 @@ from .errors import KernelError, TableError
 from .files import write_if_changed
 from .keyval import write_keyval
 from .linking import Linking, find_linkers, write_script
-from .matrix import summary_lines
+from .matrix import PLAN_FILE, summary_lines
 from .plan import BUILT, Plan, Style, check_kernels, make_plan
 from .probe import baseline_features, probe_all
 from .sealing import Sealing, check_system, sealing_of
@@ -32,7 +32,6 @@ from .steps.proof import PROOF
 from .steps.seal import sealed_name
 from .table import Table, default_table, load_table, other_levels
 
-PLAN_FILE = "isa_plan.json"
 TOOL_FOLDER = "isa_tool"
 PLAN_FORMAT = 2
 # The modules that the build steps need; copied into the build folder.

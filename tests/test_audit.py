@@ -289,6 +289,51 @@ def test_an_entry_that_cannot_be_right_is_an_error(new_project, text, message):
     assert message in project.setup(check=False)
 
 
+def test_a_name_out_of_the_report_allows_itself(new_project):
+    project = build(new_project, "leak", "-Disa_audit=warn")
+    append(project, "main.cpp", FAULT.replace("float *data", "float (&data)[64]"))
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float (&data)[64]);\nint main()")
+    project.ninja()
+    (finding,) = findings(audit(project, "build")[1])
+    assert "[64]" in finding["name"]
+    append(project, "isagen/isa.toml", f'[[audit.allow]]\nsymbol = "{finding["name"]}"\nreason = "x"\n')
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
+def test_the_baseline_of_a_build_and_one_that_is_asked_for(new_project):
+    project = new_project("leak")
+    project.setup(CXXFLAGS="-mavx2")
+    plant_in_baseline(project)
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 0
+    assert re.search("everything else with .*avx avx2", report["targets"][0]["judged"].replace("\n", " "))
+    for target in ("build", "build/leak"):
+        status, report = audit(project, target, "--baseline", "X86_64_V2")
+        assert status == 1
+        assert "_Z13planted_faultPf" in {f["symbol"] for f in findings(report) if f["kind"] == "baseline"}
+        assert "judged by what both X86_64_V2 and the baseline of its build have" in report["targets"][0]["notes"][-1]
+    assert audit(project, "build", "--baseline", "X86_64_V3")[0] == 0
+
+
+def test_what_a_cpu_may_lack_besides_vectors_can_be_a_feature_of_a_level(new_project):
+    project = new_project("leak")
+    project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <x86intrin.h>')
+    text = "namespace { __attribute__((used)) unsigned long long ticks() { unsigned aux; return __rdtscp(&aux); } }\n"
+    append(project, "kernel.cpp", f"#ifdef CPU_CAPABILITY_AVX2\n{text}#endif\n")
+    project.setup("-Disa_levels=AVX2")
+    said = project.ninja(check=False)
+    assert re.search("needs +rdtscp", said)
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "own.toml"')
+    (project.folder / "isagen/own.toml").write_text(
+        'extends = "x86"\n[levels.AVX2]\nfeatures = ["avx", "avx2", "fma", "f16c", "rdtscp"]\n'
+    )
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
 def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(new_project):
     project = new_project("leak")
     append(

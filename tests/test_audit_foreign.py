@@ -403,6 +403,16 @@ __attribute__((constructor)) static void first() {{ if (__builtin_expect(data[0]
     assert findings(link(source), "load")["planted"].path[0] == "first"
 
 
+def test_bytes_that_are_no_instruction_are_counted_and_no_feature(link):
+    library = link(MARKED.format(body=".byte 0x06, 0x0e").replace("c5, 0xfc", "90, 0x90"), kind=".s")
+    assert (audit(library).findings, counted(library)) == ((), {"undecodable": 1})
+    done = subprocess.run(
+        [sys.executable, "-m", "isagen", "audit", library], capture_output=True, text=True, check=False
+    )
+    assert "functions with bytes that are no known instruction, data or newer than the decoder: 1" in done.stdout
+    assert "presumably behind a check" not in done.stdout
+
+
 # Programs and objects.
 
 

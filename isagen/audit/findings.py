@@ -44,6 +44,9 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
 }
 
+# What `Result.counted` calls functions that hold bytes which are no known instruction.
+UNDECODABLE = "undecodable"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -82,8 +85,9 @@ class Result:
     """The audit of one file.
 
     `judged` says against what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
-    feature; `allowed` and `unused` are entries of isa.toml, the former with how many functions each allowed. `decoded`
-    tells whether its code is of a kind that is decoded at all, and `problem` why the file could not be audited.
+    feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with how many
+    functions each allowed. `decoded` tells whether its code is of a kind that is decoded at all, and `problem` why the
+    file could not be audited.
     """
 
     target: str

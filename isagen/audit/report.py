@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .demangle import demangle
-from .findings import KINDS, Finding, Result
+from .findings import KINDS, UNDECODABLE, Finding, Result
 
 REPORT_FORMAT = 1
 SHOWN = 5  # findings of one kind that are shown in full
@@ -70,9 +70,13 @@ def _target(result: Result, every: bool) -> Iterator[str]:
         yield f"    remedy: {KINDS[kind][1]}"
     if not result.findings and result.decoded:
         yield "  nothing found"
-    if result.counted:
-        counts = ", ".join(f"{name} {count}" for name, count in sorted(result.counted.items(), key=_by_count))
+    counted = dict(result.counted or {})
+    undecodable = counted.pop(UNDECODABLE, 0)
+    if counted:
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(counted.items(), key=_by_count))
         yield f"  functions beyond that, presumably behind a check of the CPU: {counts}"
+    if undecodable:
+        yield f"  functions with bytes that are no known instruction, data or newer than the decoder: {undecodable}"
     for symbol, reason, number in result.allowed:
         yield f"  allowed by isa.toml: {symbol} ({number} function{'s' * (number != 1)}): {reason}"
     for symbol, reason in result.unused:

@@ -19,9 +19,9 @@ from .elf import Elf, is_elf
 from .findings import Result
 from .flags import audit_flags
 from .instructions import InstructionSets
-from .linked import audit_linked, instruction_sets, merge, records_of
+from .linked import audit_linked, merge, records_of
 from .objects import Objects
-from .record import Record, record_from_json
+from .record import Record, features_of, record_from_json
 from .rules import Allowances, audit_foreign, audit_object, judged
 
 # How ELF files and archives of objects start.
@@ -44,10 +44,25 @@ MACHINES = {
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a file without a record must run on: the name of a level, and its features."""
+    """What a file without a record must run on: the name of a level, and its features.
+
+    `everywhere`: files with a record have to keep to it too, where their own baseline has more.
+    """
 
     name: str
     features: tuple[str, ...]
+    everywhere: bool = False
+
+    def narrow(self, record: Record) -> Record:
+        """Return a record by which its build is judged."""
+        if not self.everywhere:
+            return record
+        return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
+
+    def note(self, result: Result) -> Result:
+        """Return the result of a file with a record, which says what it was judged by."""
+        said = f"code outside the levels was judged by what both {self.name} and the baseline of its build have"
+        return replace(result, notes=(*result.notes, said)) if self.everywhere else result
 
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
@@ -68,7 +83,7 @@ def _audit(target: Path, baseline: Baseline) -> Iterator[Result]:
     try:
         if target.is_dir():
             if _is_build(target):
-                yield from _build_folder(target)
+                yield from _build_folder(target, baseline)
             else:
                 yield from _folder(target, str(target), baseline)
         elif not target.exists():
@@ -155,7 +170,7 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _build_folder(folder: Path) -> Iterator[Result]:
+def _build_folder(folder: Path, baseline: Baseline) -> Iterator[Result]:
     found = False
     plans = find_plans(folder)
     for path in filter(is_elf, _files(folder, PRIVATE_FOLDERS)):
@@ -166,7 +181,7 @@ def _build_folder(folder: Path) -> Iterator[Result]:
                 if binary.relocatable or not records_of(binary):
                     continue
                 found = True
-                yield _linked(binary, path, plans, folder)
+                yield _linked(binary, path, plans, folder, baseline)
         except (IsagenError, OSError) as problem:
             yield _failed(str(path), problem)
     if not found:
@@ -177,10 +192,11 @@ def _build_folder(folder: Path) -> Iterator[Result]:
         )
 
 
-def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path) -> Result:
+def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
     """Audit a linked file in a `folder` with builds, with the objects that Meson put beside it."""
     records = records_of(binary)
     texts = {record.to_json() for record in records}
+    records = [baseline.narrow(record) for record in records]
     for plan_path in plans:
         plan = read_plan(plan_path)
         if plan.get("record") in texts:
@@ -189,9 +205,10 @@ def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path) -> Res
             objects = Objects(plan, plan_path.parent, inputs, root)
             result = audit_linked(binary, records, objects)
             flags = audit_flags(record_from_json(plan["record"], str(plan_path)), objects, root)
-            return replace(result, findings=(*result.findings, *flags))
+            return baseline.note(replace(result, findings=(*result.findings, *flags)))
     note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
-    return replace(audit_linked(binary, records, None), notes=(note,))
+    result = audit_linked(binary, records, None)
+    return baseline.note(replace(result, notes=(*result.notes, note)))
 
 
 def _build_of(path: Path) -> Path | None:
@@ -214,8 +231,8 @@ def _file(path: Path, shown: str, baseline: Baseline) -> Result:
         if not records:
             return audit_foreign(binary, baseline.features, InstructionSets(read_features("x86")), baseline.name)
         if root is not None:
-            return replace(_linked(binary, path, plans, root), target=shown)
-        return audit_linked(binary, records, None)
+            return replace(_linked(binary, path, plans, root, baseline), target=shown)
+        return baseline.note(audit_linked(binary, [baseline.narrow(record) for record in records], None))
 
 
 def _other_machine(path: Path) -> str:
@@ -241,12 +258,13 @@ def _object(
         plan = read_plan(plan_path)
         objects = Objects(plan, plan_path.parent, (), root or plan_path.parent)
         record = record_from_json(plan["record"], str(plan_path))
+        narrow = baseline.narrow(record)
         level = inside or objects.level(path)
         if level in record.levels or _is_of_target(path, records=[record]):
-            return _one_object(binary, record, level, shown, objects)
+            return baseline.note(_one_object(binary, narrow, level, shown, objects))
     records = records_of(binary)
     if records:  # the dispatch source's own
-        return _one_object(binary, merge(records), "", shown, None)
+        return baseline.note(_one_object(binary, baseline.narrow(merge(records)), "", shown, None))
     return audit_foreign(binary, baseline.features, InstructionSets(read_features("x86")), baseline.name)
 
 
@@ -263,8 +281,7 @@ def _is_of_target(path: Path, records: Sequence[Record]) -> bool:
 def _one_object(binary: Elf, record: Record, level: str, shown: str, objects: Objects | None) -> Result:
     allowances = Allowances(record.allow)
     kernel = objects.kernel(binary.path) if objects is not None else ""
-    findings, counted = audit_object(
-        binary, record, instruction_sets(record), level, allowances, lambda *_: (shown, kernel)
-    )
+    sets = InstructionSets(features_of(record))
+    findings, counted = audit_object(binary, record, sets, level, allowances, lambda *_: (shown, kernel))
     what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
-    return Result(shown, f"{what}; {judged(record)}", tuple(findings), dict(counted), allowances.allowed())
+    return Result(shown, f"{what}; {judged(record, sets)}", tuple(findings), dict(counted), allowances.allowed())
