@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +40,12 @@ class Reference:
     addend: int
 
 
+def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
+    """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
+    place = bisect_right(spans, (address, 1 << 64)) - 1
+    return place >= 0 and address < spans[place][1]
+
+
 class Pointers:
     """The pointers of an ELF file for x86-64."""
 
@@ -73,15 +79,14 @@ class Pointers:
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
-        """Where pointers that matter are, as (first address, address after the last), in order."""
+    def spans(self) -> list[tuple[int, int]]:
+        """Where pointers that matter are, as (first address, address after the last) of each, in order."""
         spans = [(start, start + size) for start, size, _ in self._arrays]
         spans += [(s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(".got")]
         return sorted(spans)
 
     def _is_slot(self, address: int) -> bool:
-        place = bisect_right(self._spans, (address, 1 << 64)) - 1
-        return place >= 0 and address < self._spans[place][1]
+        return within(self.spans, address)
 
     @cached_property
     def _slots(self) -> dict[int, tuple[str, int]]:

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from ..steps.seal import CODE_SECTION
 from . import elf as e
-from .code import Code, Event, Root, codes_of
+from .code import TABLES, Code, Event, Root, codes_of
 from .demangle import demangle
 from .elf import Elf
 from .findings import UNDECODABLE, Finding, Result
@@ -170,7 +172,7 @@ class Audit:
         found: list[Finding] = []
         counted: Counter[str] = Counter()
         selected = self.code.selected()
-        for number in range(len(self.code)):
+        for number in chain(range(len(self.code)), self.unowned):
             level = self.level_of(number)
             allowed = self.baseline.union(self.levels[level]) if level in self.levels else self.baseline
             every = self.code.codes(number)
@@ -183,7 +185,7 @@ class Audit:
                 counted.update(self.sets.missing(codes, allowed))
             elif not self.allowances.cover(self.code.name(number)):
                 found.append(self.finding("level" if level else "baseline", number, codes, allowed, level))
-        for address, raw in self.code.between():
+        for address, raw in self.code.between(self.unowned):
             level = self.level_of(self.code.at(address))
             allowed = self.baseline.union(self.levels.get(level, ()))
             counted.update(self.sets.missing(codes_of(raw, address) & self.sets.beyond(allowed), allowed))
@@ -192,6 +194,11 @@ class Audit:
     def undecodable(self, number: int, codes: Codes) -> bool:
         """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""
         return INVALID in codes and self.code.sized(number) and self.code.named(number)
+
+    @cached_property
+    def unowned(self) -> tuple[int, ...]:
+        """The pieces of code that no symbol covers, but that code leads to."""
+        return tuple(self.code.unowned())
 
     def _checked(self, number: int) -> bool:
         """Return whether a function is one of the toolchain's that may use what it uses."""
@@ -211,10 +218,13 @@ class Audit:
             if section.executable and (level := section.name.removeprefix(CODE_SECTION)) != section.name
         ]
         found: dict[int, Finding] = {}
-        for number in range(len(self.code)) if spans else ():
+        for number in chain(range(len(self.code)), self.unowned) if spans else ():
             caller = self.level_of(number)
-            if self.code.section(number).name.startswith((".plt", ".iplt")):
-                continue  # jump tables of the linker: `calls` goes through them
+            if self.code.section(number).name.startswith(TABLES):
+                continue  # `calls` goes through them
+            named = (next((n for start, end, n in spans if start <= x < end), caller) for x in self.code.leads(number))
+            if all(level == caller for level in named):
+                continue
             for address, target in self.code.calls(number):
                 level = next((name for start, end, name in spans if start <= target < end), caller)
                 callee = self.code.at(target)
