@@ -144,6 +144,27 @@ def test_packed_relocations_of_pointers_to_local_functions(link):
     assert findings(library)["planted"].path == ("first", "middle", "planted")
 
 
+@pytest.mark.parametrize("flags", [["--pack-dyn-relocs=android"], ["-z,rel"], ["-z,rel", "--pack-dyn-relocs=android"]])
+@pytest.mark.parametrize("stripped", [False, True])
+def test_a_constructor_through_relocations_of_other_forms(link, flags, stripped):
+    words = [f"-Wl,{flag}" for flag in flags]
+    source = "int more[9]; int *moved[] = {more, more + 1, more + 2, more + 4};\n" + EXPORTED
+    for extra in ([], ["-fno-plt", "-Wl,--no-relax"]):
+        library = link(source, *words, *extra, linker="lld", compiler="clang++-16")
+        if stripped:
+            run("strip", "-R", ".comment", library)
+        assert findings(library, "load")["planted"].path == ("first", "middle", "planted")
+    resolved = f"""{HEAD}
+static int one() {{ return 1; }}
+{AVX2} static int (*planted())() {{ {DOUBLE} return one; }}
+__attribute__((visibility("hidden"), ifunc("planted"))) int chosen();
+int use() {{ return chosen(); }}
+"""
+    library = link(resolved, *words, linker="lld")
+    (finding,) = audit(library).findings
+    assert finding.detail == "runs when loaded, as an ifunc resolver"
+
+
 def test_a_function_that_the_linker_is_told_to_run(link):
     source = CALLS.replace("__attribute__((constructor)) static", "")
     assert "load" not in {f.kind for f in audit(link(source)).findings}
@@ -597,10 +618,10 @@ def mutations(content, number):
         yield bytes(raw) if turn % 9 else bytes(raw[: dice.randrange(len(raw))])
 
 
-@pytest.mark.parametrize("kind", ["library", "stripped", "object", "packed"])
+@pytest.mark.parametrize("kind", ["library", "stripped", "object", "relr", "android"])
 def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, kind):
-    if kind == "packed":
-        path = link(EXPORTED, "-Wl,--pack-dyn-relocs=relr", linker="lld")
+    if kind in ("relr", "android"):
+        path = link(EXPORTED, f"-Wl,--pack-dyn-relocs={kind}", linker="lld")
     else:
         path = link(EXPORTED, *(["-c"] if kind == "object" else []), name="foreign.o")
     if kind == "stripped":

@@ -93,7 +93,7 @@ class Pointers:
         """What the loader writes into pointers: by their address, (how, address or symbol's number)."""
         found: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections:
-            if section.type != e.SHT_RELA or not section.flags & e.SHF_ALLOC:
+            if section.type not in e.RELOCATIONS or not section.flags & e.SHF_ALLOC:
                 continue
             for offset, kind, symbol, addend in self.elf.relocations(section):
                 if kind == R_IRELATIVE:
@@ -166,7 +166,7 @@ class Pointers:
         """By the number of a section, its relocations, in order."""
         found: dict[int, list[Reference]] = {}
         for section in self.elf.sections:
-            if section.type != e.SHT_RELA or section.info >= len(self.elf.sections):
+            if section.type not in e.RELOCATIONS or section.info >= len(self.elf.sections):
                 continue
             place = self.elf.sections[section.info]
             if place.flags & e.SHF_ALLOC:
