@@ -198,6 +198,32 @@ def test_weak_symbols_of_levels_that_are_not_sealed(new_project, compiler):
     assert [finding["kind"] for finding in findings(report)][-1] == "unsealed"
 
 
+@pytest.mark.parametrize("how", ["library", "archive"])
+def test_libraries_of_objects_in_a_build_that_is_not_sealed(new_project, how):
+    project = new_project("leak")
+    (project.folder / "more.cpp").write_text(f"void planted_fault(float *data);\n{FAULT}")
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float *data);\nint main()")
+    if how == "library":
+        project.edit("meson.build", "executable(", "more = static_library('more', 'more.cpp')\nexecutable(")
+        project.edit("meson.build", "dependencies:", "link_with: more, dependencies:")
+    else:
+        project.run("g++", "-c", "-O2", "more.cpp", "-o", "more.o")
+        project.run("ar", "rcs", "libmore.a", "more.o")
+        project.edit(
+            "meson.build", "dependencies:", "link_args: meson.current_source_dir() / 'libmore.a', dependencies:"
+        )
+    project.setup("-Disa_seal=false", "-Disa_audit=warn", "-Disa_levels=AVX2")
+    said = project.ninja()
+    assert "planted_fault" in said
+    found = {f["symbol"]: f for f in findings(audit(project, "build")[1]) if f["kind"] == "baseline"}
+    assert list(found) == ["_Z13planted_faultPf"]
+    project.edit("more.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    if how == "library":
+        project.ninja()
+        assert {f["kind"] for f in findings(audit(project, "build")[1])} == {"shared"}
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_every_leak_of_the_leaks_package_is_found_unsealed(new_project, compiler):
     need(compiler)

@@ -4,9 +4,11 @@ import subprocess
 
 import pytest
 from conftest import need
+from test_audit_foreign import mutations
 
 from isagen.audit.record import Record, note
 from isagen.audit.targets import Baseline, audit_targets
+from isagen.errors import AuditError
 from isagen.table import load_table
 
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
@@ -125,3 +127,21 @@ def test_the_tables_of_the_linker_lead_past_a_stub(audited):
     for call in ("call fast@PLT", "call *fast@GOTPCREL(%rip)"):
         _, found = audited(function("entry", f"  {call}\n  ret") + level)
         assert found["fast"].kind == "past", call
+
+
+def test_damaged_files_with_a_record_are_one_clear_error_or_a_report(audited, tmp_path):
+    level = '  .section .isa_text.AVX2, "ax"\n' + function("fast", "  vpaddd %ymm0, %ymm1, %ymm2\n  ret")
+    inner = function("inner", "  vzeroupper\n  ret")
+    outer = function("outer", f"  jmp 1f\n{inner}1:  leaq helper(%rip), %rax\n  call fast@PLT\n  ret", HELPER)
+    audited(outer + level)
+    content = (tmp_path / "library.so").read_bytes()
+    damaged = tmp_path / "damaged.so"
+    reports = 0
+    for raw in mutations(content, 500):
+        damaged.write_bytes(raw)
+        try:
+            audit_targets([damaged], Baseline("X86_64", BASELINE))
+            reports += 1
+        except AuditError as error:
+            assert str(error).startswith(str(damaged)), error
+    assert reports > 50

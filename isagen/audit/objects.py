@@ -59,6 +59,11 @@ class Objects:
         return {path.resolve(): kernel for path, (_, kernel) in self._sealed.items()}
 
     @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of all functions that the levels' objects define."""
+        return frozenset().union(*(functions_of(path) for paths in self.by_level.values() for path in paths))
+
+    @cached_property
     def _places(self) -> Mapping[str, Mapping[str, Path]]:
         """By level, or of none, the object that defines each function: the sealed one of a level, if there is one."""
         found: dict[str, dict[str, Path]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -167,8 +167,13 @@ class Audit:
 
     # What somebody has to call.
 
-    def by_call(self, skip: Mapping[int, Finding]) -> tuple[list[Finding], Counter[str]]:
-        """Judge every function by its level; return findings, and what cannot be told, counted by feature."""
+    def by_call(
+        self, skip: Mapping[int, Finding], others: Collection[str] | None = None
+    ) -> tuple[list[Finding], Counter[str]]:
+        """Judge every function by its level; return findings, and what cannot be told, counted by feature.
+
+        `others` are functions of levels whose code is not in sections of its own: judged elsewhere, by their objects.
+        """
         found: list[Finding] = []
         counted: Counter[str] = Counter()
         selected = self.code.selected()
@@ -181,7 +186,10 @@ class Audit:
                 counted[UNDECODABLE] += 1
             if not codes or (self.code.body(number) in skip and not level):
                 continue
-            if number in selected or self._nameless(number) or (not level and self._checked(number)):
+            if others is not None and self.code.name(number) in others:
+                continue
+            untold = self._nameless(number) or (others is not None and not self.code.named(number))
+            if number in selected or untold or (not level and self._checked(number)):
                 counted.update(self.sets.missing(codes, allowed))
             elif not self.allowances.cover(self.code.name(number)):
                 found.append(self.finding("level" if level else "baseline", number, codes, allowed, level))
@@ -349,10 +357,14 @@ def audit_unsealed(binary: Elf, record: Record, sets: InstructionSets, objects: 
             findings += found
             counted.update(more)
     findings += lent(record, objects)
-    # Merged as they are: what runs by itself may have got another level's copy of what it calls.
-    known = {finding.symbol for finding in findings if finding.kind == "load"}
-    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances)
-    findings += [finding for finding in audit.by_itself().values() if finding.symbol not in known]
+    # Merged as they are: what runs by itself may have got another level's copy of what it calls, and what is of no
+    # level may be from archives.
+    known = {(finding.kind, finding.symbol) for finding in findings}
+    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances, objects.origin)
+    load = audit.by_itself()
+    called, more = audit.by_call(load, objects.functions)
+    findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]
+    counted |= more
     return Result(
         target=binary.shown,
         judged=judged(record, sets),
