@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 from conftest import need
-from test_audit_foreign import mutations
+from damaged import mutations
 
 from isagen.audit.record import Record, note
 from isagen.audit.targets import Baseline, audit_targets

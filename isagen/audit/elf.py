@@ -275,7 +275,7 @@ class Elf:
         """
         packed = self.at_offset(section.offset, 4) == b"APS2"  # GNU strip takes away the type that says so
         if packed and not self.relocatable:
-            every: Iterable[tuple[int, int, int | None]] = _unpacked(self.content(section)[4:])
+            every: Iterable[tuple[int, int, int | None]] = self._packed(section)
         elif section.type in (SHT_ANDROID_RELA, SHT_ANDROID_REL):
             raise self._fail(f"{section.name} does not start as packed relocations do")
         else:
@@ -283,7 +283,7 @@ class Elf:
         for offset, info, addend in every:
             if addend is None:
                 addend = 0 if self.relocatable else int.from_bytes(self.read(offset, 8), "little")
-            yield offset, info & 0xFFFFFFFF, info >> 32, addend
+            yield offset, info & 0xFFFFFFFF, info >> 32 & 0xFFFFFFFF, addend
 
     def _plain(self, section: ElfSection) -> Iterator[tuple[int, int, int | None]]:
         form = RELOCATION if section.type == SHT_RELA else SHORT_RELOCATION
@@ -292,6 +292,35 @@ class Elf:
             raw = self.at_offset(section.offset + start, min(chunk, section.size - start))
             for offset, info, *addend in form.iter_unpack(raw[: len(raw) // form.size * form.size]):
                 yield offset, info, addend[0] if addend else None
+
+    def _packed(self, section: ElfSection) -> Iterator[tuple[int, int, int | None]]:
+        """Yield (offset, info, addend) of Android's packed relocations (lld's --pack-dyn-relocs=android).
+
+        SLEB128 numbers: how many there are, where they start, and groups, which say what their relocations have in
+        common (bionic, linker/linker_reloc_iterators.h).
+        """
+        numbers = _sleb(self.content(section)[4:])
+        try:
+            left, offset = next(numbers), next(numbers)
+            if left > self._size:  # a group may hold any number in a few bytes
+                raise self._fail(f"{section.name} holds more relocations than there are bytes to relocate")
+            addend = 0
+            while left > 0:
+                count, flags = next(numbers), next(numbers)
+                same_info, same_step, same_addend, has_addend = (bool(flags & bit) for bit in (1, 2, 4, 8))
+                step = next(numbers) if same_step else 0
+                info = next(numbers) if same_info else 0
+                addend = (addend + (next(numbers) if same_addend else 0)) if has_addend else 0
+                if not 0 < count <= left:
+                    raise self._fail(f"{section.name} holds a group of {count} relocations, but {left} are left")
+                left -= count
+                for _ in range(count):
+                    offset += step if same_step else next(numbers)
+                    info = info if same_info else next(numbers)
+                    addend += next(numbers) if has_addend and not same_addend else 0
+                    yield offset, info, addend if has_addend else None
+        except StopIteration:
+            raise self._fail(f"{section.name} is cut off") from None
 
     def notes(self, owner: str) -> list[bytes]:
         """Return what the notes of `owner` say."""
@@ -308,34 +337,6 @@ class Elf:
                     found.append(raw[start : start + size])
                 place = start + (size + 3) // 4 * 4
         return found
-
-
-def _unpacked(raw: bytes) -> Iterator[tuple[int, int, int | None]]:
-    """Yield (offset, info, addend) of Android's packed relocations (lld's --pack-dyn-relocs=android), after their mark.
-
-    SLEB128 numbers: how many there are, where they start, and groups, which say what their relocations have in common
-    (bionic, linker/linker_reloc_iterators.h).
-    """
-    numbers = _sleb(raw)
-    try:
-        left, offset = next(numbers), next(numbers)
-        addend = 0
-        while left > 0:
-            count, flags = next(numbers), next(numbers)
-            same_info, same_step, same_addend, has_addend = (bool(flags & bit) for bit in (1, 2, 4, 8))
-            step = next(numbers) if same_step else 0
-            info = next(numbers) if same_info else 0
-            addend = (addend + (next(numbers) if same_addend else 0)) if has_addend else 0
-            if not 0 < count <= left:
-                return
-            left -= count
-            for _ in range(count):
-                offset += step if same_step else next(numbers)
-                info = info if same_info else next(numbers)
-                addend += next(numbers) if has_addend and not same_addend else 0
-                yield offset, info, addend if has_addend else None
-    except StopIteration:
-        return  # cut off
 
 
 def _sleb(raw: bytes) -> Iterator[int]:
