@@ -19,7 +19,7 @@ from .compiler import Compiler
 
 # What -fuse-ld= and the default make GCC and Clang look for; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
-LINKER = re.compile(r"ld\.[a-z]+(-[\d.]+)?")
+LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 
 
 @dataclass(frozen=True)

@@ -569,6 +569,10 @@ def test_flags_are_judged_from_the_project_s_root_too(new_project):
     _, report = audit(project, ".")
     assert {finding["kind"] for finding in findings(report)} == {"flags"}
     assert all(finding["object"].startswith("isagen/") for finding in findings(report))
+    commands.unlink()
+    _, report = audit(project, "build")
+    assert findings(report) == []
+    assert "the flags of kernels were not judged" in report["targets"][0]["notes"][0]
 
 
 def test_a_build_folder_without_anything_linked(new_project):

@@ -17,7 +17,7 @@ from ..steps.plan_file import read_plan
 from ..steps.seal import CODE_SECTION
 from .elf import Elf, is_elf
 from .findings import Result
-from .flags import audit_flags
+from .flags import COMMANDS, audit_flags
 from .instructions import InstructionSets
 from .linked import audit_linked, merge, records_of
 from .objects import Objects
@@ -205,7 +205,10 @@ def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path, baseli
             objects = Objects(plan, plan_path.parent, inputs, root)
             result = audit_linked(binary, records, objects)
             flags = audit_flags(record_from_json(plan["record"], str(plan_path)), objects, root)
-            return baseline.note(replace(result, findings=(*result.findings, *flags)))
+            notes = result.notes
+            if not (root / COMMANDS).is_file():
+                notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
+            return baseline.note(replace(result, findings=(*result.findings, *flags), notes=notes))
     note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
     result = audit_linked(binary, records, None)
     return baseline.note(replace(result, notes=(*result.notes, note)))
