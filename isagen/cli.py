@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     configure.add_argument("--audit", choices=("error", "warn", "off", "unreached"), default="error")
     configure.add_argument("--kernel", action="append", default=[])
     # Options that describe a compiler follow its --language, so their order matters.
-    for name in ("language", "id", "version", "syntax", "command", "arg"):
+    for name in ("language", "id", "version", "syntax", "linker", "command", "arg"):
         configure.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
     configure.set_defaults(run=_configure)
     return parser
@@ -293,6 +293,7 @@ def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
             id=one["id"][0],
             version=one["version"][0],
             dialect="msvc" if one["syntax"][0] == "msvc" else "gnu",
+            linker=one["linker"][0],
             args=tuple(one["arg"]),
         )
         for one in found
