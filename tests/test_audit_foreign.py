@@ -554,6 +554,10 @@ def test_one_file_that_cannot_be_read_leaves_the_others_audited(link, tmp_path):
     assert (problems["whole.so"], problems["parts.a"]) == ("", "")
     with pytest.raises(AuditError, match="is an archive of objects"):
         audit(folder / "parts.a")
+    for path in folder.glob("*.so"):
+        path.unlink()
+    with pytest.raises(AuditError, match="holds no ELF file"):
+        audit(folder)
 
 
 def test_a_library_that_holds_the_end_of_an_archive(link):

@@ -317,10 +317,9 @@ class Code:
         """
         if not self._gaps:
             return
+        pieces: list[int] = []  # looked through as well, as they are found
         seen: set[int] = set()
-        waiting = list(range(len(self.starts)))
-        while waiting:
-            number = waiting.pop()
+        for number in chain(range(len(self.starts)), pieces):  # upwards, as the file is read
             if not self.elf.relocatable and not any(within(self._gaps, one) for one in self.named_by(number)):
                 continue
             for instruction in self.decode(number):
@@ -333,7 +332,7 @@ class Code:
                 if found in seen or piece is None or not (near or (piece[1].sound and not self.object_at(target))):
                     continue
                 seen.add(found)
-                waiting.append(found)
+                pieces.append(found)
                 yield found
 
     def named_by(self, number: int) -> set[int]:

@@ -72,9 +72,10 @@ def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
     """
     results = [result for target in targets for result in _audit(target, baseline)]
     if not any(result.decoded for result in results):
+        for result in results:
+            if result.problem:
+                raise result.problem
         first = results[0]
-        if first.problem:
-            raise first.problem
         raise AuditError(first.judged.removeprefix("not audited: "), where=first.target, remedy="only x86-64 is")
     return results
 
