@@ -17,7 +17,7 @@ from .configure import Request
 from .errors import AuditError, ConfigError, IsagenError, did_you_mean
 
 # What the fragment and this version say to each other; raise it when that changes.
-FRAGMENT_FORMAT = 2
+FRAGMENT_FORMAT = 3
 
 if TYPE_CHECKING:
     from .table import Table
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return problem.exit_code
     except PermissionError as problem:
         print(f"isagen: error: {problem.filename}: {problem.strerror}", file=sys.stderr)
-        return 1
+        return IsagenError.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -91,9 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     audit.add_argument(
         "--baseline",
-        default="X86_64",
         metavar="LEVEL",
-        help="what a file without isagen's record must run on: X86_64 (default), X86_64_V2, ...",
+        help="what a file must run on, outside its levels: X86_64_V2, ...; default: what its build says, or X86_64",
     )
     audit.add_argument("--all", action="store_true", help="show every finding, not the first few of each kind")
     audit.add_argument("--format", choices=("text", "json"), default="text")
@@ -115,10 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     configure.add_argument("--fragment-format", type=int, default=0)
     configure.add_argument("--probe-cache", choices=("true", "false"), default="true")
     configure.add_argument("--seal", choices=("true", "false"), default="true")
-    configure.add_argument("--audit", choices=("error", "warn", "off"), default="error")
+    configure.add_argument("--audit", choices=("error", "warn", "off", "unreached"), default="error")
     configure.add_argument("--kernel", action="append", default=[])
     # Options that describe a compiler follow its --language, so their order matters.
-    for name in ("language", "id", "version", "syntax", "command", "arg", "link-arg"):
+    for name in ("language", "id", "version", "syntax", "linker", "command", "arg"):
         configure.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
     configure.set_defaults(run=_configure)
     return parser
@@ -207,20 +206,24 @@ def _audit(options: argparse.Namespace) -> int:
     from .table import load_table
 
     table = load_table("x86-64", Path.cwd(), "--baseline")
-    name = options.baseline.upper().replace("-", "_")
+    name = (options.baseline or "X86_64").upper().replace("-", "_")
     if name not in table.names():
         raise AuditError(
             f"there is no level {options.baseline!r}",
             where="--baseline",
             remedy=did_you_mean(options.baseline, table.names()),
         )
-    baseline = Baseline(name, table.required_features(name))
+    baseline = Baseline(name, table.required_features(name), everywhere=options.baseline is not None)
     results = audit_targets(options.targets, baseline)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # symbols may be of any letters
     if options.format == "json":
         print(json.dumps(as_data(results), indent=2))
     else:
         sys.stdout.write(as_text(results, every=options.all))
-    return 1 if found_any(results) else 0
+    problems = [result.problem for result in results if result.problem]
+    for problem in problems:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+    return AuditError.exit_code if problems else int(found_any(results))
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -272,7 +275,6 @@ def _request(options: argparse.Namespace) -> Request:
         seal=options.seal == "true",
         audit=options.audit,
         optimization=options.optimization,
-        link_args=tuple(value for name, value in options.compilers or () if name == "link-arg"),
         lto=options.lto == "true",
     )
 
@@ -291,6 +293,7 @@ def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
             id=one["id"][0],
             version=one["version"][0],
             dialect="msvc" if one["syntax"][0] == "msvc" else "gnu",
+            linker=one["linker"][0],
             args=tuple(one["arg"]),
         )
         for one in found

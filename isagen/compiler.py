@@ -46,6 +46,7 @@ class Compiler:
 
     `command` is what is called, wrappers such as ccache included; `args` are the project's own arguments
     (`CFLAGS`, `-Dc_args`), which a probe must use too. `dialect` is `gnu` or `msvc`: how its options are spelled.
+    `linker` is what Meson calls the one that the project links with: ``ld.lld``.
     """
 
     language: str
@@ -54,6 +55,7 @@ class Compiler:
     version: str
     dialect: str = "gnu"
     args: tuple[str, ...] = ()
+    linker: str = ""
 
     @property
     def name(self) -> str:
@@ -111,7 +113,16 @@ class Compiler:
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             source.write_text(text, encoding="utf-8")
-            return self.run([*self.quiet_args, *flags, *self._strict, str(source), *self._program(folder)])
+            return self.run(
+                [*self.quiet_args, *flags, *self._strict, str(source), *self._links, *self._program(folder)]
+            )
+
+    @cached_property
+    def _links(self) -> tuple[str, ...]:
+        """The choice of the project's linker, where there is no other: one of Meson's own does not reach us."""
+        if self.dialect == "msvc" or not self.linker.startswith("ld.") or self.program("ld"):
+            return ()
+        return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
 
     @property
     def _strict(self) -> tuple[str, ...]:
@@ -137,6 +148,7 @@ class Compiler:
         """A text that changes whenever the compiler, its assembler or its linker may answer differently."""
         parts = [self.id, self.version, self.run(["--version"]).out]
         tools = [shutil.which(part) for part in self.command] + [self.program("as"), self.program("ld")]
+        parts += self._links
         for tool in tools:
             if tool:
                 real = os.path.realpath(tool)

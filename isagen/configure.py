@@ -24,14 +24,14 @@ from .errors import KernelError, TableError
 from .files import write_if_changed
 from .keyval import write_keyval
 from .linking import Linking, find_linkers, write_script
-from .matrix import summary_lines
+from .matrix import PLAN_FILE, summary_lines
 from .plan import BUILT, Plan, Style, check_kernels, make_plan
 from .probe import baseline_features, probe_all
 from .sealing import Sealing, check_system, sealing_of
+from .steps.proof import PROOF
 from .steps.seal import sealed_name
 from .table import Table, default_table, load_table, other_levels
 
-PLAN_FILE = "isa_plan.json"
 TOOL_FOLDER = "isa_tool"
 PLAN_FORMAT = 2
 # The modules that the build steps need; copied into the build folder.
@@ -58,7 +58,6 @@ class Request:
     seal: bool = True
     audit: str = "error"
     optimization: str = ""
-    link_args: tuple[str, ...] = ()
     lto: bool = False
 
 
@@ -94,7 +93,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
     decodes = bool(table.features.instructions.always)
-    linking = find_linkers(request.compilers[-1], request.link_args, request.audit, decodes, cache)
+    linking = find_linkers(request.compilers[-1], request.audit, decodes)
     record = Record(
         project=request.name,
         isagen=__version__,
@@ -117,6 +116,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     digest = hashlib.sha256(text.encode() + tool.encode()).hexdigest()
     values = _keyval(plan, data, digest, sealing, config.compat)
     values["link_args"] = [f"-B{link_folder}"] if linking.audited else []
+    values["link_proof"] = f"-Wl,{PROOF}"
+    values["python"] = sys.executable
     return write_keyval(values), (request.config, *table.files)
 
 

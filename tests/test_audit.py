@@ -198,6 +198,32 @@ def test_weak_symbols_of_levels_that_are_not_sealed(new_project, compiler):
     assert [finding["kind"] for finding in findings(report)][-1] == "unsealed"
 
 
+@pytest.mark.parametrize("how", ["library", "archive"])
+def test_libraries_of_objects_in_a_build_that_is_not_sealed(new_project, how):
+    project = new_project("leak")
+    (project.folder / "more.cpp").write_text(f"void planted_fault(float *data);\n{FAULT}")
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float *data);\nint main()")
+    if how == "library":
+        project.edit("meson.build", "executable(", "more = static_library('more', 'more.cpp')\nexecutable(")
+        project.edit("meson.build", "dependencies:", "link_with: more, dependencies:")
+    else:
+        project.run("g++", "-c", "-O2", "more.cpp", "-o", "more.o")
+        project.run("ar", "rcs", "libmore.a", "more.o")
+        project.edit(
+            "meson.build", "dependencies:", "link_args: meson.current_source_dir() / 'libmore.a', dependencies:"
+        )
+    project.setup("-Disa_seal=false", "-Disa_audit=warn", "-Disa_levels=AVX2")
+    said = project.ninja()
+    assert "planted_fault" in said
+    found = {f["symbol"]: f for f in findings(audit(project, "build")[1]) if f["kind"] == "baseline"}
+    assert list(found) == ["_Z13planted_faultPf"]
+    project.edit("more.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    if how == "library":
+        project.ninja()
+        assert {f["kind"] for f in findings(audit(project, "build")[1])} == {"shared"}
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_every_leak_of_the_leaks_package_is_found_unsealed(new_project, compiler):
     need(compiler)
@@ -289,6 +315,51 @@ def test_an_entry_that_cannot_be_right_is_an_error(new_project, text, message):
     assert message in project.setup(check=False)
 
 
+def test_a_name_out_of_the_report_allows_itself(new_project):
+    project = build(new_project, "leak", "-Disa_audit=warn")
+    append(project, "main.cpp", FAULT.replace("float *data", "float (&data)[64]"))
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float (&data)[64]);\nint main()")
+    project.ninja()
+    (finding,) = findings(audit(project, "build")[1])
+    assert "[64]" in finding["name"]
+    append(project, "isagen/isa.toml", f'[[audit.allow]]\nsymbol = "{finding["name"]}"\nreason = "x"\n')
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
+def test_the_baseline_of_a_build_and_one_that_is_asked_for(new_project):
+    project = new_project("leak")
+    project.setup(CXXFLAGS="-mavx2")
+    plant_in_baseline(project)
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 0
+    assert re.search("everything else with .*avx avx2", report["targets"][0]["judged"].replace("\n", " "))
+    for target in ("build", "build/leak"):
+        status, report = audit(project, target, "--baseline", "X86_64_V2")
+        assert status == 1
+        assert "_Z13planted_faultPf" in {f["symbol"] for f in findings(report) if f["kind"] == "baseline"}
+        assert "judged by what both X86_64_V2 and the baseline of its build have" in report["targets"][0]["notes"][-1]
+    assert audit(project, "build", "--baseline", "X86_64_V3")[0] == 0
+
+
+def test_what_a_cpu_may_lack_besides_vectors_can_be_a_feature_of_a_level(new_project):
+    project = new_project("leak")
+    project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <x86intrin.h>')
+    text = "namespace { __attribute__((used)) unsigned long long ticks() { unsigned aux; return __rdtscp(&aux); } }\n"
+    append(project, "kernel.cpp", f"#ifdef CPU_CAPABILITY_AVX2\n{text}#endif\n")
+    project.setup("-Disa_levels=AVX2")
+    said = project.ninja(check=False)
+    assert re.search("needs +rdtscp", said)
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "own.toml"')
+    (project.folder / "isagen/own.toml").write_text(
+        'extends = "x86"\n[levels.AVX2]\nfeatures = ["avx", "avx2", "fma", "f16c", "rdtscp"]\n'
+    )
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
 def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(new_project):
     project = new_project("leak")
     append(
@@ -323,12 +394,79 @@ def test_every_linker_is_audited_and_sound_builds_have_no_finding(new_project, c
 
 
 @pytest.mark.parametrize(
+    ("environment", "folder", "programs"),
+    [
+        ({"LDFLAGS": "-B/usr/libexec/mold"}, "build", ["mold"]),
+        ({"LDFLAGS": "--ld-path=/usr/bin/ld.lld", "CXX": "clang++-16"}, "build", ["clang++-16", "/usr/bin/ld.lld"]),
+        ({"CXX_LD": "/usr/bin/ld.lld-16", "CXX": "clang++-16"}, "build", ["clang++-16", "/usr/bin/ld.lld-16"]),
+        ({"CXX": "g++"}, "bu:ild", []),  # GCC takes the folder's name for two
+    ],
+    ids=str,
+)
+def test_a_build_whose_linker_is_not_in_reach_says_so(new_project, environment, folder, programs):
+    need(*programs)
+    project = new_project("leak")
+    project.build = folder
+    for _ in range(2):
+        said = (
+            project.setup("--reconfigure", **environment) if project.path("").exists() else project.setup(**environment)
+        )
+        assert re.search(r"audited *: not when linked: .* does not take its linker from where -B says", said)
+    plant_in_baseline(project)
+    project.ninja()
+    assert "audited: no, " in project.isagen("matrix", folder).stdout
+    assert audit(project, folder)[0] == 1
+
+
+@pytest.mark.parametrize("version", ["14", "16"])
+def test_a_linker_of_a_version_that_one_target_chooses(new_project, version):
+    need(f"clang++-{version}", f"ld.lld-{version}")
+    project = new_project("leak")
+    plant_in_baseline(project)
+    project.edit("meson.build", "dependencies:", f"link_args: '-fuse-ld=lld-{version}', dependencies:")
+    assert re.search("audited *: when linked", project.setup(CXX=f"clang++-{version}"))
+    assert "planted_fault" in project.ninja(check=False)
+
+
+@pytest.mark.parametrize(
+    ("linker", "option"), [("bfd", "-v"), ("bfd", "-V"), ("gold", "-v"), ("gold", "-V"), ("lld", "-v"), ("mold", "-v")]
+)
+def test_a_link_that_also_says_the_linker_s_version(new_project, linker, option):
+    need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
+    project = build(new_project, "leak", f"-Dcpp_link_args=-Wl,{option}", CXX_LD=linker)
+    plant_in_baseline(project)
+    assert "planted_fault" in project.ninja(check=False)
+
+
+def test_a_link_that_makes_an_object_is_not_judged(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    plan, tool = project.path("isagen/isa_plan.json"), project.path("isagen/isa_tool")
+    parts = [*project.path("leak.p").glob("*.o"), *project.path("isagen").glob("isa_*.o")]
+    assert len(parts) > 3
+    project.run(sys.executable, tool, "link", plan, "error", "ld", "-r", "-o", "whole.o", *parts)
+    assert (project.folder / "whole.o").is_file()
+
+
+@pytest.mark.parametrize(
     "option",
     ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug", "-Db_coverage=true", "-Db_sanitize=address"],
 )
 def test_other_ways_to_build_are_sound_too(new_project, option):
     project = build(new_project, "leak", option, *(["-Db_lundef=false"] if "sanitize" in option else []))
     project.ninja()
+    status, report = audit(project, "build")
+    assert (status, findings(report)) == (0, [])
+
+
+@pytest.mark.parametrize("option", ["-static", "-static-libstdc++"])
+def test_the_standard_library_inside_a_program_is_sound(new_project, option):
+    """Its own random_device asks the CPU before it uses RDRAND."""
+    project = new_project("leak")
+    project.edit("main.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>')
+    project.setup(f"-Dcpp_link_args={option}")
+    project.ninja()
+    assert project.run("nm", "-C", "build/leak").stdout.count("__x86_rdrand")
     status, report = audit(project, "build")
     assert (status, findings(report)) == (0, [])
 
@@ -388,6 +526,53 @@ def test_what_cannot_be_audited_is_one_clear_error(new_project, make, message):
     assert done.returncode == 2
     assert done.stdout.startswith("isagen: error: target: ")
     assert message in done.stdout
+
+
+def test_a_build_folder_of_something_else_is_no_finding(new_project):
+    project = new_project()
+    (project.folder / "meson.build").write_text("project('plain')\n")
+    project.setup()
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: build: no build of isagen is here")
+
+
+def test_a_damaged_plan_is_no_finding(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    project.path("isagen/isa_plan.json").write_text("{")
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "isa_plan.json: cannot be read" in done.stdout
+
+
+def test_files_for_other_machines_in_a_build_folder_are_passed_over(new_project):
+    need("gcc")
+    project = build(new_project, "leak")
+    project.ninja()
+    project.path("f.c").write_text("int f(void) { return 1; }\n")
+    project.run("gcc", "-m32", "-shared", "-nostdlib", "build/f.c", "-o", "build/f.so")
+    status, report = audit(project, "build")
+    assert (status, len(report["targets"])) == (0, 1)
+    project.path("cut.so").write_bytes(project.path("leak").read_bytes()[:5000])
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "nothing found" in done.stdout
+    assert "cut.so: is not an ELF file that can be read" in done.stdout
+
+
+def test_flags_are_judged_from_the_project_s_root_too(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    commands = project.path("compile_commands.json")
+    commands.write_text(commands.read_text().replace("-mavx2", "-mavx2 -mvaes"))
+    _, report = audit(project, ".")
+    assert {finding["kind"] for finding in findings(report)} == {"flags"}
+    assert all(finding["object"].startswith("isagen/") for finding in findings(report))
+    commands.unlink()
+    _, report = audit(project, "build")
+    assert findings(report) == []
+    assert "the flags of kernels were not judged" in report["targets"][0]["notes"][0]
 
 
 def test_a_build_folder_without_anything_linked(new_project):

@@ -1,15 +1,18 @@
 """The audit of binaries that were not built with isagen, made here by real compilers, linkers and assemblers."""
 
-import random
+import json
+import os
 import shutil
-import struct
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from conftest import need
+from damaged import mutations
 
+from isagen.audit.demangle import demangle
 from isagen.audit.targets import Baseline, audit_targets
 from isagen.errors import AuditError
 from isagen.table import load_table
@@ -138,6 +141,27 @@ def test_packed_relocations_of_pointers_to_local_functions(link):
     )
     assert ".relr.dyn" in run("readelf", "-SW", library)
     assert findings(library)["planted"].path == ("first", "middle", "planted")
+
+
+@pytest.mark.parametrize("flags", [["--pack-dyn-relocs=android"], ["-z,rel"], ["-z,rel", "--pack-dyn-relocs=android"]])
+@pytest.mark.parametrize("stripped", [False, True])
+def test_a_constructor_through_relocations_of_other_forms(link, flags, stripped):
+    words = [f"-Wl,{flag}" for flag in flags]
+    source = "int more[9]; int *moved[] = {more, more + 1, more + 2, more + 4};\n" + EXPORTED
+    for extra in ([], ["-fno-plt", "-Wl,--no-relax"]):
+        library = link(source, *words, *extra, linker="lld", compiler="clang++-16")
+        if stripped:
+            run("strip", "-R", ".comment", library)
+        assert findings(library, "load")["planted"].path == ("first", "middle", "planted")
+    resolved = f"""{HEAD}
+static int one() {{ return 1; }}
+{AVX2} static int (*planted())() {{ {DOUBLE} return one; }}
+__attribute__((visibility("hidden"), ifunc("planted"))) int chosen();
+int use() {{ return chosen(); }}
+"""
+    library = link(resolved, *words, linker="lld")
+    (finding,) = audit(library).findings
+    assert finding.detail == "runs when loaded, as an ifunc resolver"
 
 
 def test_a_function_that_the_linker_is_told_to_run(link):
@@ -399,6 +423,16 @@ __attribute__((constructor)) static void first() {{ if (__builtin_expect(data[0]
     assert findings(link(source), "load")["planted"].path[0] == "first"
 
 
+def test_bytes_that_are_no_instruction_are_counted_and_no_feature(link):
+    library = link(MARKED.format(body=".byte 0x06, 0x0e").replace("c5, 0xfc", "90, 0x90"), kind=".s")
+    assert (audit(library).findings, counted(library)) == ((), {"undecodable": 1})
+    done = subprocess.run(
+        [sys.executable, "-m", "isagen", "audit", library], capture_output=True, text=True, check=False
+    )
+    assert "functions with bytes that are no known instruction, data or newer than the decoder: 1" in done.stdout
+    assert "presumably behind a check" not in done.stdout
+
+
 # Programs and objects.
 
 
@@ -475,6 +509,83 @@ def test_a_wheel_that_is_damaged(link, tmp_path):
         audit(wheel)
 
 
+@pytest.mark.parametrize("kind", ["name", "lzma"])
+def test_a_wheel_whose_entries_cannot_be_unpacked(link, tmp_path, kind):
+    wheel = tmp_path / "damaged.whl"
+    name = "foreign/_cöre.so"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_LZMA) as archive:
+        archive.write(link(CONSTRUCTOR), name)
+    raw = wheel.read_bytes()
+    if kind == "name":  # said to be UTF-8
+        raw = raw.replace("ö".encode(), b"\xff\xfe")
+    else:
+        start = raw.index(name.encode()) + len(name.encode())
+        raw = raw[: start + 4] + b"\xff" * 5 + raw[start + 9 :]  # the filter's properties
+    wheel.write_bytes(raw)
+    with pytest.raises(AuditError, match="cannot be unpacked"):
+        audit(wheel)
+
+
+@pytest.mark.parametrize("folder", ["lib.p", "CMakeFiles", "__pycache__"])
+def test_a_wheel_s_folders_may_be_called_as_those_of_builds(link, tmp_path, folder):
+    wheel = tmp_path / "foreign.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(link(CONSTRUCTOR), f"a/{folder}/lib.so")
+    assert audit(wheel).findings[0].symbol == "planted"
+
+
+def test_one_file_that_cannot_be_read_leaves_the_others_audited(link, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    library = link(CONSTRUCTOR)
+    shutil.copy(library, folder / "whole.so")
+    (folder / "cut.so").write_bytes(library.read_bytes()[:3000])
+    run("ar", "rcs", folder / "parts.a", link(CONSTRUCTOR, "-c", name="part.o"))
+    command = [sys.executable, "-m", "isagen", "audit", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{folder}/cut.so: not audited: is not an ELF file that can be read" in done.stdout
+    assert f"{folder}/parts.a: not audited: an archive of objects" in done.stdout
+    assert "    planted\n" in done.stdout
+    assert f"isagen: error: {folder}/cut.so: is not an ELF file" in done.stderr
+    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
+    problems = {Path(t["target"]).name: t["problem"] for t in json.loads(done.stdout)["targets"]}
+    assert "cut off" in problems["cut.so"]
+    assert (problems["whole.so"], problems["parts.a"]) == ("", "")
+    with pytest.raises(AuditError, match="is an archive of objects"):
+        audit(folder / "parts.a")
+    for path in folder.glob("*.so"):
+        path.unlink()
+    with pytest.raises(AuditError, match="holds no ELF file"):
+        audit(folder)
+
+
+def test_a_library_that_holds_the_end_of_an_archive(link):
+    library = link(CONSTRUCTOR + '\nconst char magic[64] = "PK\\5\\6";')
+    with library.open("ab") as stream:
+        stream.write(b"PK\5\6" + bytes(18))
+    assert zipfile.is_zipfile(library)
+    assert list(findings(library)) == ["planted"]
+
+
+def test_symbols_of_any_letters_are_shown(link):
+    library = link(CONSTRUCTOR.replace("planted", "größe"))
+    for encoding in ("latin-1", "ascii", "utf-8"):
+        done = subprocess.run(
+            [sys.executable, "-m", "isagen", "audit", library],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (1, b""), encoding
+        assert "größe".encode(encoding, errors="backslashreplace") in done.stdout
+
+
+def test_names_that_nobody_can_have_written_stay_as_they_are():
+    assert demangle("_Z\udcff") == "_Z\udcff"
+    assert demangle("_Z3sumPKfm") == "sum(float const*, unsigned long)"
+
+
 # Files that are not what they say.
 
 
@@ -488,32 +599,10 @@ def test_a_library_without_section_headers(link):
         audit(library)
 
 
-def mutations(content, number):
-    """Yield damaged copies of an ELF file, the same ones in every run."""
-    dice = random.Random(20240131)
-    (table,) = struct.unpack_from("<Q", content, 40)
-    count = struct.unpack_from("<H", content, 60)[0]
-    odd = (0, 1, 7, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 40, (1 << 62) - 1, (1 << 63) - 8, (1 << 64) - 1)
-    for turn in range(number):
-        raw = bytearray(content)
-        for _ in range(dice.choice((1, 1, 2, 5))):
-            if turn % 4 == 0:  # a field of a section header
-                place = table + 64 * dice.randrange(count) + dice.choice((0, 4, 8, 16, 24, 32, 40, 44, 48, 56))
-                struct.pack_into("<Q", raw, min(place, len(raw) - 8), dice.choice(odd))
-            elif turn % 4 == 1:  # of the file's header
-                struct.pack_into("<Q", raw, dice.randrange(0, 57), dice.choice(odd))
-            elif turn % 4 == 2:  # anything
-                raw[dice.randrange(len(raw))] = dice.randrange(256)
-            else:  # symbols, relocations, notes and pointers
-                place = dice.randrange(0, len(raw) - 8, 8)
-                struct.pack_into("<Q", raw, place, dice.choice(odd))
-        yield bytes(raw) if turn % 9 else bytes(raw[: dice.randrange(len(raw))])
-
-
-@pytest.mark.parametrize("kind", ["library", "stripped", "object", "packed"])
+@pytest.mark.parametrize("kind", ["library", "stripped", "object", "relr", "android"])
 def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, kind):
-    if kind == "packed":
-        path = link(EXPORTED, "-Wl,--pack-dyn-relocs=relr", linker="lld")
+    if kind in ("relr", "android"):
+        path = link(EXPORTED, f"-Wl,--pack-dyn-relocs={kind}", linker="lld")
     else:
         path = link(EXPORTED, *(["-c"] if kind == "object" else []), name="foreign.o")
     if kind == "stripped":

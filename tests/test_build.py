@@ -264,7 +264,7 @@ def test_arguments_of_one_kernel_compile_only_that_one(scaffold):
 
 
 def test_a_fragment_of_another_version_says_what_to_do(scaffold):
-    for old, new in (("--fragment-format=2", "--fragment-format=7"), ("--fragment-format=7", "--no-such-thing=1")):
+    for old, new in (("--fragment-format=3", "--fragment-format=7"), ("--fragment-format=7", "--no-such-thing=1")):
         scaffold.edit("isagen/meson.build", old, new)
         said = scaffold.setup(check=False)
         assert "the Meson fragment was not written by isagen" in said
@@ -295,3 +295,11 @@ def test_kernels_of_names_that_end_alike(new_project):
     project.setup()
     assert re.search(r"by _?kernel\.cpp and by _?kernel\.cpp", project.ninja(check=False))
     assert "by kernel.cpp and by kernel.cpp" not in project.ninja(check=False)
+
+
+def test_isagen_may_be_called_by_its_script(new_project):
+    project = new_project("leak")
+    project.edit("meson.build", "subdir('isagen')", "isa_command = [find_program('isagen')]\nsubdir('isagen')")
+    project.setup()
+    project.ninja()
+    assert project.path("leak").exists()

@@ -3,6 +3,7 @@
 import random
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -247,9 +248,25 @@ def test_demanglers_read_the_names(tmp_path):
     assert said == "int f<int>(int) [clone .avx512_bf16.7]\n"
 
 
-def test_damaged_objects_are_errors_and_nothing_else(tmp_path):
-    need("gcc")
-    whole = compiled(tmp_path, "x.c", C, "gcc").read_bytes()
+# A group whose signature, for all constructors of the class, is the name of no symbol else: _ZN1AC5Ev.
+GROUPS = "struct A { A(); int i; }; inline __attribute__((noinline)) A::A() : i(1) {} int a() { A a; return a.i; }\n"
+
+
+def test_a_group_with_a_name_from_nowhere_is_an_error(tmp_path):
+    need("g++")
+    raw = bytearray(compiled(tmp_path, "x.cpp", GROUPS, "g++").read_bytes())
+    elf = ObjectFile(bytes(raw), Path("x.o"))
+    (group,) = (group for group in elf.groups if group.name == "_ZN1AC5Ev")
+    table = elf.sections[elf.symbol_section]
+    struct.pack_into("<I", raw, table.offset + group.signature * elf.symbol_size, 0x7FFFFFFF)
+    with pytest.raises(BuildError, match="is not an object file that isagen can read"):
+        ObjectFile(bytes(raw), Path("x.o"))
+
+
+@pytest.mark.parametrize(("name", "text", "compiler"), [("x.c", C, "gcc"), ("x.cpp", GROUPS, "g++")])
+def test_damaged_objects_are_errors_and_nothing_else(tmp_path, name, text, compiler):
+    need(compiler)
+    whole = compiled(tmp_path, name, text, compiler).read_bytes()
     chance = random.Random(4)
     errors = 0
     for _ in range(3000):

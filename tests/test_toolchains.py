@@ -110,8 +110,11 @@ def test_c_kernels_first_and_cpp_kernels_that_throw(new_project):
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 
 
-@pytest.mark.parametrize(("version", "linker"), [("14", "ld.lld-14"), ("16", "ld.lld-16"), ("16", "ld.bfd")])
-def test_sealing_needs_no_tool(new_project, tmp_path, version, linker):
+@pytest.mark.parametrize(
+    ("version", "linker", "called"),
+    [("14", "ld.lld-14", "ld"), ("16", "ld.lld-16", "ld"), ("16", "ld.bfd", "ld"), ("16", "ld.lld-16", "ld.lld")],
+)
+def test_sealing_needs_no_tool(new_project, tmp_path, version, linker, called):
     """Nothing but Clang, an archiver and one linker can be found; GNU's and LLVM's objcopy cannot."""
     tools = {
         "clang": f"clang-{version}",
@@ -119,7 +122,7 @@ def test_sealing_needs_no_tool(new_project, tmp_path, version, linker):
         "llvm-ar": f"llvm-ar-{version}",
         "meson": "meson",
         "ninja": "ninja",
-        "ld": linker,
+        called: linker,
     }
     need("qemu-x86_64", *tools.values())
     project = new_project("leak")
@@ -128,8 +131,11 @@ def test_sealing_needs_no_tool(new_project, tmp_path, version, linker):
     for name, program in tools.items():
         (folder / name).symlink_to(shutil.which(program, path=project.environment["PATH"]))
     environment = {"PATH": str(folder), "CC": "clang", "CXX": "clang++"}
+    if called != "ld":
+        environment["CXX_LD"] = called.removeprefix("ld.")
     said = project.setup("-Disa_levels=AVX2,AVX512", **environment)
     assert "sealed     : yes" in said
+    assert re.search("audited +: when linked", said)
     project.run("ninja", "-C", project.build, **environment)
     for cpu, width in (("Nehalem", "128"), ("Haswell-v4", "256")):
         said = project.run(shutil.which("qemu-x86_64"), "-cpu", cpu, project.path("leak")).stdout

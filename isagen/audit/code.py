@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -14,7 +15,7 @@ from . import elf as e
 from .elf import Elf, ElfSection, ElfSymbol
 from .flow import CALL, CONDITIONAL, INDIRECT_BRANCH, INDIRECT_CALL, UNCONDITIONAL, Flow, follow
 from .instructions import INVALID, Codes, iced_x86
-from .pointers import GOT_RELATIVE, Pointers, Reference
+from .pointers import GOT_RELATIVE, Pointers, Reference, within
 from .unwind import unwound
 
 # iced-x86's OpAccess: write, conditional write, read and write, read and conditional write.
@@ -33,7 +34,15 @@ RUN = {
 }
 SIZE = (1 << 34) - 1
 CODE = attrgetter("code")  # of an instruction; faster than a generator expression
-PADDING = b"\x00\x90\xcc"
+# The addresses that an instruction of a linked file may name: where it jumps to, what it reads, writes or points to.
+NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
+NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32")
+# Jump tables of the linker.
+TABLES = (".plt", ".iplt")
+# What assemblers and linkers put between functions: zeros, breakpoints, and no-operations of all lengths.
+PADDING = re.compile(
+    rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
+)
 # What Clang before 17 begins functions with under -fsanitize=function: a jump over its mark and the offset of the
 # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
 FUNCTION_TYPE = b"\xeb\x06v2"
@@ -72,6 +81,10 @@ class Code:
                 packed.append(_pack(symbol.address, int(local), symbol.size, symbol.number + 1))
         packed += [_pack(section.address, 3, 0, 0) for section in executable.values()]
         self._number(packed)
+        tails = list(self._tails())
+        if tails:
+            packed += tails
+            self._number(packed)
         table = binary.section(".eh_frame")
         if table is not None and table.in_file and not binary.relocatable:
             more = [
@@ -84,6 +97,7 @@ class Code:
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
         self._asks: dict[int, bool] = {}  # by function
+        self._landings: dict[int, int] = {}  # by address
         self._run: dict[int, str] = {}  # by function, its name if it is one that runs another
 
     def _number(self, packed: list[int]) -> None:
@@ -98,6 +112,18 @@ class Code:
                 self.numbers.append(one & 0xFFFFFFFF)
             elif not self.sizes[-1]:
                 self.sizes[-1] = one >> 32 & SIZE
+
+    def _tails(self) -> Iterator[int]:
+        """Yield, as `_number` takes them, the parts of functions that come after one nested in them."""
+        reach, outer = 0, 0
+        for number in range(len(self.starts) - 1):
+            end = self.end(number)
+            if end >= reach:
+                reach, outer = end, number
+            elif end and end < self.starts[number + 1]:
+                section = self.elf.section_at(self.starts[outer])
+                if section is not None and section is self.elf.section_at(end):
+                    yield _pack(end, 1, reach - end, self.numbers[outer])
 
     def _is_new(self, address: int, size: int) -> bool:
         """Return whether no function of known length covers an address that is code.
@@ -141,7 +167,7 @@ class Code:
 
     def body(self, number: int) -> int:
         """Return the number of what runs when a function is called: its own, if somebody says how long it is."""
-        return number if self.sized(number) else self.entry(self.starts[number])
+        return number if self.sized(number) or self._piece(number) else self.entry(self.starts[number])
 
     def _piece(self, number: int) -> tuple[int, Flow] | None:
         return self._pieces[number - len(self.starts)] if number >= len(self.starts) else None
@@ -254,21 +280,67 @@ class Code:
                 return instruction.ip, formatter.format(instruction)
         return self.start(number), ""
 
-    def between(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the bytes between functions of known length that are not just padding."""
-        for number in range(len(self.starts)):
+    def between(self, pieces: Iterable[int] = ()) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes in no function of known length, and in none of the `pieces`, that are not just padding."""
+        known = sorted(block for piece in pieces for block in self.blocks(piece))
+        for start, end in self._gaps:
+            inside = [block for block in known if start <= block[0] < end] if known else []
+            for low, high in zip([start, *(b[1] for b in inside)], [*(b[0] for b in inside), end], strict=True):
+                raw = self.elf.read(low, high - low) if low < high else b""
+                code = raw[_padding(raw) :]
+                if code:
+                    yield high - len(code), code
+
+    @cached_property
+    def _gaps(self) -> list[tuple[int, int]]:
+        """Where code is, or data among it, that is in no function: (first address, address after the last)."""
+        found = []
+        for number, start in enumerate(self.starts):
             end = self.end(number)
             if not end:
                 continue
-            section = self.section(number)
+            section = self.elf.section_at(start)
+            assert section is not None
             limit = section.address + section.size
             if number + 1 < len(self.starts):
                 limit = min(limit, self.starts[number + 1])
-            if limit - end >= 16:
+            if end < limit:
                 raw = self.elf.read(end, limit - end)
-                code = raw.lstrip(PADDING)
-                if code:
-                    yield limit - len(code), code
+                if _padding(raw) < len(raw):
+                    found.append((end, limit))
+        return found
+
+    def unowned(self) -> Iterator[int]:
+        """Yield the numbers of pieces of code in no function that functions, or other such pieces, lead to.
+
+        They call it, jump to it, or take its address; that may also be the address of data.
+        """
+        if not self._gaps:
+            return
+        pieces: list[int] = []  # looked through as well, as they are found
+        seen: set[int] = set()
+        for number in chain(range(len(self.starts)), pieces):  # upwards, as the file is read
+            if not self.elf.relocatable and not any(within(self._gaps, one) for one in self.named_by(number)):
+                continue
+            for instruction in self.decode(number):
+                near = instruction.flow_control in (CALL, UNCONDITIONAL, CONDITIONAL)
+                target = self._called(instruction)[0] if near else self._pointed(instruction)
+                if not target or not within(self._gaps, target) or self.covers(number, target):
+                    continue
+                found = self.entry(target)
+                piece = self._piece(found)
+                if found in seen or piece is None or not (near or (piece[1].sound and not self.object_at(target))):
+                    continue
+                seen.add(found)
+                pieces.append(found)
+                yield found
+
+    def named_by(self, number: int) -> set[int]:
+        """Return the addresses that the instructions of a linked file's function name, and numbers that are none."""
+        read, decoder = self.elf.read, iced_x86.Decoder
+        named = NAMED_AT_FIXED_PLACES if self.elf.fixed else NAMED
+        found = [map(named, decoder(64, read(start, end - start), ip=start)) for start, end in self.blocks(number)]
+        return set(chain.from_iterable(chain.from_iterable(found)))
 
     # What runs by itself, and what code refers to.
 
@@ -282,7 +354,7 @@ class Code:
         The name may also be that of another external function.
         """
         section = self.elf.section_at(target)
-        if section is not None and section.name.startswith((".plt", ".iplt")):
+        if section is not None and section.name.startswith(TABLES):
             for instruction in iced_x86.Decoder(64, self.elf.read(target, 24), ip=target):
                 # It jumps through the slot, or loads it for a thunk (-z retpolineplt).
                 if instruction.is_ip_rel_memory_operand:
@@ -348,6 +420,23 @@ class Code:
             return value if self.elf.section_at(value) is not None else 0
         target = instruction.ip_rel_memory_address
         return self.pointers.follow(target) if loads else target
+
+    def leads(self, number: int) -> Iterator[int]:
+        """Yield the addresses that a function of a linked file may call or jump to, and others that it names."""
+        for address in self.named_by(number):
+            if not within(self._tables, address):
+                yield address
+                continue
+            if address not in self._landings:
+                is_code = self._is_code(address)
+                self._landings[address] = self._landing(address)[0] if is_code else self.pointers.follow(address)
+            yield self._landings[address]
+
+    @cached_property
+    def _tables(self) -> list[tuple[int, int]]:
+        """Where the linker's tables are, through which functions are called: .plt, .got."""
+        jumps = [(s.address, s.address + s.size) for s in self.elf.sections if s.name.startswith(TABLES)]
+        return sorted([*jumps, *self.pointers.spans])
 
     def calls(self, number: int) -> Iterator[tuple[int, int]]:
         """Yield what a function of a linked file calls by name: (address of the instruction, address of the code)."""
@@ -471,6 +560,12 @@ class Code:
                 if known is None or (known[2] == "exported" and why != "exported"):
                     found[number] = (number, symbol, why)
         yield from found.values()
+
+
+def _padding(raw: bytes) -> int:
+    """Return how many bytes of padding `raw` starts with."""
+    found = PADDING.match(raw)
+    return found.end() if found else 0
 
 
 def _pack(start: int, preference: int, size: int, number: int) -> int:

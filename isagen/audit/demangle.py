@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from functools import cache
+
+# The run-time libraries of C++ that know how: GNU's, LLVM's, FreeBSD's.
+LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
 
 
 @cache
 def _demangler() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
-    try:
-        library = ctypes.CDLL("libstdc++.so.6")
-        library.__cxa_demangle.restype = ctypes.c_void_p
-        return library, ctypes.CDLL(None)
-    except (OSError, AttributeError):
-        return None  # then names stay as the linker sees them
+    for name in LIBRARIES:
+        with suppress(OSError, AttributeError):
+            library = ctypes.CDLL(name)
+            library.__cxa_demangle.restype = ctypes.c_void_p
+            return library, ctypes.CDLL(None)
+    return None  # then names stay as the linker sees them
 
 
 @cache
@@ -25,7 +29,7 @@ def demangle(symbol: str) -> str:
     library, libc = found
     name, dot, suffix = symbol.partition(".")  # GCC's clones: foo.avx2, foo.cold
     status = ctypes.c_int()
-    text = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
+    text = library.__cxa_demangle(name.encode(errors="surrogateescape"), None, None, ctypes.byref(status))
     if not text:
         return symbol
     shown = ctypes.string_at(text).decode(errors="replace")

@@ -6,7 +6,7 @@ import os
 import struct
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from ..errors import AuditError
 # System V gABI, "Sections" and "Symbol Table"; the x86-64 psABI and GNU's extensions where they add to it.
 ET_REL, ET_EXEC = 1, 2
 SHT_NULL, SHT_SYMTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 0, 2, 4, 6, 7, 8, 11
+SHT_REL, SHT_CREL, SHT_ANDROID_REL, SHT_ANDROID_RELA = 9, 0x40000014, 0x60000001, 0x60000002
 SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_SYMTAB_SHNDX, SHT_RELR = 14, 15, 16, 18, 19
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 1, 2, 4, 0x400
 SHN_UNDEF, SHN_LORESERVE, SHN_XINDEX = 0, 0xFF00, 0xFFFF
@@ -28,6 +29,8 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 RELOCATION = struct.Struct("<QQq")
+SHORT_RELOCATION = struct.Struct("<QQ")
+RELOCATIONS = frozenset({SHT_RELA, SHT_REL, SHT_ANDROID_RELA, SHT_ANDROID_REL})
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
@@ -144,7 +147,9 @@ class Elf:
                 raise self._fail(f"section {shown or index} is cut off")
             if flags & SHF_ALLOC and address + size > END:
                 raise self._fail(f"section {shown or index} is at an address that no process has")
-            if kind in (SHT_SYMTAB, SHT_DYNSYM, SHT_RELA) and link >= len(headers):
+            if kind == SHT_CREL:
+                raise self._fail(f"section {shown or index} holds relocations in a form that is not read (CREL)")
+            if (kind in (SHT_SYMTAB, SHT_DYNSYM) or kind in RELOCATIONS) and link >= len(headers):
                 raise self._fail(f"section {shown or index} is linked to one that is not there")
             yield ElfSection(index, shown, kind, flags, address, offset, size, link, info)
 
@@ -264,12 +269,58 @@ class Elf:
             size *= 4
 
     def relocations(self, section: ElfSection) -> Iterator[tuple[int, int, int, int]]:
-        """Yield (offset, type, symbol's number, addend) of a relocation section."""
-        chunk = RELOCATION.size * 65536
+        """Yield (offset, type, symbol's number, addend) of a relocation section; the psABI has them with an addend.
+
+        Without one (lld's -z rel), and packed with none, a linked file has it in the place itself.
+        """
+        packed = self.at_offset(section.offset, 4) == b"APS2"  # GNU strip takes away the type that says so
+        if packed and not self.relocatable:
+            every: Iterable[tuple[int, int, int | None]] = self._packed(section)
+        elif section.type in (SHT_ANDROID_RELA, SHT_ANDROID_REL):
+            raise self._fail(f"{section.name} does not start as packed relocations do")
+        else:
+            every = self._plain(section)
+        for offset, info, addend in every:
+            if addend is None:
+                addend = 0 if self.relocatable else int.from_bytes(self.read(offset, 8), "little")
+            yield offset, info & 0xFFFFFFFF, info >> 32 & 0xFFFFFFFF, addend
+
+    def _plain(self, section: ElfSection) -> Iterator[tuple[int, int, int | None]]:
+        form = RELOCATION if section.type == SHT_RELA else SHORT_RELOCATION
+        chunk = form.size * 65536
         for start in range(0, section.size, chunk):
             raw = self.at_offset(section.offset + start, min(chunk, section.size - start))
-            for offset, info, addend in RELOCATION.iter_unpack(raw[: len(raw) // RELOCATION.size * RELOCATION.size]):
-                yield offset, info & 0xFFFFFFFF, info >> 32, addend
+            for offset, info, *addend in form.iter_unpack(raw[: len(raw) // form.size * form.size]):
+                yield offset, info, addend[0] if addend else None
+
+    def _packed(self, section: ElfSection) -> Iterator[tuple[int, int, int | None]]:
+        """Yield (offset, info, addend) of Android's packed relocations (lld's --pack-dyn-relocs=android).
+
+        SLEB128 numbers: how many there are, where they start, and groups, which say what their relocations have in
+        common (bionic, linker/linker_reloc_iterators.h).
+        """
+        numbers = _sleb(self.content(section)[4:])
+        try:
+            left, offset = next(numbers), next(numbers)
+            if left > self._size:  # a group may hold any number in a few bytes
+                raise self._fail(f"{section.name} holds more relocations than there are bytes to relocate")
+            addend = 0
+            while left > 0:
+                count, flags = next(numbers), next(numbers)
+                same_info, same_step, same_addend, has_addend = (bool(flags & bit) for bit in (1, 2, 4, 8))
+                step = next(numbers) if same_step else 0
+                info = next(numbers) if same_info else 0
+                addend = (addend + (next(numbers) if same_addend else 0)) if has_addend else 0
+                if not 0 < count <= left:
+                    raise self._fail(f"{section.name} holds a group of {count} relocations, but {left} are left")
+                left -= count
+                for _ in range(count):
+                    offset += step if same_step else next(numbers)
+                    info = info if same_info else next(numbers)
+                    addend += next(numbers) if has_addend and not same_addend else 0
+                    yield offset, info, addend if has_addend else None
+        except StopIteration:
+            raise self._fail(f"{section.name} is cut off") from None
 
     def notes(self, owner: str) -> list[bytes]:
         """Return what the notes of `owner` say."""
@@ -286,6 +337,19 @@ class Elf:
                     found.append(raw[start : start + size])
                 place = start + (size + 3) // 4 * 4
         return found
+
+
+def _sleb(raw: bytes) -> Iterator[int]:
+    """Yield signed LEB128 numbers (DWARF 4, 7.6)."""
+    value = shift = 0
+    for byte in raw:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            yield value - (1 << shift if byte & 0x40 else 0)
+            value = shift = 0
+        elif shift > 70:
+            return  # longer than any
 
 
 def is_elf(path: Path) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..errors import AuditError
+
 # The kinds of findings, with what each means and what helps.
 KINDS: Mapping[str, tuple[str, str]] = {
     "baseline": (
@@ -41,6 +43,9 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "give it hidden visibility, or compile it for the baseline",
     ),
 }
+
+# What `Result.counted` calls functions that hold bytes which are no known instruction.
+UNDECODABLE = "undecodable"
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,9 @@ class Result:
     """The audit of one file.
 
     `judged` says against what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
-    feature; `allowed` and `unused` are entries of isa.toml, the former with how many functions each allowed. `decoded`
-    tells whether its code is of a kind that is decoded at all.
+    feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with how many
+    functions each allowed. `decoded` tells whether its code is of a kind that is decoded at all, and `problem` why the
+    file could not be audited.
     """
 
     target: str
@@ -92,6 +98,7 @@ class Result:
     unused: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     decoded: bool = True
+    problem: AuditError | None = None
 
     def __post_init__(self) -> None:
         kinds = list(KINDS)

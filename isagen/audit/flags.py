@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..errors import AuditError
-from ..features import FEATURES, Features, read_features
+from ..features import Features
 from .findings import Finding
 from .objects import Objects
-from .record import Record
+from .record import Record, features_of
 
 COMMANDS = "compile_commands.json"
 # Options of a compile command that say what is read and written, with and without a value of their own.
@@ -35,13 +35,12 @@ def audit_flags(record: Record, objects: Objects, root: Path) -> list[Finding]:
         ]
     except (ValueError, KeyError, TypeError, OSError) as problem:
         raise AuditError(f"cannot be read: {problem}", where=str(path), remedy="configure the build again") from None
-    known = {p.stem for p in FEATURES.glob("*.toml")}
-    features = read_features(record.features if record.features in known else "x86")
+    features = features_of(record)
     questions: dict[tuple[str, Path, tuple[str, ...]], Path] = {}
     for folder, output, words in commands:
         level = objects.level(output)
         if level in record.levels:
-            questions.setdefault((level, folder, tuple(_without_files(words, output))), output)
+            questions.setdefault((level, folder, tuple(_without_files(words))), output)
     with ThreadPoolExecutor() as pool:
         answers = pool.map(lambda question: _macros(question[1], question[2]), questions)
         return [
@@ -69,7 +68,7 @@ def _judge(
         )
 
 
-def _without_files(words: Sequence[str], output: Path) -> Iterator[str]:
+def _without_files(words: Sequence[str]) -> Iterator[str]:
     """Yield a compile command without what names files: its source is the last word."""
     waiting = False
     for word in words[:-1]:

@@ -20,11 +20,13 @@ STEP = 4096  # bytes that are read at a time
 class Flow:
     """Code that control gets to: blocks of (first address, address after the last), in order.
 
-    `end` is where control goes on beyond the last byte that it was followed to; 0 where it does not.
+    `end` is where control goes on beyond the last byte that it was followed to; 0 where it does not. `sound` says that
+    all of it is instructions: data that is taken for code rarely is.
     """
 
     blocks: tuple[tuple[int, int], ...]
     end: int
+    sound: bool = True
 
     def covers(self, address: int) -> bool:
         """Return whether an address is in one of the blocks."""
@@ -47,6 +49,7 @@ def follow(
     blocks: list[tuple[int, int]] = []
     waiting = [start]
     end = 0
+    sound = True
     while waiting:
         address = first = waiting.pop()
         place = bisect_right(blocks, (address, 1 << 64)) - 1
@@ -65,6 +68,7 @@ def follow(
                 if instruction.code == INVALID:
                     # Perhaps only cut off by the end of what was read.
                     going = before + len(raw) < high and address > before and before + len(raw) - address < 15
+                    sound = sound and going
                     break
                 address = instruction.next_ip
                 flow = instruction.flow_control
@@ -81,4 +85,4 @@ def follow(
             insort(blocks, (first, address))
         if going and address >= high:
             end = address
-    return Flow(tuple(blocks), end)
+    return Flow(tuple(blocks), end, sound)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..features import FEATURES, read_features
 from .elf import Elf
 from .findings import Result
 from .instructions import InstructionSets
 from .objects import Objects
-from .record import NOTE_OWNER, Record, record_from_json
+from .record import NOTE_OWNER, Record, features_of, record_from_json
 from .rules import audit_record, audit_unsealed
 
 
@@ -40,16 +39,10 @@ def merge(records: Sequence[Record]) -> Record:
     )
 
 
-def instruction_sets(record: Record) -> InstructionSets:
-    """Return the decoder for a build's features."""
-    known = {path.stem for path in FEATURES.glob("*.toml")}
-    return InstructionSets(read_features(record.features if record.features in known else "x86"))
-
-
 def audit_linked(binary: Elf, records: Sequence[Record], objects: Objects | None) -> Result:
     """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
     record = merge(records)
-    sets = instruction_sets(record)
+    sets = InstructionSets(features_of(record))
     if not record.sealed and objects is not None:
         return audit_unsealed(binary, record, sets, objects)
     if objects is None:

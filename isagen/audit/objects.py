@@ -49,10 +49,38 @@ class Objects:
         }
 
     @cached_property
+    def _levels(self) -> Mapping[Path, str]:
+        """The level of each object that Meson compiled from a copy."""
+        return {path.resolve(): level for level, paths in self.by_level.items() for path in paths}
+
+    @cached_property
+    def _kernels(self) -> Mapping[Path, str]:
+        """The kernel of each sealed object."""
+        return {path.resolve(): kernel for path, (_, kernel) in self._sealed.items()}
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of all functions that the levels' objects define."""
+        return frozenset().union(*(functions_of(path) for paths in self.by_level.values() for path in paths))
+
+    @cached_property
+    def _places(self) -> Mapping[str, Mapping[str, Path]]:
+        """By level, or of none, the object that defines each function: the sealed one of a level, if there is one."""
+        found: dict[str, dict[str, Path]] = {}
+        for path, (level, _) in self._sealed.items():
+            if path.is_file():
+                _add(found.setdefault(level, {}), path)
+        for level, paths in self.by_level.items():
+            for path in paths if level not in found else ():
+                _add(found.setdefault(level, {}), path)
+        for path in self.others:
+            _add(found.setdefault("", {}), path)
+        return found
+
+    @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
-        ours = {path.resolve() for paths in self.by_level.values() for path in paths}
-        ours |= {path.resolve() for path in self._sealed}
+        ours = {*self._levels, *self._kernels}
         return tuple(p for p in self._others if p.resolve() not in ours and p.suffix == ".o" and p.is_file())
 
     def shown(self, path: Path) -> str:
@@ -64,9 +92,9 @@ class Objects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source behind an object of a level; nothing for other objects."""
-        known = {one.resolve(): kernel for one, (_, kernel) in self._sealed.items()}
-        if path.resolve() in known:
-            return known[path.resolve()]
+        known = self._kernels.get(path.resolve())
+        if known is not None:
+            return known
         try:
             return source_of(path, self._sources)
         except BuildError:
@@ -74,19 +102,17 @@ class Objects:
 
     def level(self, path: Path) -> str:
         """Return the level of an object; nothing for other objects."""
-        path = path.resolve()
-        for level, paths in self.by_level.items():
-            if any(path == one.resolve() for one in paths):
-                return level
-        return ""
+        return self._levels.get(path.resolve(), "")
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel that a function comes from (`rules.Origin`)."""
-        sealed = [path for path, (its, _) in self._sealed.items() if its == level and path.is_file()]
-        for path in sealed or self.by_level.get(level, ()) if level else self.others:
-            if symbol in functions_of(path):
-                return self.shown(path), self.kernel(path)
-        return "", ""
+        path = self._places.get(level, {}).get(symbol)
+        return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
+
+
+def _add(found: dict[str, Path], path: Path) -> None:
+    for name in functions_of(path):
+        found.setdefault(name, path)
 
 
 def expand(paths: Sequence[Path]) -> Iterator[Path]:
@@ -98,7 +124,6 @@ def expand(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-@cache
 def functions_of(path: Path) -> frozenset[str]:
     """Return the names of all functions that an object defines."""
     with Elf(path) as binary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +40,12 @@ class Reference:
     addend: int
 
 
+def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
+    """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
+    place = bisect_right(spans, (address, 1 << 64)) - 1
+    return place >= 0 and address < spans[place][1]
+
+
 class Pointers:
     """The pointers of an ELF file for x86-64."""
 
@@ -73,22 +79,21 @@ class Pointers:
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
-        """Where pointers that matter are, as (first address, address after the last), in order."""
+    def spans(self) -> list[tuple[int, int]]:
+        """Where pointers that matter are, as (first address, address after the last) of each, in order."""
         spans = [(start, start + size) for start, size, _ in self._arrays]
         spans += [(s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(".got")]
         return sorted(spans)
 
     def _is_slot(self, address: int) -> bool:
-        place = bisect_right(self._spans, (address, 1 << 64)) - 1
-        return place >= 0 and address < self._spans[place][1]
+        return within(self.spans, address)
 
     @cached_property
     def _slots(self) -> dict[int, tuple[str, int]]:
         """What the loader writes into pointers: by their address, (how, address or symbol's number)."""
         found: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections:
-            if section.type != e.SHT_RELA or not section.flags & e.SHF_ALLOC:
+            if section.type not in e.RELOCATIONS or not section.flags & e.SHF_ALLOC:
                 continue
             for offset, kind, symbol, addend in self.elf.relocations(section):
                 if kind == R_IRELATIVE:
@@ -161,7 +166,7 @@ class Pointers:
         """By the number of a section, its relocations, in order."""
         found: dict[int, list[Reference]] = {}
         for section in self.elf.sections:
-            if section.type != e.SHT_RELA or section.info >= len(self.elf.sections):
+            if section.type not in e.RELOCATIONS or section.info >= len(self.elf.sections):
                 continue
             place = self.elf.sections[section.info]
             if place.flags & e.SHF_ALLOC:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ..errors import AuditError
+from ..features import FEATURES, Features, read_features
 
 NOTE_OWNER = "isagen"
 NOTE_TYPE = 1
@@ -50,6 +52,17 @@ class Record:
     def to_json(self) -> str:
         """Return the record as text, in one line."""
         return json.dumps({"format": RECORD_FORMAT, **asdict(self)}, separators=(",", ":"), sort_keys=True)
+
+
+def features_of(record: Record) -> Features:
+    """Return the features that a record names: those of its features file, or x86's where that is not known."""
+    known = {path.stem for path in FEATURES.glob("*.toml")}
+    return read_features(record.features if record.features in known else "x86")
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a symbol's name is what a pattern says: ``*`` and ``?`` stand for anything."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def record_from_json(text: bytes | str, shown: str) -> Record:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .demangle import demangle
-from .findings import KINDS, Finding, Result
+from .findings import KINDS, UNDECODABLE, Finding, Result
 
 REPORT_FORMAT = 1
 SHOWN = 5  # findings of one kind that are shown in full
@@ -23,12 +23,13 @@ def as_data(results: Sequence[Result]) -> dict[str, Any]:
     """Return audits as plain data; names in it are the linker's, with `name` beside as C++ writes it."""
     return {
         "format": REPORT_FORMAT,
-        "clean": not found_any(results),
+        "clean": not found_any(results) and not any(result.problem for result in results),
         "targets": [
             {
                 "target": result.target,
                 "judged": result.judged,
                 "decoded": result.decoded,
+                "problem": str(result.problem or ""),
                 "findings": [
                     {**asdict(f), "name": demangle(f.symbol), "meaning": f.meaning, "remedy": f.remedy}
                     for f in result.findings
@@ -69,9 +70,13 @@ def _target(result: Result, every: bool) -> Iterator[str]:
         yield f"    remedy: {KINDS[kind][1]}"
     if not result.findings and result.decoded:
         yield "  nothing found"
-    if result.counted:
-        counts = ", ".join(f"{name} {count}" for name, count in sorted(result.counted.items(), key=_by_count))
+    counted = dict(result.counted or {})
+    undecodable = counted.pop(UNDECODABLE, 0)
+    if counted:
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(counted.items(), key=_by_count))
         yield f"  functions beyond that, presumably behind a check of the CPU: {counts}"
+    if undecodable:
+        yield f"  functions with bytes that are no known instruction, data or newer than the decoder: {undecodable}"
     for symbol, reason, number in result.allowed:
         yield f"  allowed by isa.toml: {symbol} ({number} function{'s' * (number != 1)}): {reason}"
     for symbol, reason in result.unused:

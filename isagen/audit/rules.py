@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from ..steps.seal import CODE_SECTION
 from . import elf as e
-from .code import Code, Event, Root, codes_of
+from .code import TABLES, Code, Event, Root, codes_of
 from .demangle import demangle
 from .elf import Elf
-from .findings import Finding, Result
-from .instructions import INVALID, InstructionSets
+from .findings import UNDECODABLE, Finding, Result
+from .instructions import INVALID, Codes, InstructionSets, normal
 from .objects import Objects, borrowable
-from .record import Allowance, Record
+from .record import Allowance, Record, matches
 
 # Tells from which object and kernel a function comes, by symbol and level; empty strings where it cannot.
 Origin = Callable[[str, str], tuple[str, str]]
@@ -40,7 +41,7 @@ class Allowances:
         whole = symbol.partition(".")[0]  # without what compilers and the seal append to parts and copies
         names = {symbol, whole, demangle(symbol), demangle(whole)}
         for entry in self.entries:
-            if any(fnmatchcase(name, entry.symbol) for name in names):
+            if any(matches(name, entry.symbol) for name in names):
                 self.used.setdefault(entry.symbol, set()).add(symbol)
                 return True
         return False
@@ -72,7 +73,7 @@ class Audit:
         name = self.code.section(number).name
         return name.removeprefix(CODE_SECTION) if name.startswith(CODE_SECTION) else self.level
 
-    def finding(self, kind: str, number: int, codes: frozenset[int], allowed: Iterable[str], level: str) -> Finding:
+    def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
         """Describe a function that uses `codes`, none of which is `allowed`."""
         symbol = self.code.name(number)
         address, text = self.code.first(number, codes)
@@ -119,9 +120,7 @@ class Audit:
                         waiting.append(callee)
         return found
 
-    def _describe(
-        self, root: Root, number: int, codes: frozenset[int], callers: Mapping[int, tuple[int, int]]
-    ) -> Finding:
+    def _describe(self, root: Root, number: int, codes: Codes, callers: Mapping[int, tuple[int, int]]) -> Finding:
         finding = self.finding("load", number, codes, self.baseline, self.level_of(number))
         steps = [(number, finding.address)]
         while steps[0][0] in callers and len(steps) < 64:
@@ -168,35 +167,51 @@ class Audit:
 
     # What somebody has to call.
 
-    def by_call(self, skip: Mapping[int, Finding]) -> tuple[list[Finding], Counter[str]]:
-        """Judge every function by its level; return findings, and what cannot be told, counted by feature."""
+    def by_call(
+        self, skip: Mapping[int, Finding], others: Collection[str] | None = None
+    ) -> tuple[list[Finding], Counter[str]]:
+        """Judge every function by its level; return findings, and what cannot be told, counted by feature.
+
+        `others` are functions of levels whose code is not in sections of its own: judged elsewhere, by their objects.
+        """
         found: list[Finding] = []
         counted: Counter[str] = Counter()
         selected = self.code.selected()
-        for number in range(len(self.code)):
+        for number in chain(range(len(self.code)), self.unowned):
             level = self.level_of(number)
             allowed = self.baseline.union(self.levels[level]) if level in self.levels else self.baseline
             every = self.code.codes(number)
             codes = every & self.sets.beyond(allowed)
-            undecodable = INVALID in every and self.code.sized(number) and self.code.named(number)
-            if undecodable:  # data of a sanitizer's among the code, or an instruction newer than the decoder
-                counted["undecodable"] += 1
+            if self.undecodable(number, every):
+                counted[UNDECODABLE] += 1
             if not codes or (self.code.body(number) in skip and not level):
                 continue
-            if number in selected or self._nameless(number) or (not level and self._checked(number)):
+            if others is not None and self.code.name(number) in others:
+                continue
+            untold = self._nameless(number) or (others is not None and not self.code.named(number))
+            if number in selected or untold or (not level and self._checked(number)):
                 counted.update(self.sets.missing(codes, allowed))
             elif not self.allowances.cover(self.code.name(number)):
                 found.append(self.finding("level" if level else "baseline", number, codes, allowed, level))
-        for address, raw in self.code.between():
+        for address, raw in self.code.between(self.unowned):
             level = self.level_of(self.code.at(address))
             allowed = self.baseline.union(self.levels.get(level, ()))
             counted.update(self.sets.missing(codes_of(raw, address) & self.sets.beyond(allowed), allowed))
         return found, counted
 
+    def undecodable(self, number: int, codes: Codes) -> bool:
+        """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""
+        return INVALID in codes and self.code.sized(number) and self.code.named(number)
+
+    @cached_property
+    def unowned(self) -> tuple[int, ...]:
+        """The pieces of code that no symbol covers, but that code leads to."""
+        return tuple(self.code.unowned())
+
     def _checked(self, number: int) -> bool:
         """Return whether a function is one of the toolchain's that may use what it uses."""
         symbol = self.code.name(number)
-        return any(fnmatchcase(symbol, pattern) for pattern in self.sets.features.instructions.checked)
+        return any(matches(symbol, pattern) for pattern in self.sets.features.instructions.checked)
 
     def _nameless(self, number: int) -> bool:
         """Return whether a function's name is lost while there are names that would allow it."""
@@ -211,10 +226,13 @@ class Audit:
             if section.executable and (level := section.name.removeprefix(CODE_SECTION)) != section.name
         ]
         found: dict[int, Finding] = {}
-        for number in range(len(self.code)) if spans else ():
+        for number in chain(range(len(self.code)), self.unowned) if spans else ():
             caller = self.level_of(number)
-            if self.code.section(number).name.startswith((".plt", ".iplt")):
-                continue  # jump tables of the linker: `calls` goes through them
+            if self.code.section(number).name.startswith(TABLES):
+                continue  # `calls` goes through them
+            named = (next((n for start, end, n in spans if start <= x < end), caller) for x in self.code.leads(number))
+            if all(level == caller for level in named):
+                continue
             for address, target in self.code.calls(number):
                 level = next((name for start, end, name in spans if start <= target < end), caller)
                 callee = self.code.at(target)
@@ -264,7 +282,7 @@ def audit_record(binary: Elf, record: Record, sets: InstructionSets, origin: Ori
         findings.append(Finding("unsealed", "", record.seal_reason))
     return Result(
         target=binary.shown,
-        judged=judged(record),
+        judged=judged(record, sets),
         findings=tuple(findings),
         counted=dict(counted),
         allowed=allowances.allowed(),
@@ -273,10 +291,13 @@ def audit_record(binary: Elf, record: Record, sets: InstructionSets, origin: Ori
     )
 
 
-def judged(record: Record) -> str:
-    """Say what a build is judged by."""
+def judged(record: Record, sets: InstructionSets) -> str:
+    """Say what a build is judged by: its levels, and what code outside them may use that not every CPU has."""
     sealed = "sealed" if record.sealed else "not sealed"
-    return f"{record.project}, built by isagen {record.isagen}, {sealed}, levels {' '.join(record.levels)}"
+    always = frozenset(map(normal, sets.features.instructions.always))
+    more = " ".join(name for name in record.baseline if normal(name) not in always)
+    levels = f"levels {' '.join(record.levels)}" + (f", everything else with {more}" if more else "")
+    return f"{record.project}, built by isagen {record.isagen}, {sealed}, {levels}"
 
 
 def audit_object(
@@ -296,7 +317,14 @@ def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, n
     audit = Audit(code, sets, allowed, Allowances())
     load = audit.by_itself()
     beyond = sets.beyond(allowed)
-    offenders = {n: codes for n in range(len(code)) if (codes := code.codes(n) & beyond)}
+    counted: Counter[str] = Counter()
+    offenders = {}
+    for number in range(len(code)):
+        every = code.codes(number)
+        if audit.undecodable(number, every):
+            counted[UNDECODABLE] += 1
+        if every & beyond:
+            offenders[number] = every & beyond
     findings = list(load.values())
     table = binary.symbol_table if binary.relocatable else binary.dynamic_table
     bound = set()
@@ -307,7 +335,6 @@ def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, n
             bound.add(number)
             finding = audit.finding("bindable", body, codes, allowed, "")
             findings.append(replace(finding, symbol=binary.name(table, symbol), detail=why))
-    counted: Counter[str] = Counter()
     for number, codes in offenders.items():
         if code.body(number) not in load and number not in bound:
             counted.update(sets.missing(codes, allowed))
@@ -330,13 +357,17 @@ def audit_unsealed(binary: Elf, record: Record, sets: InstructionSets, objects: 
             findings += found
             counted.update(more)
     findings += lent(record, objects)
-    # Merged as they are: what runs by itself may have got another level's copy of what it calls.
-    known = {finding.symbol for finding in findings if finding.kind == "load"}
-    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances)
-    findings += [finding for finding in audit.by_itself().values() if finding.symbol not in known]
+    # Merged as they are: what runs by itself may have got another level's copy of what it calls, and what is of no
+    # level may be from archives.
+    known = {(finding.kind, finding.symbol) for finding in findings}
+    audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances, objects.origin)
+    load = audit.by_itself()
+    called, more = audit.by_call(load, objects.functions)
+    findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]
+    counted |= more
     return Result(
         target=binary.shown,
-        judged=judged(record),
+        judged=judged(record, sets),
         findings=tuple(findings),
         counted=dict(counted),
         allowed=allowances.allowed(),

@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import AuditError
+from ..errors import AuditError, IsagenError
 from ..features import read_features
 from ..matrix import PLAN_FILE, find_plans
 from ..steps.plan_file import read_plan
 from ..steps.seal import CODE_SECTION
 from .elf import Elf, is_elf
 from .findings import Result
-from .flags import audit_flags
+from .flags import COMMANDS, audit_flags
 from .instructions import InstructionSets
-from .linked import audit_linked, instruction_sets, merge, records_of
+from .linked import audit_linked, merge, records_of
 from .objects import Objects
-from .record import Record, record_from_json
+from .record import Record, features_of, record_from_json
 from .rules import Allowances, audit_foreign, audit_object, judged
 
+# How ELF files and archives of objects start.
+ELF, ARCHIVES = b"\x7fELF", (b"!<arch>\n", b"!<thin>\n")
 # Folders of a build that hold no targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", "isa_tool", "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
 # Values of e_machine (System V gABI).
@@ -43,38 +44,80 @@ MACHINES = {
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a file without a record must run on: the name of a level, and its features."""
+    """What a file without a record must run on: the name of a level, and its features.
+
+    `everywhere`: files with a record have to keep to it too, where their own baseline has more.
+    """
 
     name: str
     features: tuple[str, ...]
+    everywhere: bool = False
+
+    def narrow(self, record: Record) -> Record:
+        """Return a record by which its build is judged."""
+        if not self.everywhere:
+            return record
+        return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
+
+    def note(self, result: Result) -> Result:
+        """Return the result of a file with a record, which says what it was judged by."""
+        said = f"code outside the levels was judged by what both {self.name} and the baseline of its build have"
+        return replace(result, notes=(*result.notes, said)) if self.everywhere else result
 
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
-    """Audit all `targets`. Raises `AuditError` for one that holds nothing to audit."""
+    """Audit all `targets`. What cannot be audited is among the results, with its problem, beside others that can.
+
+    Raises `AuditError` where nothing can.
+    """
     results = [result for target in targets for result in _audit(target, baseline)]
     if not any(result.decoded for result in results):
+        for result in results:
+            if result.problem:
+                raise result.problem
         first = results[0]
         raise AuditError(first.judged.removeprefix("not audited: "), where=first.target, remedy="only x86-64 is")
     return results
 
 
 def _audit(target: Path, baseline: Baseline) -> Iterator[Result]:
-    if target.is_dir():
-        if _is_build(target):
-            yield from _build_folder(target)
+    try:
+        if target.is_dir():
+            if _is_build(target):
+                yield from _build_folder(target, baseline)
+            else:
+                yield from _folder(target, str(target), baseline)
+        elif not target.exists():
+            raise AuditError(
+                "there is no such file or folder",
+                where=str(target),
+                remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
+            )
+        elif not is_elf(target) and zipfile.is_zipfile(target):  # the end of a wheel may be anywhere in a library
+            with _unpacked(target) as folder:
+                yield from _folder(folder, target.name, baseline)
         else:
-            yield from _folder(target, str(target), baseline)
-    elif not target.exists():
-        raise AuditError(
-            "there is no such file or folder",
-            where=str(target),
-            remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
-        )
-    elif zipfile.is_zipfile(target):
-        with _unpacked(target) as folder:
-            yield from _folder(folder, target.name, baseline)
+            yield _attempt(str(target), lambda: _file(target, str(target), baseline))
+    except (IsagenError, OSError) as problem:
+        yield _failed(str(target), problem)
+
+
+def _attempt(shown: str, audit: Callable[[], Result]) -> Result:
+    """Return the result of an audit, or what went wrong with it: other files can still be audited."""
+    try:
+        return audit()
+    except (IsagenError, OSError) as problem:
+        return _failed(shown, problem)
+
+
+def _failed(shown: str, problem: IsagenError | OSError) -> Result:
+    if isinstance(problem, AuditError):
+        error = problem
+    elif isinstance(problem, IsagenError):
+        error = AuditError(problem.message, where=problem.where, remedy=problem.remedy)
     else:
-        yield _file(target, str(target), baseline)
+        error = AuditError(f"cannot be read: {problem.strerror}", where=str(problem.filename or shown))
+    return Result(shown, f"not audited: {error.message}", decoded=False, problem=error)
 
 
 def _is_build(folder: Path) -> bool:
@@ -89,41 +132,59 @@ def _unpacked(wheel: Path) -> Iterator[Path]:
             with zipfile.ZipFile(wheel) as archive:
                 for entry in archive.infolist():
                     with archive.open(entry) as stream:
-                        if entry.is_dir() or stream.read(4) != b"\x7fELF":
+                        if entry.is_dir() or not stream.read(8).startswith((ELF, *ARCHIVES)):
                             continue
                     archive.extract(entry, folder)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as problem:
+        except Exception as problem:  # of zipfile, and of whatever unpacks and names its entries
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None
         yield Path(folder)
 
 
 def _folder(folder: Path, shown: str, baseline: Baseline) -> Iterator[Result]:
     found = False
-    for path in _binaries(folder):
-        found = True
-        yield _file(path, f"{shown}/{path.relative_to(folder).as_posix()}", baseline)
+    for path in _files(folder):
+        name = f"{shown}/{path.relative_to(folder).as_posix()}"
+        if is_elf(path):
+            found = True
+            yield _attempt(name, lambda path=path, name=name: _file(path, name, baseline))  # type: ignore[misc]
+        elif _is_archive(path):
+            yield Result(name, "not audited: an archive of objects; what they are linked into can be", decoded=False)
     if not found:
         raise AuditError("holds no ELF file", where=shown, remedy="give a folder or wheel with compiled code")
 
 
-def _binaries(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
+    """Yield the files in a folder, but for those in folders whose names end in one of those `skipped`."""
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.endswith(PRIVATE_FOLDERS))
+        folders[:] = sorted(name for name in folders if not skipped or not name.endswith(skipped))
         for name in sorted(names):
             path = Path(place, name)
-            if path.is_file() and not path.is_symlink() and is_elf(path):
+            if path.is_file() and not path.is_symlink():
                 yield path
 
 
-def _build_folder(folder: Path) -> Iterator[Result]:
+def _is_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(8) in ARCHIVES
+    except OSError:
+        return False
+
+
+def _build_folder(folder: Path, baseline: Baseline) -> Iterator[Result]:
     found = False
     plans = find_plans(folder)
-    for path in _binaries(folder):
-        with Elf(path) as binary:
-            if binary.relocatable or not records_of(binary):
-                continue
-            found = True
-            yield _linked(binary, path, plans, folder)
+    for path in filter(is_elf, _files(folder, PRIVATE_FOLDERS)):
+        if _other_machine(path):
+            continue  # none of them holds a record
+        try:
+            with Elf(path) as binary:
+                if binary.relocatable or not records_of(binary):
+                    continue
+                found = True
+                yield _linked(binary, path, plans, folder, baseline)
+        except (IsagenError, OSError) as problem:
+            yield _failed(str(path), problem)
     if not found:
         raise AuditError(
             "nothing that is linked here holds isagen's record",
@@ -132,28 +193,41 @@ def _build_folder(folder: Path) -> Iterator[Result]:
         )
 
 
-def _linked(binary: Elf, path: Path, plans: Iterable[Path], root: Path) -> Result:
-    """Audit a linked file of a build folder, with the objects that Meson put beside it."""
+def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
+    """Audit a linked file in a `folder` with builds, with the objects that Meson put beside it."""
     records = records_of(binary)
     texts = {record.to_json() for record in records}
+    records = [baseline.narrow(record) for record in records]
     for plan_path in plans:
         plan = read_plan(plan_path)
         if plan.get("record") in texts:
+            root = _build_of(plan_path) or folder
             inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
             objects = Objects(plan, plan_path.parent, inputs, root)
             result = audit_linked(binary, records, objects)
             flags = audit_flags(record_from_json(plan["record"], str(plan_path)), objects, root)
-            return replace(result, findings=(*result.findings, *flags))
+            notes = result.notes
+            if not (root / COMMANDS).is_file():
+                notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
+            return baseline.note(replace(result, findings=(*result.findings, *flags), notes=notes))
     note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
-    return replace(audit_linked(binary, records, None), notes=(note,))
+    result = audit_linked(binary, records, None)
+    return baseline.note(replace(result, notes=(*result.notes, note)))
+
+
+def _build_of(path: Path) -> Path | None:
+    """Return the build folder of Meson that a file is in, if it is in one."""
+    return next((parent for parent in path.resolve().parents if (parent / "meson-info").is_dir()), None)
 
 
 def _file(path: Path, shown: str, baseline: Baseline) -> Result:
+    if _is_archive(path):
+        raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
     other = _other_machine(path)
     if other:
         return Result(shown, f"not audited: code for {other} is not decoded", decoded=False)
     with Elf(path, shown) as binary:
-        root = next((p for p in path.resolve().parents if (p / "meson-info").is_dir()), None)
+        root = _build_of(path)
         plans = find_plans(root) if root is not None and any(root.rglob(PLAN_FILE)) else []
         if binary.relocatable:
             return _object(binary, path, shown, plans, root, baseline)
@@ -161,8 +235,8 @@ def _file(path: Path, shown: str, baseline: Baseline) -> Result:
         if not records:
             return audit_foreign(binary, baseline.features, InstructionSets(read_features("x86")), baseline.name)
         if root is not None:
-            return replace(_linked(binary, path, plans, root), target=shown)
-        return audit_linked(binary, records, None)
+            return replace(_linked(binary, path, plans, root, baseline), target=shown)
+        return baseline.note(audit_linked(binary, [baseline.narrow(record) for record in records], None))
 
 
 def _other_machine(path: Path) -> str:
@@ -188,12 +262,13 @@ def _object(
         plan = read_plan(plan_path)
         objects = Objects(plan, plan_path.parent, (), root or plan_path.parent)
         record = record_from_json(plan["record"], str(plan_path))
+        narrow = baseline.narrow(record)
         level = inside or objects.level(path)
         if level in record.levels or _is_of_target(path, records=[record]):
-            return _one_object(binary, record, level, shown, objects)
+            return baseline.note(_one_object(binary, narrow, level, shown, objects))
     records = records_of(binary)
     if records:  # the dispatch source's own
-        return _one_object(binary, merge(records), "", shown, None)
+        return baseline.note(_one_object(binary, baseline.narrow(merge(records)), "", shown, None))
     return audit_foreign(binary, baseline.features, InstructionSets(read_features("x86")), baseline.name)
 
 
@@ -210,8 +285,7 @@ def _is_of_target(path: Path, records: Sequence[Record]) -> bool:
 def _one_object(binary: Elf, record: Record, level: str, shown: str, objects: Objects | None) -> Result:
     allowances = Allowances(record.allow)
     kernel = objects.kernel(binary.path) if objects is not None else ""
-    findings, counted = audit_object(
-        binary, record, instruction_sets(record), level, allowances, lambda *_: (shown, kernel)
-    )
+    sets = InstructionSets(features_of(record))
+    findings, counted = audit_object(binary, record, sets, level, allowances, lambda *_: (shown, kernel))
     what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
-    return Result(shown, f"{what}; {judged(record)}", tuple(findings), dict(counted), allowances.allowed())
+    return Result(shown, f"{what}; {judged(record, sets)}", tuple(findings), dict(counted), allowances.allowed())

@@ -18,16 +18,21 @@ from ..audit.objects import Objects, expand
 from ..audit.report import as_text
 from ..errors import BuildError, IsagenError
 from .plan_file import read_plan
+from .proof import PROOF
 
-# Options of linkers that make something else than a program or a library, or nothing.
-NOT_FINAL = {"-r", "-i", "--relocatable", "-Ur", "--version", "-v", "-V", "--help"}
+# Options with which linkers only answer; with -v and -V they say their version, and link.
+ANSWERS = {"--version", "--help"}
 
 
 def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int:
     """Call the linker called `name` with `arguments`, audit its output, and return the exit status.
 
     In `mode` error, what was found fails the link, and the output is removed; in `mode` warn, it is only reported.
+    Asked for a proof that it is called, it links nothing.
     """
+    words = list(expanded(arguments))
+    if PROOF in words:
+        return 0
     plan = read_plan(plan_path)
     linker = plan["audit"]["linkers"].get(name)
     if linker is None:
@@ -46,7 +51,6 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
         if status < 0:
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
         return status if status > 0 else 128 - status
-    words = list(expanded(arguments))
     output = output_of(words)
     if output is None or not is_elf(output):
         return 0
@@ -74,8 +78,8 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
 def _audit(plan_path: Path, output: Path, words: Sequence[str]) -> Result | None:
     with Elf(output) as binary:
         records = records_of(binary)
-        if not records:
-            return None  # another target that is linked with the same arguments
+        if binary.relocatable or not records:
+            return None  # not final, or another target that is linked with the same arguments
         inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
         objects = Objects(read_plan(plan_path), plan_path.parent, expand(inputs), Path.cwd())
         return audit_linked(binary, records, objects)
@@ -91,8 +95,8 @@ def expanded(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def output_of(words: Sequence[str]) -> Path | None:
-    """Return the program or library that a linker makes with these arguments; None where it makes none."""
-    if NOT_FINAL.intersection(words):
+    """Return what a linker makes with these arguments; None where it makes nothing."""
+    if ANSWERS.intersection(words):
         return None
     output = Path("a.out")
     for number, word in enumerate(words):

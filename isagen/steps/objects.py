@@ -64,10 +64,11 @@ class Symbol(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's name."""
+    """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's `name`."""
 
     section: int
     signature: int
+    name: str
     members: tuple[int, ...]
 
 
@@ -142,7 +143,7 @@ class ObjectFile:
             if section.type == SHT_GROUP:
                 words = struct.unpack_from(f"{self.order}{section.size // 4}I", self.data, section.offset)
                 if words[0] & GRP_COMDAT:
-                    yield Group(index, section.info, words[1:])
+                    yield Group(index, section.info, self._name_of(section.info), words[1:])
 
     def _symbols(self) -> Iterator[Symbol]:
         """Yield the symbols that are not local; those come first, and their number is the table's `info`."""
@@ -177,8 +178,7 @@ class ObjectFile:
                 index,
             )
 
-    def name_of(self, index: int) -> str:
-        """Return the name of the symbol at `index` of the symbol table, a local one too."""
+    def _name_of(self, index: int) -> str:
         table = self.sections[self.symbol_section]
         strings = self.sections[table.link]
         words = struct.unpack_from(self.symbol_format, self.data, table.offset + index * self.symbol_size)
@@ -190,11 +190,6 @@ class ObjectFile:
             if section.type == SHT_SYMTAB_SHNDX:
                 return struct.unpack_from(f"{self.order}{section.size // 4}I", self.data, section.offset)
         return ()
-
-
-def defined_symbols(path: Path) -> Iterator[Symbol]:
-    """Yield the non-local symbols that the ELF object at `path` defines. Raises `BuildError`."""
-    return (symbol for symbol in ObjectFile.load(path).symbols if symbol.defined)
 
 
 def _text(table: bytes, start: int) -> str:

@@ -81,7 +81,7 @@ def _rename_private(elf: ObjectFile, changes: Renaming, own: Iterable[Symbol], n
         if group.signature in data:  # shared data with code: the data keeps its name, the group gets the code's
             changes.sign_group(group.section, inside[0].place)
         else:  # a name for the group alone, such as _ZN1AC5Ev for all constructors of a class
-            changes.rename_symbol(group.signature, elf.name_of(group.signature) + suffix)
+            changes.rename_symbol(group.signature, group.name + suffix)
 
 
 def _rename_code(elf: ObjectFile, changes: Renaming, name: str, bounded: set[str]) -> None:
