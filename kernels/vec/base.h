@@ -309,34 +309,45 @@ template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Ve
 }
 
 #if defined(VEC_X86)
-// GCC finds it only where neither operand is a constant. The zeroing forms with all lanes on: GCC 12 warns of the
-// others' undefined operand (GCC bug 105593).
+// GCC 12 finds it for floats only where neither operand is a constant, and for integers hardly ever. The zeroing forms
+// with all lanes on: it warns of the others' undefined operand (GCC bug 105593).
 #if VECTOR_BYTES == 64
-#define VEC_X86_FLOATS(name, a, b) _mm512_maskz_##name##_ps(static_cast<__mmask16>(-1), a, b)
-#define VEC_X86_DOUBLES(name, a, b) _mm512_maskz_##name##_pd(static_cast<__mmask8>(-1), a, b)
+#define VEC_X86_TYPE(letter) __m512##letter
+#define VEC_X86_CALL(name, lanes, a, b) _mm512_maskz_##name(static_cast<__mmask##lanes>(-1), a, b)
 #elif VECTOR_BYTES == 32
-#define VEC_X86_FLOATS(name, a, b) _mm256_##name##_ps(a, b)
-#define VEC_X86_DOUBLES(name, a, b) _mm256_##name##_pd(a, b)
+#define VEC_X86_TYPE(letter) __m256##letter
+#define VEC_X86_CALL(name, lanes, a, b) _mm256_##name(a, b)
 #else
-#define VEC_X86_FLOATS(name, a, b) _mm_##name##_ps(a, b)
-#define VEC_X86_DOUBLES(name, a, b) _mm_##name##_pd(a, b)
+#define VEC_X86_TYPE(letter) __m128##letter
+#define VEC_X86_CALL(name, lanes, a, b) _mm_##name(a, b)
 #endif
-template <> VEC_INLINE Vectorized<float> min_or_second(Vectorized<float> a, Vectorized<float> b)
-{
-  return Vectorized<float>::of(VEC_X86_FLOATS(min, a.v, b.v));
-}
-template <> VEC_INLINE Vectorized<float> max_or_second(Vectorized<float> a, Vectorized<float> b)
-{
-  return Vectorized<float>::of(VEC_X86_FLOATS(max, a.v, b.v));
-}
-template <> VEC_INLINE Vectorized<double> min_or_second(Vectorized<double> a, Vectorized<double> b)
-{
-  return Vectorized<double>::of(VEC_X86_DOUBLES(min, a.v, b.v));
-}
-template <> VEC_INLINE Vectorized<double> max_or_second(Vectorized<double> a, Vectorized<double> b)
-{
-  return Vectorized<double>::of(VEC_X86_DOUBLES(max, a.v, b.v));
-}
+#define VEC_X86_MIN_OR_MAX(which, T, letter, suffix, lanes)                                                            \
+  template <> VEC_INLINE Vectorized<T> which##_or_second(Vectorized<T> a, Vectorized<T> b)                             \
+  {                                                                                                                    \
+    using X = VEC_X86_TYPE(letter);                                                                                    \
+    return Vectorized<T>::of((RawOf<T>::type)VEC_X86_CALL(which##_##suffix, lanes, (X)a.v, (X)b.v));                   \
+  }
+#define VEC_X86_MIN_AND_MAX(T, letter, suffix, lanes)                                                                  \
+  VEC_X86_MIN_OR_MAX(min, T, letter, suffix, lanes)                                                                    \
+  VEC_X86_MIN_OR_MAX(max, T, letter, suffix, lanes)
+VEC_X86_MIN_AND_MAX(float, , ps, 16)
+VEC_X86_MIN_AND_MAX(double, d, pd, 8)
+VEC_X86_MIN_AND_MAX(uint8_t, i, epu8, 64)
+VEC_X86_MIN_AND_MAX(int16_t, i, epi16, 32)
+#if VECTOR_BYTES > 16 || defined(__SSE4_1__)
+VEC_X86_MIN_AND_MAX(int8_t, i, epi8, 64)
+VEC_X86_MIN_AND_MAX(uint16_t, i, epu16, 32)
+VEC_X86_MIN_AND_MAX(int32_t, i, epi32, 16)
+VEC_X86_MIN_AND_MAX(uint32_t, i, epu32, 16)
+#endif
+#if VECTOR_BYTES == 64
+VEC_X86_MIN_AND_MAX(int64_t, i, epi64, 8)
+VEC_X86_MIN_AND_MAX(uint64_t, i, epu64, 8)
+#endif
+#undef VEC_X86_MIN_AND_MAX
+#undef VEC_X86_MIN_OR_MAX
+#undef VEC_X86_CALL
+#undef VEC_X86_TYPE
 #endif
 
 // The NaN if either is one, as NumPy and PyTorch have it.
