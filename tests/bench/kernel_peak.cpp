@@ -16,20 +16,22 @@ int main()
   constexpr int chains = 12; // as many as latency times throughput, and as fit 16 registers
   constexpr long rounds = 4000000;
   Sum sums[chains];
-  for (Sum &sum : sums)
+  UNROLL for (Sum &sum : sums) // in registers: not so where a loop over them is left
     sum = Sum(Format::Sum(0));
   volatile uint32_t start = 1;
-  const Words a(start), b(start);
+  Words a(start);
+  const Words b(start);
   timespec before, after;
   clock_gettime(CLOCK_MONOTONIC, &before);
   for (long i = 0; i < rounds; i++)
-    for (Sum &sum : sums) {
+    UNROLL for (Sum &sum : sums) {
       sum = Dot::dot(sum, a, b);
-      __asm__ volatile("" : "+x"(sum.v)); // one instruction after the other, whatever the compiler knows about them
+      // One after the other, and each of them anew, whatever the compiler knows about them.
+      __asm__ volatile("" : "+x"(sum.v), "+x"(a.v));
     }
   clock_gettime(CLOCK_MONOTONIC, &after);
   Sum total(Format::Sum(0));
-  for (const Sum &sum : sums)
+  UNROLL for (const Sum &sum : sums)
     total = total + sum;
   volatile Format::Sum keep = total.lane(0);
   static_cast<void>(keep);
