@@ -38,8 +38,8 @@ inline size_t grain_of(size_t size, size_t grain)
 }
 
 #ifdef _OPENMP
-// Whether this process may start threads: it is the one that asked first. In a child of a process that already had some,
-// from whatever library, GCC's OpenMP waits forever for threads that fork() did not copy; so ask when the program starts.
+// Whether this process may start threads: it is the one that asked first, so ask when the program starts. In a child of a
+// process that already had some, from whatever library, GCC's OpenMP waits forever for threads that fork() did not copy.
 inline bool may_start_threads()
 {
   static pid_t owner = 0;
