@@ -34,7 +34,7 @@ def matmul_bf16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
     """Multiply two matrices of bfloat16, as the 16-bit integers that are its bits, into one of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. From level AVX512_BF16 on, denormal
-    elements and sums count as zero: the CPU's instructions are made so.
+    elements and sums count as zero: the CPU's instructions are made so. Below, that is up to the thread's MXCSR.
     """
     return _product(_core.matmul_bf16, a, b, out, threads, "f")
 
