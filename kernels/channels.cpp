@@ -40,19 +40,24 @@ void shuffle_rows(char *dst, const char *src, size_t first, size_t last, size_t 
 
 // ---- channels last: pixels are transposed
 
-// The count vectors, taken as one array, are shuffled perfectly `rounds` times.
+// One perfect shuffle of the count vectors, taken as one array: interleave2 of each with one of the second half.
+template <int count, typename T, typename Interleave>
+VEC_INLINE void perfect_shuffle(Vec<T> (&v)[count], Interleave interleave2)
+{
+  Vec<T> w[count];
+  UNROLL for (int i = 0; i < count / 2; i++) {
+    const vec::Pair<T> pair = interleave2(v[i], v[i + count / 2]);
+    w[2 * i] = pair.first;
+    w[2 * i + 1] = pair.second;
+  }
+  UNROLL for (int i = 0; i < count; i++)
+    v[i] = w[i];
+}
+
 template <int count, typename T> VEC_INLINE void perfect_shuffles(Vec<T> (&v)[count], int rounds)
 {
-  for (; rounds > 0; rounds--) {
-    Vec<T> w[count];
-    for (int i = 0; i < count / 2; i++) {
-      const vec::Pair<T> pair = vec::interleave2(v[i], v[i + count / 2]);
-      w[2 * i] = pair.first;
-      w[2 * i + 1] = pair.second;
-    }
-    for (int i = 0; i < count; i++)
-      v[i] = w[i];
-  }
+  for (; rounds > 0; rounds--)
+    perfect_shuffle(v, [](Vec<T> a, Vec<T> b) { return vec::interleave2(a, b); });
 }
 
 // Pixels that are `count` vectors as a whole.
@@ -61,10 +66,10 @@ template <int count, typename T> void shuffle_in_registers(T *dst, const T *src,
   constexpr size_t width = Vec<T>::size();
   for (size_t pixel = 0; pixel < pixels; pixel++, dst += count * width, src += count * width) {
     Vec<T> v[count];
-    for (int i = 0; i < count; i++)
+    UNROLL for (int i = 0; i < count; i++)
       v[i] = Vec<T>::loadu(src + static_cast<size_t>(i) * width);
     perfect_shuffles(v, rounds);
-    for (int i = 0; i < count; i++)
+    UNROLL for (int i = 0; i < count; i++)
       v[i].store(dst + static_cast<size_t>(i) * width);
   }
 }
@@ -74,6 +79,26 @@ template <int count, typename T> void shuffle_in_registers(T *dst, const T *src,
   return power > 1 ? 1 + log2_of(power / 2) : 0;
 }
 
+// A vector of every group, transposed.
+template <int groups, typename T> VEC_INLINE void transpose(Vec<T> (&v)[groups])
+{
+#if VECTOR_BYTES == 32
+  // AVX2 interleaves within 16 bytes, and takes as long again to put that right: done once for all rounds.
+  for (int rounds = log2_of(groups); rounds > 0; rounds--)
+    perfect_shuffle(v, [](Vec<T> a, Vec<T> b) { return vec::interleave2_by_16(a, b, vec::Lanes<T>()); });
+  Vec<T> w[groups];
+  UNROLL for (int i = 0; i < groups / 2; i++) {
+    const vec::Pair<T> pair = vec::join_halves(v[2 * i], v[2 * i + 1], vec::Lanes<T>());
+    w[i] = pair.first;
+    w[i + groups / 2] = pair.second;
+  }
+  UNROLL for (int i = 0; i < groups; i++)
+    v[i] = w[i];
+#else
+  perfect_shuffles(v, log2_of(groups));
+#endif
+}
+
 // One pixel's groups, of n elements each: a vector of every group makes `groups` vectors of the result.
 template <int groups, typename T> VEC_INLINE void weave(T *dst, const T *const (&from)[groups], size_t n)
 {
@@ -81,19 +106,19 @@ template <int groups, typename T> VEC_INLINE void weave(T *dst, const T *const (
   size_t i = 0;
   for (; n - i >= width; i += width, dst += groups * width) {
     Vec<T> v[groups];
-    for (int g = 0; g < groups; g++)
+    UNROLL for (int g = 0; g < groups; g++)
       v[g] = Vec<T>::loadu(from[g] + i);
-    perfect_shuffles(v, log2_of(groups));
-    for (int g = 0; g < groups; g++)
+    transpose(v);
+    UNROLL for (int g = 0; g < groups; g++)
       v[g].store(dst + static_cast<size_t>(g) * width);
   }
   if (i < n) {
     Vec<T> v[groups];
-    for (int g = 0; g < groups; g++)
+    UNROLL for (int g = 0; g < groups; g++)
       v[g] = Vec<T>::loadu(from[g] + i, n - i);
-    perfect_shuffles(v, log2_of(groups));
+    transpose(v);
     size_t left = (n - i) * groups;
-    for (int g = 0; g < groups && left > 0; g++) {
+    UNROLL for (int g = 0; g < groups && left > 0; g++) {
       const size_t here = left < width ? left : width;
       v[g].store(dst + static_cast<size_t>(g) * width, here);
       left -= here;
@@ -132,7 +157,7 @@ template <typename T> void shuffle(T *dst, const T *src, size_t pixels, size_t g
     return shuffle_in_registers<2>(dst, src, pixels, rounds);
   if (power_of_two && channels == 4 * width)
     return shuffle_in_registers<4>(dst, src, pixels, rounds);
-  if (power_of_two && channels == 8 * width)
+  if (power_of_two && channels == 8 * width && (VECTOR_BYTES == 64 || groups > 8)) // 16 registers hardly suffice
     return shuffle_in_registers<8>(dst, src, pixels, rounds);
   if (groups == 2)
     return shuffle_by_groups<2>(dst, src, pixels, per_group);

@@ -6,14 +6,6 @@
 #include "vec/base.h"
 #include "vec/memory.h"
 
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 16")
-#else
-#define UNROLL
-#endif
-
 namespace {
 
 using Words = vec::Vectorized<uint32_t>;

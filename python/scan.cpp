@@ -11,7 +11,7 @@ ISA_DEFINE_DISPATCH(cumsum_int32_stub)
 namespace {
 
 // Elements that stay in a core's cache between the two passes over them.
-template <typename T> constexpr size_t scan_piece = 262144 / sizeof(T);
+template <typename T> constexpr size_t scan_piece = 131072 / sizeof(T);
 
 // One long row in two passes, piece by piece: a thread adds a piece up, waits for the sum of all before it, says what is
 // before the next, and makes the piece's prefix sums while others do the same with theirs. dst may be src.

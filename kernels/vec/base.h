@@ -20,6 +20,15 @@
 #define VEC_INLINE inline
 #endif
 
+// For loops over arrays of vectors, which stay in registers only where no loop is left.
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
 namespace vec {
 
 // The bits of a bfloat16: a float's upper half.

@@ -70,6 +70,14 @@ template <typename T, int... i> VEC_INLINE Pair<T> interleave2_pairs(Vectorized<
           Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (n / 2 + i / 4 * 2 + i % 2 + i / 2 % 2 * n)...))};
 }
 
+// The first halves of a and b, and their second halves.
+template <typename T, int... i> VEC_INLINE Pair<T> join_halves(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
+{
+  constexpr int half = Vectorized<T>::size() / 2;
+  return {Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (i + i / half * half)...)),
+          Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (half + i + i / half * half)...))};
+}
+
 // {a0, b0, a1, b1, ...} in two vectors.
 template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized<T> b)
 {

@@ -21,7 +21,8 @@ except ImportError:
 
 ROOT = Path(__file__).parents[2]
 LEAST = 0.004  # seconds that one figure is made of, at least
-PAUSE = 0.001  # seconds before each, in which threads of the variant before stop to wait for more work
+PAUSE = 0.005  # seconds before each, in which threads of the variant before stop to wait for more work
+WARM = 5  # times that a variant in several threads runs first: the system takes milliseconds to put each on a CPU
 
 
 def levels_of(stub):
@@ -68,6 +69,8 @@ class Variant:
             return self._time()
 
     def _time(self):
+        for _ in range(self.calls * (WARM if self.threads > 1 else 1)):
+            self.call()
         start = time.perf_counter()
         for _ in range(self.calls):
             self.call()
