@@ -368,6 +368,16 @@ def test_rows_without_end_of_nothing():
         assert function(x).shape == x.shape
 
 
+def test_large_results_are_aligned_to_cache_lines():
+    for _ in range(5):
+        for shape in ((1 << 18,), (512, 513), (2, 3, 1 << 17)):
+            got = k.cumsum(np.ones(shape, np.float32))
+            assert (got.ctypes.data % 64, got.shape, got.dtype) == (0, shape, np.float32)
+            assert got.flags.c_contiguous
+            assert got.flags.writeable
+            assert (got[..., -1] == shape[-1]).all()
+
+
 def test_nothing():
     for shape in [(0,), (3, 0), (0, 3), (2, 0, 3), (0, 0)]:
         x = np.empty(shape, np.float32)
