@@ -118,9 +118,10 @@ template <int groups, typename T> VEC_INLINE void weave(T *dst, const T *const (
       v[g] = Vec<T>::loadu(from[g] + i, n - i);
     transpose(v);
     size_t left = (n - i) * groups;
-    UNROLL for (int g = 0; g < groups && left > 0; g++) {
+    UNROLL for (int g = 0; g < groups; g++) {
       const size_t here = left < width ? left : width;
-      v[g].store(dst + static_cast<size_t>(g) * width, here);
+      if (here > 0)
+        v[g].store(dst + static_cast<size_t>(g) * width, here);
       left -= here;
     }
   }
