@@ -210,7 +210,7 @@ def test_the_emulator_refuses_too(library, name):
 
 @emulated_only
 def test_the_emulator_is_what_runs_amx(library):
-    count = library.library.emulated_instructions
+    count = library.loaded.emulated_instructions
     buf = np.zeros((16, 64), np.int8)
     before = count()
     library.use("AVX512").api(True, 4, 16, buf, buf)
@@ -228,8 +228,8 @@ def test_every_way_out_releases_the_tiles(tiles, way):
         with pytest.raises(FaultError, match="way 5"):
             tiles.call("ways_out", way, address(data))
     else:
-        assert tiles.library.ways_out(way, address(data)) == 0
-    assert tiles.library.tiles_are_configured() == 0
+        assert tiles.loaded.ways_out(way, address(data)) == 0
+    assert tiles.loaded.tiles_are_configured() == 0
 
 
 # m, n, k: nothing, one, less than a tile, whole tiles, one more, more than a block of k, m and n

@@ -153,11 +153,11 @@ class Reader:
     """Reads an exception table."""
 
     def __init__(self, library: Library, address: int):
-        self.library, self.address = library, address
+        self.binary, self.address = library, address
 
     def byte(self) -> int:
         self.address += 1
-        return self.library.data[self.library.at(self.address - 1)]
+        return self.binary.data[self.binary.at(self.address - 1)]
 
     def unsigned(self) -> int:
         """Read an ULEB128."""

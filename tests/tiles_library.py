@@ -48,20 +48,20 @@ class Library:
 
     def __init__(self, path: Path, project: Project | None = None):
         self.path, self.project = path, project
-        self.library = ctypes.CDLL(str(path))
-        self.library.last_message.restype = ctypes.c_char_p
-        self.library.emulated_instructions.restype = ctypes.c_ulong
+        self.loaded = ctypes.CDLL(str(path))
+        self.loaded.last_message.restype = ctypes.c_char_p
+        self.loaded.emulated_instructions.restype = ctypes.c_ulong
 
     def use(self, level: str) -> "Library":
         """Run at a level of this CPU; ``AMX emulated`` and ``AVX512_FP16 emulated``: that level's copies, emulated."""
         name, _, emulated = level.partition(" ")
-        assert self.library.use(name.encode(), bool(emulated)) == 0, level
+        assert self.loaded.use(name.encode(), bool(emulated)) == 0, level
         return self
 
     def call(self, name: str, *arguments) -> None:
         """Call one of the library's functions."""
-        if getattr(self.library, name)(*arguments):
-            raise FaultError(self.library.last_message().decode())
+        if getattr(self.loaded, name)(*arguments):
+            raise FaultError(self.loaded.last_message().decode())
 
     def api(self, cond: bool, row: int, col: int, buf: np.ndarray, buf2: np.ndarray) -> None:
         """The example function: `buf` becomes c + a b."""
