@@ -12,15 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import __version__
-from .compiler import Compiler
-from .configure import Request
-from .errors import AuditError, ConfigError, IsagenError, did_you_mean
-
-# What the fragment and this version say to each other; raise it when that changes.
-FRAGMENT_FORMAT = 3
+from .configure.request import add_arguments
+from .model.errors import AuditError, IsagenError, did_you_mean
 
 if TYPE_CHECKING:
-    from .table import Table
+    from .processors.table import Table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,31 +100,13 @@ def _parser() -> argparse.ArgumentParser:
 
     # Called by the Meson fragment, not by people.
     configure = commands.add_parser("configure")
-    for name in ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target"):
-        configure.add_argument(f"--{name}", type=Path, required=True)
-    for name in ("cpu-family", "system", "optimization"):
-        configure.add_argument(f"--{name}", required=True)
-    configure.add_argument("--lto", choices=("true", "false"), default="false")
-    configure.add_argument("--levels", default="")
-    configure.add_argument("--name", default="project")
-    configure.add_argument("--fragment-format", type=int, default=0)
-    configure.add_argument("--probe-cache", choices=("true", "false"), default="true")
-    configure.add_argument("--seal", choices=("true", "false"), default="true")
-    configure.add_argument("--audit", choices=("error", "warn", "off", "unreached"), default="error")
-    configure.add_argument("--kernel", action="append", default=[])
-    # Options that describe a compiler follow its --language, so their order matters.
-    for name in ("language", "id", "version", "syntax", "linker", "command", "arg"):
-        configure.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
+    add_arguments(configure)
     configure.set_defaults(run=_configure)
     return parser
 
 
-def _tagged(name: str) -> Callable[[str], tuple[str, str]]:
-    return lambda value: (name, value)
-
-
 def _init(options: argparse.Namespace) -> int:
-    from .init import init_project
+    from .project.init import init_project
 
     for line in init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force):
         print(line)
@@ -136,7 +114,8 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _matrix(options: argparse.Namespace) -> int:
-    from .matrix import find_plans, load_matrix, print_matrix
+    from .matrix import load_matrix, print_matrix
+    from .model.plan_file import find_plans
 
     matrices = [load_matrix(plan) for plan in find_plans(options.build_dir)]
     if options.format == "json":
@@ -148,9 +127,9 @@ def _matrix(options: argparse.Namespace) -> int:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from .cache import NO_CACHE
-    from .compiler import find_compiler
-    from .probe import probe_all
+    from .probe.cache import NO_CACHE
+    from .probe.compiler import find_compiler
+    from .probe.probe import probe_all
 
     table = _table(options.table)
     compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
@@ -171,9 +150,9 @@ def _probe(options: argparse.Namespace) -> int:
 
 
 def _cpu(options: argparse.Namespace) -> int:
-    from .cpu import ask_permissions, detect, missing_by_level
-    from .cpu_report import levels_json, levels_text, report, report_text
-    from .this_cpu import ThisMachine
+    from .processors.detection import ask_permissions, detect, missing_by_level
+    from .processors.report import levels_json, levels_text, report, report_text
+    from .processors.x86.machine import ThisMachine
 
     table = _table(options.table)
     machine = ThisMachine()
@@ -193,8 +172,8 @@ def _table(name: str) -> Table:
     """Return the table that --table names; the default one is this machine's."""
     import platform
 
-    from .config import DEFAULT_TABLE
-    from .table import default_table, load_table
+    from .planning.config import DEFAULT_TABLE
+    from .processors.table import default_table, load_table
 
     family = {"AMD64": "x86_64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
     return load_table(default_table(family) if name == DEFAULT_TABLE else name, Path.cwd(), "--table")
@@ -203,7 +182,7 @@ def _table(name: str) -> Table:
 def _audit(options: argparse.Namespace) -> int:
     from .audit.report import as_data, as_text, found_any
     from .audit.targets import Baseline, audit_targets
-    from .table import load_table
+    from .processors.table import load_table
 
     table = load_table("x86-64", Path.cwd(), "--baseline")
     name = (options.baseline or "X86_64").upper().replace("-", "_")
@@ -227,74 +206,12 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from .demo import run_demo
+    from .project.demo import run_demo
 
     return run_demo(options.keep)
 
 
 def _configure(options: argparse.Namespace) -> int:
-    from .configure import configure
-    from .files import write_if_changed
-    from .keyval import write_keyval
+    from .configure.command import answer_fragment
 
-    # Meson hides what a failing command says. It shows what the fragment passes to error(), so errors go there.
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    try:
-        if options.unknown or options.fragment_format != FRAGMENT_FORMAT:
-            raise ConfigError(
-                f"the Meson fragment was not written by isagen {__version__}",
-                where=str(options.config.with_name("meson.build")),
-                remedy="run `isagen init` in the project to update it",
-            )
-        text, inputs = configure(_request(options))
-    except IsagenError as problem:
-        text, inputs = write_keyval({"error": f"isagen: {problem}"}), (options.config,)
-    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
-    write_if_changed(options.depfile, f"{options.depfile_target.name}: {names}\n")
-    sys.stdout.write(text)
-    return 0
-
-
-def _request(options: argparse.Namespace) -> Request:
-    return Request(
-        config=options.config,
-        source_root=options.project_root,
-        build_root=options.build_root,
-        output=options.output,
-        cpu_family=options.cpu_family,
-        system=options.system,
-        compilers=_compilers(options.compilers or ()),
-        # Meson names files from the outermost project's root, people from their own project's.
-        kernels=tuple(
-            Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()
-            for path in options.kernel
-        ),
-        name=options.name,
-        levels=options.levels,
-        cache=options.probe_cache == "true",
-        seal=options.seal == "true",
-        audit=options.audit,
-        optimization=options.optimization,
-        lto=options.lto == "true",
-    )
-
-
-def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
-    """Read the compilers from the order of their options: each starts with its language."""
-    found: list[dict[str, list[str]]] = []
-    for name, value in words:
-        if name == "language":
-            found.append({"command": [], "arg": []})
-        found[-1].setdefault(name, []).append(value)
-    return tuple(
-        Compiler(
-            language=one["language"][0],
-            command=tuple(one["command"]),
-            id=one["id"][0],
-            version=one["version"][0],
-            dialect="msvc" if one["syntax"][0] == "msvc" else "gnu",
-            linker=one["linker"][0],
-            args=tuple(one["arg"]),
-        )
-        for one in found
-    )
+    return answer_fragment(options, options.unknown)

@@ -2,104 +2,89 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .errors import ProjectError
-from .plan import BUILT, DISABLED, UNAVAILABLE
+from .model.names import registrations_name
+from .model.plan import BUILT, DISABLED, UNAVAILABLE, Build, LinkAudit
+from .model.plan_file import read_plan
 
-PLAN_FILE = "isa_plan.json"
 MATRIX_FORMAT = 1
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 
 
-def find_plans(folder: Path) -> list[Path]:
-    """Return the plans of a build folder. Raises `ProjectError` if there is none."""
-    if not folder.is_dir():
-        raise ProjectError("there is no such folder", where=str(folder), remedy="give the build folder of a project")
-    plans = []
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != "isa_tool")
-        if PLAN_FILE in files:
-            plans.append(Path(place, PLAN_FILE))
-    if not plans:
-        raise ProjectError(
-            "no build of isagen is here",
-            where=str(folder),
-            remedy="configure the project first, and give its build folder: meson setup BUILD_DIR",
-        )
-    return plans
-
-
 def load_matrix(plan_path: Path) -> dict[str, Any]:
     """Return the matrix of the plan at `plan_path` as plain data; `object` tells whether a level's code is there."""
-    try:
-        plan = json.loads(plan_path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ProjectError(f"the plan cannot be read: {problem}", where=str(plan_path)) from None
+    build = read_plan(plan_path)
     return {
         "format": MATRIX_FORMAT,
-        "isagen": plan["isagen"],
-        "table": plan["table"],
-        "override": plan["override"],
-        "cpu_family": plan["cpu_family"],
-        "system": plan["system"],
-        "optimization": plan["optimization"],
-        "lto": plan["lto"],
-        "compilers": {language: c["name"] for language, c in plan["compilers"].items()},
-        "sealed": not plan["seal"]["reason"],
-        "seal_reason": plan["seal"]["reason"],
-        "audited": not plan["audit"]["reason"],
-        "audit_reason": plan["audit"]["reason"],
+        "isagen": build.isagen,
+        "table": build.plan.table,
+        "override": build.plan.override,
+        "cpu_family": build.cpu_family,
+        "system": build.system,
+        "optimization": build.optimization,
+        "lto": build.lto,
+        "compilers": {language: compiler.name for language, compiler in build.compilers.items()},
+        "sealed": build.sealing.usable,
+        "seal_reason": build.sealing.reason,
+        "audited": build.link_audit.active,
+        "audit_reason": build.link_audit.reason,
         "levels": [
-            {**level, "object": (plan_path.parent / f"isa_{level['name']}.json").is_file()} for level in plan["levels"]
+            {**asdict(level), "object": (plan_path.parent / registrations_name(level.name)).is_file()}
+            for level in build.plan.levels
         ],
         "kernels": [
             {
-                "source": kernel["source"],
-                "language": kernel["language"],
-                "args": kernel["args"],
+                "source": kernel.source,
+                "language": kernel.language,
+                "args": kernel.args,
                 "levels": {
-                    cell["level"]: {key: cell[key] for key in ("verdict", "reason", "flags", "copy")}
-                    for cell in kernel["cells"]
+                    cell.level: {
+                        "verdict": cell.verdict,
+                        "reason": cell.reason,
+                        "flags": cell.flags,
+                        "copy": cell.copy,
+                    }
+                    for cell in kernel.cells
                 },
             }
-            for kernel in plan["kernels"]
+            for kernel in build.plan.kernels
         ],
     }
 
 
-def summary_lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
+def summary_lines(build: Build) -> list[tuple[str, str]]:
     """Return the lines of Meson's summary: levels, kernels that are not at every level, sealing, LTO if any."""
-    lines = [("table", plan["table"])]
-    kernels = plan["kernels"]
-    for number, level in enumerate(plan["levels"]):
-        built = sum(kernel["cells"][number]["verdict"] == BUILT for kernel in kernels)
-        if level["verdict"] == BUILT:
-            flags = " ".join(dict.fromkeys(flag for flags in level["flags"].values() for flag in flags))
-            text = f"{built} of {_count(len(kernels), 'kernel')}, {flags or 'no flags: the baseline of the compiler'}"
+    plan = build.plan
+    lines = [("table", plan.table)]
+    for number, level in enumerate(plan.levels):
+        built = sum(kernel.cells[number].verdict == BUILT for kernel in plan.kernels)
+        if level.verdict == BUILT:
+            flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
+            kernels = _count(len(plan.kernels), "kernel")
+            text = f"{built} of {kernels}, {flags or 'no flags: the baseline of the compiler'}"
         else:
-            text = f"{level['verdict']}: {level['reason']}"
-        lines.append((level["name"], text))
-    names = [level["name"] for level in plan["levels"] if level["verdict"] == BUILT]
-    for kernel in kernels:
-        own = [cell["level"] for cell in kernel["cells"] if cell["verdict"] == BUILT]
+            text = f"{level.verdict}: {level.reason}"
+        lines.append((level.name, text))
+    names = [level.name for level in plan.levels if level.verdict == BUILT]
+    for kernel in plan.kernels:
+        own = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
         if own != names:
-            lines.append((kernel["source"], "only " + " ".join(own)))
-    lines.append(("sealed", f"no: {plan['seal']['reason']}" if plan["seal"]["reason"] else "yes"))
-    lines.append(("audited", _audited(plan["audit"])))
-    if plan["lto"]:
+            lines.append((kernel.source, "only " + " ".join(own)))
+    lines.append(("sealed", "yes" if build.sealing.usable else f"no: {build.sealing.reason}"))
+    lines.append(("audited", _audited(build.link_audit)))
+    if build.lto:
         lines.append(("lto", WITHOUT_LTO))
     return lines
 
 
-def _audited(audit: Mapping[str, Any]) -> str:
-    if audit["reason"]:
-        return f"not when linked: {audit['reason']}; `isagen audit` does"
-    return "when linked" + (", with warnings only" if audit["mode"] == "warn" else "")
+def _audited(audit: LinkAudit) -> str:
+    if audit.reason:
+        return f"not when linked: {audit.reason}; `isagen audit` does"
+    return "when linked" + (", with warnings only" if audit.mode == "warn" else "")
 
 
 def print_matrix(matrix: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
-#include "../templates/isa_machine_x86.c"
+#include "../isagen/processors/x86/machine.c"
 #define HAS_CPUID 1
 #else
 #define HAS_CPUID 0

@@ -2,7 +2,7 @@
 
 max_leaf, max_extended, max_subleaf_7   how far CPUID goes; without max_extended there are no extended leaves
 beyond       what a leaf past the highest answers: "highest" (that leaf's data, as Intel does) or "zero" (as AMD does)
-features     names of isagen/tables/features/x86.toml whose bits are set; `without` takes some (patterns) out
+features     names of isagen/processors/x86/features.toml whose bits are set; `without` takes some (patterns) out
 xcr0, permission, sysctl                what the OS saves; whether it grants AMX; sysctls that are 1 (macOS)
 [registers]  "LEAF.SUBLEAF" = registers that are not made of features: laid over the others, whatever the limits
 [selected]   per table, for an override (none: no override), the level that must be selected; "" for none at all
@@ -18,8 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from isagen.features import REGISTERS
-from isagen.table import load_table
+from isagen.processors.features import REGISTERS
+from isagen.processors.table import load_table
 
 FOLDER = Path(__file__).parent / "cpuid"
 FEATURES = load_table("x86", Path()).features
@@ -30,7 +30,7 @@ KEYS |= {"sysctl", "registers", "selected", "missing"}
 
 @dataclass(frozen=True)
 class Recorded:
-    """A CPU and its OS, as `isagen.cpu.Machine` asks them."""
+    """A CPU and its OS, as `isagen.processors.detection.Machine` asks them."""
 
     name: str
     rows: dict[tuple[int, int], tuple[int, ...]]

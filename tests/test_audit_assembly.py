@@ -6,10 +6,10 @@ import pytest
 from conftest import need
 from damaged import mutations
 
-from isagen.audit.record import Record, note
 from isagen.audit.targets import Baseline, audit_targets
-from isagen.errors import AuditError
-from isagen.table import load_table
+from isagen.model.errors import AuditError
+from isagen.model.record import Record, note
+from isagen.processors.table import load_table
 
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
 RECORD = note(

@@ -14,8 +14,8 @@ from damaged import mutations
 
 from isagen.audit.demangle import demangle
 from isagen.audit.targets import Baseline, audit_targets
-from isagen.errors import AuditError
-from isagen.table import load_table
+from isagen.model.errors import AuditError
+from isagen.processors.table import load_table
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 # A loop that GCC and Clang make vectors of, and that no constant folding takes away.

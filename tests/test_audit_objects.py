@@ -3,7 +3,7 @@
 import time
 
 from isagen.audit.objects import Objects
-from isagen.steps.seal import sealed_name
+from isagen.model.names import sealed_name
 
 KERNELS, LEVELS = 1000, ("DEFAULT", "AVX2", "AVX512", "AMX")
 

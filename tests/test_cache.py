@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import isagen
-from isagen.cache import NO_CACHE, Cache, default_cache
+from isagen.probe.cache import NO_CACHE, Cache, default_cache
 
 ANSWER = {"available": True, "flags": ["-mavx2"], "reason": "ünï"}
 
@@ -92,7 +92,7 @@ def test_threads_see_whole_answers(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from isagen.cache import Cache
+from isagen.probe.cache import Cache
 cache, me = Cache(Path(sys.argv[1])), sys.argv[2]
 for _ in range(60):
     cache.put("k", {"text": me * 50_000})

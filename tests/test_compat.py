@@ -5,8 +5,8 @@ import json
 import pytest
 from conftest import need
 
-from isagen.compat import COMPAT, compat_texts, write_compat
-from isagen.table import load_table
+from isagen.configure.compat import COMPAT, compat_texts, write_compat
+from isagen.processors.table import load_table
 
 
 def texts(*names, table="ipex", folder):

@@ -1,8 +1,8 @@
 import pytest
 
-from isagen.config import Config, KernelConfig, load_config
-from isagen.errors import ConfigError
-from isagen.render import render
+from isagen.configure.render import render
+from isagen.model.errors import ConfigError
+from isagen.planning.config import Config, KernelConfig, load_config
 
 
 def load(folder, text) -> Config:

@@ -11,15 +11,17 @@ from pathlib import Path
 import pytest
 from conftest import need
 from recorded import FEATURES, recorded
+from support.model import build_of
 
-from isagen.config import Config
-from isagen.cpu import Presence, ask_permissions, detect, missing_by_level
-from isagen.cpu_report import report_text
-from isagen.dispatch import dispatch_texts
-from isagen.plan import Plan, Style, make_plan
-from isagen.probe import Verdict
-from isagen.steps.stubs import MARK, stub_table
-from isagen.table import Table, builtin_tables, load_table
+from isagen.build.stubs import stub_table
+from isagen.configure.dispatch import dispatch_texts
+from isagen.model.names import STUBS_MARK
+from isagen.model.plan import Plan, Verdict
+from isagen.planning.config import Config
+from isagen.planning.plan import Style, make_plan
+from isagen.processors.detection import Presence, ask_permissions, detect, missing_by_level
+from isagen.processors.report import report_text
+from isagen.processors.table import Table, builtin_tables, load_table
 
 CPUS = recorded()
 BY_NAME = {cpu.name: cpu for cpu in CPUS}
@@ -178,9 +180,9 @@ def binary(name: str, kind: str) -> Binary:
 def run(folder: Path, one: Binary) -> list[Case]:
     """Compile the dispatch source with the harness, and run it on every recording with every override."""
     names = one.table.names()
-    headers, source = dispatch_texts(one.plan, one.table)
+    headers, source = dispatch_texts(build_of(one.plan), one.table)
     (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    (folder / "isa_dispatch.c").write_text(source.replace(MARK, stub_table(one.stubs, names)))
+    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table(one.stubs, names)))
     (folder / "recordings.h").write_text("\n".join([*recordings_text(), *program_text(one)]))
     (folder / "harness.c").write_text(HARNESS)
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]

@@ -1,13 +1,13 @@
-import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.model import kernel_row, plan_of, write_build
 
-from isagen.errors import BuildError, KernelError
-from isagen.steps.emit import copy_of, emit
+from isagen.build.emit import copy_of, emit
+from isagen.model.errors import BuildError, KernelError
 
 OLD = 1_000_000_000
 LEVELS = ("DEFAULT", "AVX2")
@@ -15,18 +15,14 @@ LEVELS = ("DEFAULT", "AVX2")
 
 def write_plan(folder: Path, *sources: str, header: str = "/* header */\n", left_out: str = "") -> Path:
     kernels = [
-        {
-            "source": source,
-            "line": f"../src/{source}",
-            "cells": [{"level": x, "copy": "" if x == left_out else f"{Path(source).name}.{x}.c"} for x in LEVELS],
-        }
+        kernel_row(
+            source,
+            {x: "" if x == left_out else f"{Path(source).name}.{x}.c" for x in LEVELS},
+            line=f"../src/{source}",
+        )
         for source in sources
     ]
-    plan = folder / "plan.json"
-    plan.write_text(
-        json.dumps({"kernels": kernels, "dispatch": {"headers": {"isa_dispatch.h": header}}}), encoding="utf-8"
-    )
-    return plan
+    return write_build(folder, plan_of(LEVELS, kernels), {"isa_dispatch.h": header})
 
 
 @pytest.fixture

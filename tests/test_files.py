@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from isagen.files import write_atomically, write_if_changed
+from isagen.model.files import write_atomically, write_if_changed
 
 OLD = 1_000_000_000
 

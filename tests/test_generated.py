@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, need
 
 import isagen
-from isagen.init import is_unchanged
+from isagen.project.init import is_unchanged
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from isagen.config import load_config
-from isagen.errors import ProjectError
-from isagen.init import OPTIONS_BEGIN, OPTIONS_END, init_project, is_unchanged, package_name, signed
+from isagen.model.errors import ProjectError
+from isagen.planning.config import load_config
+from isagen.project.init import OPTIONS_BEGIN, OPTIONS_END, init_project, is_unchanged, package_name, signed
 
 EXISTING = "project('mine', 'cpp', version: '1')\nexecutable('mine', 'main.cpp')\n"
 OPTIONS = "option('speed', type: 'boolean')\n"

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from conftest import ROOT, need
 
-from isagen.table import load_table
+from isagen.processors.table import load_table
 
 TABLE = load_table("x86", ROOT)
 LEVELS = tomllib.loads((ROOT / "kernels/isagen/isa.toml").read_text(encoding="utf-8"))["kernels"]

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from isagen.keyval import escape, write_keyval
-from isagen.render import template_folder
+from isagen.configure.keyval import escape, write_keyval
+from isagen.configure.render import template_folder
 
 NASTY = ["-DA=#1", "-DB=100%", "a|b", "%23", "%7C#|%25", "back\\slash", "it's", 'quo"te', "a = b", "ünï", "%", "in ner"]
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from isagen.config import Config, KernelConfig
-from isagen.errors import ConfigError, KernelError
-from isagen.plan import Cell, Plan, Style, copy_names, language_of, make_plan
-from isagen.probe import Verdict
-from isagen.table import Table, load_table
+from isagen.model.errors import ConfigError, KernelError
+from isagen.model.plan import Cell, Plan, Verdict
+from isagen.planning.config import Config, KernelConfig
+from isagen.planning.plan import Style, copy_names, language_of, make_plan
+from isagen.processors.table import Table, load_table
 
 
 def level(name: str, rank: int, bits: int, features: str = "", requires: str = "", defines: str = "") -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from isagen.cache import NO_CACHE, Cache
-from isagen.compiler import Compiler, find_compiler
-from isagen.errors import CompilerError
-from isagen.probe import Verdict, probe_all, probe_text
-from isagen.table import Table, load_table
+from isagen.model.errors import CompilerError
+from isagen.model.plan import Verdict
+from isagen.probe.cache import NO_CACHE, Cache
+from isagen.probe.compiler import Compiler, find_compiler
+from isagen.probe.probe import probe_all, probe_text
+from isagen.processors.table import Table, load_table
 
 on_x86 = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64") or shutil.which("c++") is None, reason="needs a compiler for x86-64"

@@ -1,7 +1,7 @@
 import pytest
 
-from isagen.errors import ConfigError, IsagenError, did_you_mean
-from isagen.schema import Section, parse_toml, read_toml
+from isagen.model.errors import ConfigError, IsagenError, did_you_mean
+from isagen.model.toml import Section, parse_toml, read_toml
 
 
 def section(**data) -> Section:

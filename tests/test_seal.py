@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import UNSEALED, need
 
-from isagen.steps.objects import ObjectFile
+from isagen.binary.elf.objects import ObjectFile
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
 

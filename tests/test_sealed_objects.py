@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import need
 
-from isagen.errors import BuildError
-from isagen.steps.objects import ObjectFile
-from isagen.steps.private import private_symbols
-from isagen.steps.seal import sealed
+from isagen.binary.elf.objects import ObjectFile
+from isagen.binary.elf.private import private_symbols
+from isagen.build.seal import sealed
+from isagen.model.errors import BuildError
 
 MARK = "7"
 

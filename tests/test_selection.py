@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from isagen.errors import ConfigError
-from isagen.selection import select_levels
-from isagen.table import load_table
+from isagen.model.errors import ConfigError
+from isagen.planning.selection import select_levels
+from isagen.processors.table import load_table
 
 TABLE = load_table("x86", Path())
 ALL = set(TABLE.names())

@@ -1,22 +1,25 @@
 """Registrations and the dispatch source that is made of them."""
 
-import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.model import build_of, kernel_row, plan_of, registered_at, write_build
 
-from isagen.config import Config
-from isagen.dispatch import dispatch_texts
-from isagen.errors import BuildError
-from isagen.plan import Style, make_plan
-from isagen.probe import Verdict
-from isagen.steps.objects import ObjectFile
-from isagen.steps.registrations import registered_by_kernel, source_of, stubs_of
-from isagen.steps.stubs import MARK, stub_table, write_dispatch_source
-from isagen.table import load_table
+from isagen.binary.elf.objects import ObjectFile
+from isagen.build.registrations import registered_by_kernel, source_of, stubs_of
+from isagen.build.stubs import stub_table, write_dispatch_source
+from isagen.configure.dispatch import dispatch_texts
+from isagen.model.errors import BuildError
+from isagen.model.names import STUBS_MARK
+from isagen.model.plan import Plan, Verdict
+from isagen.model.plan_file import registrations_text
+from isagen.model.registrations import Registered, Registrations
+from isagen.planning.config import Config
+from isagen.planning.plan import Style, make_plan
+from isagen.processors.table import load_table
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512_BF16"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -32,31 +35,9 @@ def constants(*names: str) -> str:
     return "".join(f"extern const int isa_{n}; const int isa_{n} = 1;\n" for n in names)
 
 
-def plan_of(*copies: str) -> dict:
+def plan_for(*copies: str) -> Plan:
     """A plan whose kernels are called after their copies at DEFAULT."""
-    return {
-        "levels": [{"name": x} for x in LEVELS],
-        "kernels": [
-            {"source": f"{copy}.cpp", "cells": [{"level": "DEFAULT", "copy": f"{copy}.cpp.DEFAULT.cpp"}]}
-            for copy in copies
-        ],
-        "dispatch": {"source": f"before\n{MARK}\nafter\n"},
-    }
-
-
-def at(level: str, **kernels: str) -> dict:
-    """Registrations of a level: each kernel with its stubs; those that start with '-' are said to be left out."""
-    return {
-        "level": level,
-        "kernels": {
-            source: {
-                "registers": [stub for stub in stubs.split() if not stub.startswith("-")],
-                "without": [stub[1:] for stub in stubs.split() if stub.startswith("-")],
-            }
-            for source, stubs in kernels.items()
-        },
-        "shared": {},
-    }
+    return plan_of(LEVELS, [kernel_row(f"{copy}.cpp", {"DEFAULT": f"{copy}.cpp.DEFAULT.cpp"}) for copy in copies])
 
 
 # ---- from objects
@@ -74,14 +55,14 @@ def test_registrations_are_read_from_objects(tmp_path):
         compiled(tmp_path, "meson-generated_.._a.cpp.DEFAULT.cpp", text),
         compiled(tmp_path, "meson-generated_.._b.cpp.DEFAULT.cpp", "int b;\n"),
     ]
-    assert registered_by_kernel(plan_of("a", "b"), "DEFAULT", objects) == {
-        "level": "DEFAULT",
-        "kernels": {
-            "a.cpp": {"registers": ["dot", "my__dot"], "without": ["sum"]},
-            "b.cpp": {"registers": [], "without": []},
+    assert registered_by_kernel(plan_for("a", "b"), "DEFAULT", objects) == Registrations(
+        level="DEFAULT",
+        kernels={
+            "a.cpp": Registered(registers=("dot", "my__dot"), without=("sum",)),
+            "b.cpp": Registered(registers=(), without=()),
         },
-        "shared": {"counter": 8},
-    }
+        shared={"counter": 8},
+    )
 
 
 @needs_cc
@@ -90,7 +71,7 @@ def test_a_stub_registered_by_two_kernels_at_one_level(tmp_path):
         compiled(tmp_path, f"meson-generated_.._{x}.cpp.DEFAULT.cpp", constants("kernel_DEFAULT__dot")) for x in "ab"
     ]
     with pytest.raises(BuildError, match=r"^dot: is registered twice at DEFAULT: by a\.cpp and by b\.cpp\n"):
-        registered_by_kernel(plan_of("a", "b"), "DEFAULT", objects)
+        registered_by_kernel(plan_for("a", "b"), "DEFAULT", objects)
 
 
 def test_an_object_s_name_tells_the_source():
@@ -102,9 +83,10 @@ def test_an_object_s_name_tells_the_source():
 
 
 def test_shared_data_of_different_sizes():
-    levels = [at("DEFAULT", a="dot"), at("AVX2", a="dot")]
-    levels[0]["shared"] = {"same": 4, "table": 16, "only": 1}
-    levels[1]["shared"] = {"same": 4, "table": 32}
+    levels = [
+        registered_at("DEFAULT", {"same": 4, "table": 16, "only": 1}, a="dot"),
+        registered_at("AVX2", {"same": 4, "table": 32}, a="dot"),
+    ]
     with pytest.raises(BuildError, match=r"^table: this variable .* 16 bytes at DEFAULT and 32 at AVX2\n"):
         stubs_of(levels, "DEFAULT")
 
@@ -113,7 +95,7 @@ def test_not_an_object(tmp_path):
     (tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o").write_text("!<arch> or bitcode")
     with pytest.raises(BuildError, match=r"DEFAULT\.cpp\.o: is not an object file.*\n.*ELF"):
         registered_by_kernel(
-            plan_of("a"), "DEFAULT", [ObjectFile.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
+            plan_for("a"), "DEFAULT", [ObjectFile.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
         )
 
 
@@ -121,10 +103,14 @@ def test_not_an_object(tmp_path):
 
 
 def test_stubs_are_sorted_and_join_levels_and_kernels():
-    levels = [at("DEFAULT", a="z a", b=""), at("AVX2", a="z -a", b=""), at("AVX512_BF16", b="z")]
+    levels = [
+        registered_at("DEFAULT", a="z a", b=""),
+        registered_at("AVX2", a="z -a", b=""),
+        registered_at("AVX512_BF16", b="z"),
+    ]
     with pytest.raises(BuildError, match="b registers it at"):
         stubs_of(levels, "DEFAULT")
-    levels = [at("DEFAULT", a="z a"), at("AVX2", a="z -a"), at("AVX512_BF16", b="z")]
+    levels = [registered_at("DEFAULT", a="z a"), registered_at("AVX2", a="z -a"), registered_at("AVX512_BF16", b="z")]
     assert list(stubs_of(levels, "DEFAULT").items()) == [
         ("a", ["DEFAULT"]),
         ("z", ["DEFAULT", "AVX2", "AVX512_BF16"]),
@@ -133,17 +119,17 @@ def test_stubs_are_sorted_and_join_levels_and_kernels():
 
 def test_kernels_that_register_nothing():
     with pytest.raises(BuildError, match="no kernel registers itself"):
-        stubs_of([at("DEFAULT", a="", b="")], "DEFAULT")
+        stubs_of([registered_at("DEFAULT", a="", b="")], "DEFAULT")
 
 
 def test_a_stub_without_a_kernel_at_the_lowest_level():
-    levels = [at("DEFAULT", a="-dot"), at("AVX2", a="dot"), at("AVX512_BF16", a="dot")]
+    levels = [registered_at("DEFAULT", a="-dot"), registered_at("AVX2", a="dot"), registered_at("AVX512_BF16", a="dot")]
     with pytest.raises(BuildError, match=r"^dot: a registers it at AVX2, AVX512_BF16, but no kernel does at DEFAULT\n"):
         stubs_of(levels, "DEFAULT")
 
 
 def test_a_stub_that_its_kernel_forgets_at_a_level():
-    levels = [at("DEFAULT", a="dot"), at("AVX2", a="")]
+    levels = [registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="")]
     with pytest.raises(BuildError, match=r"^dot: a registers it at DEFAULT, but not at AVX2, .*\n.*NO_DISPATCH\(dot\)"):
         stubs_of(levels, "DEFAULT")
 
@@ -158,19 +144,19 @@ def test_table_has_a_cell_for_every_level():
 
 
 def test_the_source_is_written_from_registrations_and_only_when_it_changes(tmp_path):
-    (tmp_path / "plan.json").write_text(json.dumps(plan_of("a")))
+    plan = write_build(tmp_path, plan_for("a"), {"isa_dispatch.c": f"before\n{STUBS_MARK}\nafter\n"})
     paths = []
-    for noted in (at("DEFAULT", a="dot"), at("AVX2", a="dot")):
-        paths.append(tmp_path / f"{noted['level']}.json")
-        paths[-1].write_text(json.dumps(noted))
+    for noted in (registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="dot")):
+        paths.append(tmp_path / f"{noted.level}.json")
+        paths[-1].write_text(registrations_text(noted))
     output = tmp_path / "isa_dispatch.c"
-    write_dispatch_source(tmp_path / "plan.json", paths, output)
+    write_dispatch_source(plan, paths, output)
     text = output.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
-    assert MARK not in text
+    assert STUBS_MARK not in text
     os.utime(output, (1_000_000_000, 1_000_000_000))
-    write_dispatch_source(tmp_path / "plan.json", paths, output)
+    write_dispatch_source(plan, paths, output)
     assert output.stat().st_mtime == 1_000_000_000
 
 
@@ -189,13 +175,11 @@ def test_whole_source_compiles_without_a_warning(tmp_path, name, stubs, language
         source_root="..",
         style=Style(),
     )
-    headers, source = dispatch_texts(plan, table)
+    headers, source = dispatch_texts(build_of(plan), table)
     (tmp_path / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    (tmp_path / "plan.json").write_text(
-        json.dumps({"levels": [{"name": x} for x in table.names()], "dispatch": {"source": source}})
-    )
-    (tmp_path / "noted.json").write_text(json.dumps(at("DEFAULT", k=" ".join(stubs))))
-    write_dispatch_source(tmp_path / "plan.json", [tmp_path / "noted.json"], tmp_path / "out.c")
+    written = write_build(tmp_path, plan, {"isa_dispatch.c": source})
+    (tmp_path / "noted.json").write_text(registrations_text(registered_at("DEFAULT", k=" ".join(stubs))))
+    write_dispatch_source(written, [tmp_path / "noted.json"], tmp_path / "out.c")
     standard = "-std=c++17" if language == "c++" else "-std=gnu11"
     words = ["cc", "-x", language, standard, "-Wall", "-Wextra", "-Werror", "-O2", "-c", "out.c", "-o", "out.o"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from isagen.errors import TableError
-from isagen.table import Table, builtin_tables, default_table, load_table, reject_host_flag
+from isagen.model.errors import TableError
+from isagen.processors.table import Table, builtin_tables, default_table, load_table, reject_host_flag
 
 
 def level(name: str, rank: int, *lines: str) -> str:

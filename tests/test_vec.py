@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, need
 from isagen_kernels import isa
 
-TABLE = tomllib.loads((ROOT / "isagen/tables/x86.toml").read_text())["levels"]
+TABLE = tomllib.loads((ROOT / "isagen/processors/x86/tables/x86.toml").read_text())["levels"]
 COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")
 WARNINGS = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", ROOT / "kernels")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

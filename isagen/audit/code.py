@@ -11,12 +11,12 @@ from functools import cache, cached_property
 from itertools import chain
 from operator import attrgetter
 
-from . import elf as e
-from .elf import Elf, ElfSection, ElfSymbol
+from ..binary.elf import reader as e
+from ..binary.elf.pointers import GOT_RELATIVE, Pointers, Reference, within
+from ..binary.elf.reader import Elf, ElfSection, ElfSymbol
+from ..binary.elf.unwind import unwound
+from ..processors.x86.instructions import INVALID, Codes, iced_x86
 from .flow import CALL, CONDITIONAL, INDIRECT_BRANCH, INDIRECT_CALL, UNCONDITIONAL, Flow, follow
-from .instructions import INVALID, Codes, iced_x86
-from .pointers import GOT_RELATIVE, Pointers, Reference, within
-from .unwind import unwound
 
 # iced-x86's OpAccess: write, conditional write, read and write, read and conditional write.
 WRITES = frozenset({3, 4, 5, 6})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import AuditError
+from ..model.errors import AuditError
 
 # The kinds of findings, with what each means and what helps.
 KINDS: Mapping[str, tuple[str, str]] = {

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ..errors import AuditError
-from ..features import Features
+from ..model.errors import AuditError
+from ..model.record import Record
+from ..processors.features import Features, features_of
 from .findings import Finding
 from .objects import Objects
-from .record import Record, features_of
 
 COMMANDS = "compile_commands.json"
 # Options of a compile command that say what is read and written, with and without a value of their own.

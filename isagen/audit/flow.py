@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .instructions import INVALID, iced_x86
+from ..processors.x86.instructions import INVALID, iced_x86
 
 # iced-x86's FlowControl.
 NEXT, UNCONDITIONAL, INDIRECT_BRANCH, CONDITIONAL, RETURN, CALL, INDIRECT_CALL, INTERRUPT, TRANSACTION, EXCEPTION = (

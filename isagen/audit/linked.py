@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .elf import Elf
+from ..binary.elf.reader import Elf
+from ..model.record import NOTE_OWNER, Record, record_from_json
+from ..processors.features import features_of
+from ..processors.x86.instructions import InstructionSets
 from .findings import Result
-from .instructions import InstructionSets
 from .objects import Objects
-from .record import NOTE_OWNER, Record, features_of, record_from_json
 from .rules import audit_record, audit_unsealed
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
-from ..errors import BuildError
-from ..steps.objects import ObjectFile
-from ..steps.private import private_symbols
-from ..steps.registrations import source_of
-from ..steps.seal import sealed_name
-from . import elf as e
-from .elf import Elf
+from ..binary.elf import reader as e
+from ..binary.elf.objects import ObjectFile
+from ..binary.elf.private import private_symbols
+from ..binary.elf.reader import Elf
+from ..model.names import copy_of_object, sealed_name
+from ..model.plan import Plan
 
 
 class Objects:
@@ -22,30 +20,28 @@ class Objects:
     `root` is the folder from which paths are shown.
     """
 
-    def __init__(self, plan: Mapping[str, Any], folder: Path, others: Iterable[Path], root: Path) -> None:
+    def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
         self.plan = plan
         self.root = root
         self._folder = folder
         self._others = tuple(others)
-        self._sources = {cell["copy"]: k["source"] for k in plan["kernels"] for cell in k["cells"] if cell["copy"]}
+        self._sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
 
     @cached_property
     def by_level(self) -> Mapping[str, tuple[Path, ...]]:
         """The objects that Meson compiled from the copies of each level."""
         found: dict[str, list[Path]] = {}
-        for unit in self.plan["units"]:
-            folder = self._folder / f"lib{unit['name']}.a.p"
-            found.setdefault(unit["level"], []).extend(sorted(folder.glob("*.o")))
+        for unit in self.plan.units:
+            folder = self._folder / f"lib{unit.name}.a.p"
+            found.setdefault(unit.level, []).extend(sorted(folder.glob("*.o")))
         return {level: tuple(paths) for level, paths in found.items()}
 
     @cached_property
     def _sealed(self) -> Mapping[Path, tuple[str, str]]:
         """The sealed objects, each with its level and its kernel."""
         return {
-            self._folder / sealed_name(cell["copy"], cell["level"]): (cell["level"], kernel["source"])
-            for kernel in self.plan["kernels"]
-            for cell in kernel["cells"]
-            if cell["copy"]
+            self._folder / sealed_name(cell.copy, cell.level): (cell.level, kernel.source)
+            for kernel, cell in self.plan.copies()
         }
 
     @cached_property
@@ -95,10 +91,7 @@ class Objects:
         known = self._kernels.get(path.resolve())
         if known is not None:
             return known
-        try:
-            return source_of(path, self._sources)
-        except BuildError:
-            return ""
+        return self._sources.get(copy_of_object(path.name), "")
 
     def level(self, path: Path) -> str:
         """Return the level of an object; nothing for other objects."""

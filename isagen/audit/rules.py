@@ -10,15 +10,15 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from ..steps.seal import CODE_SECTION
-from . import elf as e
+from ..binary.elf import reader as e
+from ..binary.elf.reader import Elf
+from ..model.names import CODE_SECTION
+from ..model.record import Allowance, Record, matches
+from ..processors.x86.instructions import INVALID, Codes, InstructionSets, normal
 from .code import TABLES, Code, Event, Root, codes_of
 from .demangle import demangle
-from .elf import Elf
 from .findings import UNDECODABLE, Finding, Result
-from .instructions import INVALID, Codes, InstructionSets, normal
 from .objects import Objects, borrowable
-from .record import Allowance, Record, matches
 
 # Tells from which object and kernel a function comes, by symbol and level; empty strings where it cannot.
 Origin = Callable[[str, str], tuple[str, str]]

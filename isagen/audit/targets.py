@@ -10,24 +10,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import AuditError, IsagenError
-from ..features import read_features
-from ..matrix import PLAN_FILE, find_plans
-from ..steps.plan_file import read_plan
-from ..steps.seal import CODE_SECTION
-from .elf import Elf, is_elf
+from ..binary.elf.reader import Elf, is_elf
+from ..model.errors import AuditError, IsagenError
+from ..model.names import CODE_SECTION, TOOL_FOLDER
+from ..model.plan_file import find_plans, has_plan, read_plan
+from ..model.record import Record
+from ..processors.features import features_of, read_features
+from ..processors.x86.instructions import InstructionSets
 from .findings import Result
 from .flags import COMMANDS, audit_flags
-from .instructions import InstructionSets
 from .linked import audit_linked, merge, records_of
 from .objects import Objects
-from .record import Record, features_of, record_from_json
 from .rules import Allowances, audit_foreign, audit_object, judged
 
 # How ELF files and archives of objects start.
 ELF, ARCHIVES = b"\x7fELF", (b"!<arch>\n", b"!<thin>\n")
 # Folders of a build that hold no targets: objects, and isagen's own tool.
-PRIVATE_FOLDERS = (".p", "isa_tool", "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
+PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
 # Values of e_machine (System V gABI).
 MACHINES = {
     3: "x86",
@@ -121,7 +120,7 @@ def _failed(shown: str, problem: IsagenError | OSError) -> Result:
 
 
 def _is_build(folder: Path) -> bool:
-    return (folder / "meson-info").is_dir() or any(folder.rglob(PLAN_FILE))
+    return (folder / "meson-info").is_dir() or has_plan(folder)
 
 
 @contextmanager
@@ -199,13 +198,13 @@ def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path, baseli
     texts = {record.to_json() for record in records}
     records = [baseline.narrow(record) for record in records]
     for plan_path in plans:
-        plan = read_plan(plan_path)
-        if plan.get("record") in texts:
+        build = read_plan(plan_path)
+        if build.record.to_json() in texts:
             root = _build_of(plan_path) or folder
             inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
-            objects = Objects(plan, plan_path.parent, inputs, root)
+            objects = Objects(build.plan, plan_path.parent, inputs, root)
             result = audit_linked(binary, records, objects)
-            flags = audit_flags(record_from_json(plan["record"], str(plan_path)), objects, root)
+            flags = audit_flags(build.record, objects, root)
             notes = result.notes
             if not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
@@ -228,7 +227,7 @@ def _file(path: Path, shown: str, baseline: Baseline) -> Result:
         return Result(shown, f"not audited: code for {other} is not decoded", decoded=False)
     with Elf(path, shown) as binary:
         root = _build_of(path)
-        plans = find_plans(root) if root is not None and any(root.rglob(PLAN_FILE)) else []
+        plans = find_plans(root) if root is not None and has_plan(root) else []
         if binary.relocatable:
             return _object(binary, path, shown, plans, root, baseline)
         records = records_of(binary)
@@ -259,9 +258,9 @@ def _object(
     """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
     inside = next((s.name.removeprefix(CODE_SECTION) for s in binary.sections if s.name.startswith(CODE_SECTION)), "")
     for plan_path in plans:
-        plan = read_plan(plan_path)
-        objects = Objects(plan, plan_path.parent, (), root or plan_path.parent)
-        record = record_from_json(plan["record"], str(plan_path))
+        build = read_plan(plan_path)
+        objects = Objects(build.plan, plan_path.parent, (), root or plan_path.parent)
+        record = build.record
         narrow = baseline.narrow(record)
         level = inside or objects.level(path)
         if level in record.levels or _is_of_target(path, records=[record]):

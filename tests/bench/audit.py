@@ -24,9 +24,9 @@ def largest() -> Path:
 
 def measure(path: Path) -> None:
     """Audit a file and print, as JSON, what that took."""
-    from isagen.audit.elf import Elf
     from isagen.audit.report import as_text
     from isagen.audit.targets import Baseline, audit_targets
+    from isagen.binary.elf.reader import Elf
 
     start = time.process_time()
     results = audit_targets([path], Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")))

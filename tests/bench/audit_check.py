@@ -331,7 +331,7 @@ def main() -> int:
     parser.add_argument("--baseline", default="X86_64")
     parser.add_argument("files", nargs="+", type=Path)
     options = parser.parse_args()
-    from isagen.table import load_table
+    from isagen.processors.table import load_table
 
     allowed = set(load_table("x86-64", Path.cwd(), "").required_features(options.baseline.upper()))
     bad = 0

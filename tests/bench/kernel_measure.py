@@ -12,7 +12,7 @@ from statistics import median, quantiles
 import isagen_kernels as k
 import numpy as np
 
-from isagen.table import load_table
+from isagen.processors.table import load_table
 
 try:
     import torch

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from isagen_kernels import isa
 
-from isagen.table import load_table
+from isagen.processors.table import load_table
 
 # Ratios to torch at the best level, one thread; case, at least.
 TARGETS = (

@@ -1,0 +1,1 @@
+"""ELF: the object files, programs and libraries of Linux and the BSDs."""

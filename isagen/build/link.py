@@ -1,0 +1,108 @@
+"""Linking, then auditing what was linked: what runs in the place of the linker (`configure.linkers`)."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ..audit.findings import Result
+from ..audit.linked import audit_linked, records_of
+from ..audit.objects import Objects, expand
+from ..audit.report import as_text
+from ..binary.elf.reader import Elf, is_elf
+from ..model.errors import BuildError, IsagenError
+from ..model.names import LINK_PROOF
+from ..model.plan_file import read_plan
+
+# Options with which linkers only answer; with -v and -V they say their version, and link.
+ANSWERS = {"--version", "--help"}
+
+
+def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int:
+    """Call the linker called `name` with `arguments`, audit its output, and return the exit status.
+
+    In `mode` error, what was found fails the link, and the output is removed; in `mode` warn, it is only reported.
+    Asked for a proof that it is called, it links nothing.
+    """
+    words = list(expanded(arguments))
+    if LINK_PROOF in words:
+        return 0
+    linker = read_plan(plan_path).link_audit.linkers.get(name)
+    if linker is None:
+        raise BuildError(
+            "was not there when the project was configured",
+            where=name,
+            remedy="configure the build folder again: meson setup --reconfigure BUILD_DIR",
+        )
+    try:
+        status = subprocess.run([linker, *arguments], check=False).returncode
+    except OSError as problem:
+        raise BuildError(
+            f"cannot be run: {problem.strerror}", where=linker, remedy="configure the build again"
+        ) from None
+    if status != 0:
+        if status < 0:
+            print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
+        return status if status > 0 else 128 - status
+    output = output_of(words)
+    if output is None or not is_elf(output):
+        return 0
+    try:
+        result = _audit(plan_path, output, words)
+    except BaseException as problem:
+        if mode == "warn" and isinstance(problem, IsagenError):
+            print(f"isagen audit: warning: {problem}", file=sys.stderr)
+            return 0
+        with suppress(OSError):
+            output.unlink()  # nobody said that it is well: the next build links again
+        raise
+    if result is None or not result.findings:
+        return 0
+    text = as_text([result])
+    print(f"isagen audit: {'error' if mode == 'error' else 'warning'}: {text}", end="", file=sys.stderr)
+    if mode != "error":
+        return 0
+    print("  to build nevertheless: -Disa_audit=warn", file=sys.stderr)
+    with suppress(OSError):
+        output.unlink()
+    return 1
+
+
+def _audit(plan_path: Path, output: Path, words: Sequence[str]) -> Result | None:
+    with Elf(output) as binary:
+        records = records_of(binary)
+        if binary.relocatable or not records:
+            return None  # not final, or another target that is linked with the same arguments
+        inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
+        objects = Objects(read_plan(plan_path).plan, plan_path.parent, expand(inputs), Path.cwd())
+        return audit_linked(binary, records, objects)
+
+
+def expanded(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield a linker's arguments, with those in response files in their place."""
+    for word in arguments:
+        if word.startswith("@") and os.path.isfile(word[1:]):
+            yield from expanded(shlex.split(Path(word[1:]).read_text(encoding="utf-8", errors="surrogateescape")))
+        else:
+            yield word
+
+
+def output_of(words: Sequence[str]) -> Path | None:
+    """Return what a linker makes with these arguments; None where it makes nothing."""
+    if ANSWERS.intersection(words):
+        return None
+    output = Path("a.out")
+    for number, word in enumerate(words):
+        if word in ("-o", "--output") and number + 1 < len(words):
+            output = Path(words[number + 1])
+        elif word.startswith("--output="):
+            output = Path(word.removeprefix("--output="))
+        elif word.startswith("-o") and len(word) > 2 and not word.startswith("-ob"):
+            output = Path(word[2:])
+    return output

@@ -1,0 +1,60 @@
+"""The command line of the build steps; the copied tool's only entry point."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..model.errors import IsagenError
+from .emit import emit
+from .seal import seal
+from .stubs import write_dispatch_source
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one build step and return the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["link"]:  # what follows is the linker's, and may look like options of ours
+        return _link(arguments[1:])
+    parser = argparse.ArgumentParser(prog="isagen step", allow_abbrev=False)
+    steps = parser.add_subparsers(dest="step", required=True)
+    step = steps.add_parser("emit", help="write copies and headers")
+    step.add_argument("plan", type=Path)
+    step.add_argument("folder", type=Path)
+    step = steps.add_parser("seal", help="seal a level's objects, and note what they register")
+    step.add_argument("plan", type=Path)
+    step.add_argument("--level", required=True)
+    step.add_argument("registrations", type=Path)
+    step.add_argument(
+        "--sealed", type=Path, metavar="FOLDER", help="where sealed objects go; without it, none are made"
+    )
+    step.add_argument("--objects", type=Path, nargs="+", required=True)
+    step = steps.add_parser("stubs", help="write the dispatch source")
+    step.add_argument("plan", type=Path)
+    step.add_argument("output", type=Path)
+    step.add_argument("--registrations", type=Path, nargs="+", required=True)
+    options = parser.parse_args(arguments)
+    try:
+        if options.step == "emit":
+            emit(options.plan, options.folder)
+        elif options.step == "seal":
+            seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
+        else:
+            write_dispatch_source(options.plan, options.registrations, options.output)
+    except IsagenError as problem:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+        return problem.exit_code
+    return 0
+
+
+def _link(arguments: Sequence[str]) -> int:
+    from .link import link  # the audit is loaded only where it is needed
+
+    plan, mode, name, *rest = arguments
+    try:
+        return link(Path(plan), mode, name, rest)
+    except IsagenError as problem:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+        return problem.exit_code

@@ -1,0 +1,34 @@
+"""Writing the dispatch source: which kernel every stub has at every level, as found in the compiled objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..model.files import write_if_changed
+from ..model.names import STUBS_MARK
+from ..model.plan_file import read_plan, read_registrations
+from .registrations import stubs_of
+from .texts import dispatch_source
+
+
+def write_dispatch_source(plan_path: Path, registrations: Sequence[Path], output: Path) -> None:
+    """Write the dispatch source from what sealing noted. Raises `BuildError` where a stub is incomplete."""
+    levels = [level.name for level in read_plan(plan_path).plan.levels]
+    table = stub_table(stubs_of(map(read_registrations, registrations), levels[0]), levels)
+    write_if_changed(output, dispatch_source(plan_path).replace(STUBS_MARK, table))
+
+
+def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str]) -> str:
+    """Return the C text that declares every kernel and lists every stub with its kernels, lowest level first."""
+    lines = ["ISA_BEGIN_C"]
+    for stub, found in stubs.items():
+        lines += [f"ISA_HIDDEN void isa_bind_{stub}(const struct isa_kernel *kernel);"]
+        lines += [f"extern ISA_HIDDEN const struct isa_kernel isa_kernel_{level}__{stub};" for level in found]
+        lines += [f"ISA_HIDDEN void isa_unregistered_{stub}(void);"]
+        lines += [f'void isa_unregistered_{stub}(void) {{ isa_no_level("{stub}"); }}']
+    lines += ["ISA_END_C", "", "static const struct isa_stub isa_stubs[] = {"]
+    for stub, found in stubs.items():
+        cells = ", ".join(f"&isa_kernel_{level}__{stub}" if level in found else "NULL" for level in levels)
+        lines.append(f'  {{"{stub}", isa_bind_{stub}, {{{cells}}}}},')
+    return "\n".join([*lines, "};"])

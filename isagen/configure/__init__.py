@@ -1,0 +1,1 @@
+"""Configuring: what the Meson fragment calls. It probes, plans, and writes what the build needs."""

@@ -1,0 +1,36 @@
+"""`isagen configure`: answers the Meson fragment on the standard output, in a keyval file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .. import __version__
+from ..model.errors import ConfigError, IsagenError
+from ..model.files import write_if_changed
+from .configure import configure
+from .keyval import write_keyval
+from .request import FRAGMENT_FORMAT, request_of
+
+
+def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
+    """Configure as the fragment asks; `unknown` are arguments that this version does not know.
+
+    An error becomes an answer too: Meson hides what a failing command says, and shows what the fragment passes to
+    error().
+    """
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    try:
+        if unknown or options.fragment_format != FRAGMENT_FORMAT:
+            raise ConfigError(
+                f"the Meson fragment was not written by isagen {__version__}",
+                where=str(options.config.with_name("meson.build")),
+                remedy="run `isagen init` in the project to update it",
+            )
+        text, inputs = configure(request_of(options))
+    except IsagenError as problem:
+        text, inputs = write_keyval({"error": f"isagen: {problem}"}), (options.config,)
+    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
+    write_if_changed(options.depfile, f"{options.depfile_target.name}: {names}\n")
+    sys.stdout.write(text)
+    return 0

@@ -1,0 +1,150 @@
+"""Configuring a build: probe, plan, and leave plan, tool and headers in the build folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from .. import __version__
+from ..model.errors import KernelError, TableError
+from ..model.files import write_if_changed
+from ..model.names import LINK_PROOF, PLAN_FILE, TOOL_FOLDER
+from ..model.plan import BUILT, Build, CompilerUse, Plan, Sealing
+from ..model.plan_file import plan_text
+from ..model.record import Record
+from ..planning.config import DEFAULT_TABLE, Config, load_config
+from ..planning.plan import Style, check_kernels, make_plan
+from ..planning.sealing import check_system, sealing_of
+from ..probe.cache import NO_CACHE, default_cache
+from ..probe.compiler import Compiler
+from ..probe.probe import baseline_features, probe_all
+from ..processors.table import Table, default_table, load_table, other_levels
+from .answer import answer
+from .compat import COMPAT_FOLDER, compat_texts, write_compat
+from .dispatch import dispatch_texts
+from .keyval import write_keyval
+from .linkers import find_linkers, write_linkers
+from .request import Request
+from .tool import write_tool
+
+
+def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
+    """Probe and plan, write what the build needs, and return the keyval text and the files it was made from.
+
+    Nothing is written where an error is raised.
+    """
+    config = load_config(request.config)
+    table = _table(request, config)
+    _check(request, config)
+    build = _build(request, config, table)
+    headers, source = dispatch_texts(build, table)
+    text = plan_text(build)
+    tool = write_tool(request.output / TOOL_FOLDER, {**headers, "isa_dispatch.c": source})
+    link_folder = write_linkers(build.link_audit, request.output)
+    write_compat(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
+    write_if_changed(request.output / PLAN_FILE, text)
+    values = {
+        "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
+        **answer(build, headers),
+        "compat_folders": [COMPAT_FOLDER] if config.compat else [],
+        "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
+        "link_proof": f"-Wl,{LINK_PROOF}",
+        "python": sys.executable,
+    }
+    return write_keyval(values), (request.config, *table.files)
+
+
+def _table(request: Request, config: Config) -> Table:
+    """Load the table that isa.toml names. Raises `TableError` if it is for another architecture."""
+    name = config.table if config.table != DEFAULT_TABLE else default_table(request.cpu_family)
+    table = load_table(name, request.config.parent, f"{config.shown}: table")
+    families = table.features.cpu_families
+    if "*" not in families and request.cpu_family not in families:
+        raise TableError(
+            f"table {table.name} is for {', '.join(families)}, but this build is for {request.cpu_family}",
+            where=f"{config.shown}: table",
+            remedy=f'set table = "{DEFAULT_TABLE}", which takes the table that fits each architecture',
+        )
+    return table
+
+
+def _check(request: Request, config: Config) -> None:
+    """Raise `KernelError`, `ConfigError` or `CompilerError` for what cannot be built at all."""
+    check_kernels(request.kernels, config)
+    check_system(request.system)
+    for source in request.kernels:
+        if not (request.source_root / source).is_file():
+            raise KernelError(
+                "there is no such kernel source",
+                where=f"isa_kernels: {source}",
+                remedy=f"looked in {request.source_root}; name kernels with files(); they cannot be generated",
+            )
+
+
+def _build(request: Request, config: Config, table: Table) -> Build:
+    """Probe the compilers, and return the whole build that results."""
+    cache = default_cache() if request.cache else NO_CACHE
+    verdicts = probe_all(table, request.compilers, cache)
+    sealing = sealing_of(request.name, request.seal)
+    plan = make_plan(
+        config=config,
+        table=table,
+        kernels=request.kernels,
+        option_levels=request.levels,
+        verdicts=verdicts,
+        source_root=_relative(request.source_root, request.build_root),
+        style=_style(request.compilers, sealing),
+        elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
+    )
+    return Build(
+        isagen=__version__,
+        plan=plan,
+        compilers={c.language: CompilerUse(c.name, c.command, c.args) for c in request.compilers},
+        optimization=request.optimization,
+        lto=request.lto or any(compiler.wants_lto for compiler in request.compilers),
+        cpu_family=request.cpu_family,
+        system=request.system,
+        sealing=sealing,
+        link_audit=find_linkers(request.compilers[-1], request.audit, bool(table.features.instructions.always)),
+        record=_record(request, config, table, plan, sealing),
+    )
+
+
+def _record(request: Request, config: Config, table: Table, plan: Plan, sealing: Sealing) -> Record:
+    return Record(
+        project=request.name,
+        isagen=__version__,
+        table=plan.table,
+        features=table.features.name,
+        sealed=sealing.usable,
+        seal_reason=sealing.reason,
+        baseline=baseline_features(table, request.compilers),
+        levels={level.name: level.features for level in plan.levels if level.verdict == BUILT},
+        allow=config.allow,
+    )
+
+
+def _relative(path: Path, start: Path) -> str:
+    """Return `path` as seen from `start`, with slashes; absolute only where there is no way (another drive)."""
+    try:
+        return Path(os.path.relpath(path, start)).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def _style(compilers: Iterable[Compiler], sealing: Sealing) -> Style:
+    """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
+    flags: dict[str, tuple[str, ...]] = {}
+    msvc = False
+    for compiler in compilers:
+        if compiler.dialect == "msvc":
+            msvc = True
+            flags[compiler.language] = ("/GL-",)
+        else:
+            # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
+            unique = ("-fno-gnu-unique",) if compiler.id == "gcc" and sealing.usable else ()
+            flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
+    return Style("/I" if msvc else "-iquote", flags)

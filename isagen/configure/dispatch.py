@@ -1,0 +1,110 @@
+"""The dispatch header and source of a plan: the level and feature data of the table, laid into the templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..model.names import STUBS_MARK, guard_name
+from ..model.plan import BUILT, Build, LevelRow
+from ..model.record import note
+from ..processors.features import REGISTERS, Feature, Features
+from ..processors.table import Table
+from .render import render
+
+# What isa_dispatch.h offers besides macros.
+FUNCTIONS = (
+    "isa_current_level",
+    "isa_highest_binary_level",
+    "isa_highest_cpu_level",
+    "isa_level_is_built",
+    "isa_level_is_supported",
+    "isa_level_missing",
+    "isa_level_name",
+    "isa_stub_count",
+    "isa_stub_has_kernel",
+    "isa_stub_level",
+    "isa_stub_name",
+    "isa_take_warning",
+    "isa_use_level",
+)
+
+
+def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
+    """Return the headers by name, and the dispatch source, whose table of stubs the build fills in.
+
+    The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
+    record, which tells an audit how the binary was built, becomes part of the source.
+    """
+    plan, project = build.plan, build.record.project
+    decodes = bool(table.features.instructions.always)
+    used = {name for level in plan.levels for name in level.features}
+    features = [feature for name, feature in table.features.features.items() if name in used]
+    sources = sorted({(feature.leaf, feature.subleaf) for feature in features})
+    states = list(table.features.states.values())
+    index = {level.name: i for i, level in enumerate(plan.levels)}
+    levels = [
+        {
+            "name": level.name,
+            "built": level.verdict == BUILT,
+            "self_and_below": sum(1 << index[name] for name in (*level.below, level.name)),
+            "permission": _permission(table.features, level.features),
+            "needs": [int(feature.name in level.features) for feature in features],
+        }
+        for level in plan.levels
+    ]
+    values: Mapping[str, Any] = {
+        "table": plan.table,
+        "override": plan.override,
+        "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
+        "functions": FUNCTIONS,
+        "levels": levels,
+        "features": [_feature(f, sources, [state.name for state in states]) for f in features],
+        "sources": sources,
+        "states": states,
+        "stubs_mark": STUBS_MARK,
+        "detection": table.features.detection,
+        "note": _bytes(note(build.record.to_json())) if decodes else [],
+    }
+    headers = {
+        "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
+        "isa_python.h": render("isa_python.h.j2", python_source=render("isa_object.py")),
+        **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
+    }
+    return headers, render("isa_dispatch.c.j2", **values)
+
+
+def _bytes(content: bytes) -> list[str]:
+    """Return bytes as lines of a C array; a string would be longer than C promises to take."""
+    return [", ".join(str(byte) for byte in content[i : i + 32]) for i in range(0, len(content), 32)]
+
+
+def _guard(level: LevelRow, features: Features) -> str:
+    """Return a header that refuses to compile with any feature that is not checked at run time for `level`."""
+    unchecked = [
+        {"name": feature.name, "macro": macro}
+        for feature in features.features.values()
+        if feature.name not in level.features
+        for macro in feature.macros
+    ]
+    return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)
+
+
+def _permission(features: Features, names: tuple[str, ...]) -> int:
+    """Return the XSAVE component that the OS must grant for features `names`, or -1."""
+    for name in names:
+        state = features.features[name].state
+        if state is not None and (component := features.states[state].permission) is not None:
+            return component
+    return -1
+
+
+def _feature(feature: Feature, sources: list[tuple[int, int]], states: list[str]) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "source": sources.index((feature.leaf, feature.subleaf)),
+        "register": REGISTERS.index(feature.register),
+        "bit": feature.bit,
+        "state": states.index(feature.state) + 1 if feature.state else 0,
+    }

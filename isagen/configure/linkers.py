@@ -1,0 +1,77 @@
+"""Finding the linkers that a compiler may call, for scripts of ours to take their places.
+
+The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
+Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
+link with all arguments of the build tells whether it does: the fragment tries one, with `names.LINK_PROOF`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ..model.names import PLAN_FILE, TOOL_FOLDER
+from ..model.plan import LinkAudit
+from ..probe.compiler import Compiler
+from ..processors.x86.instructions import iced_x86
+
+# What -fuse-ld= and the default make GCC and Clang look for; Clang takes any ending (-fuse-ld=lld-16).
+LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
+LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
+
+
+def find_linkers(compiler: Compiler, mode: str, decodes: bool) -> LinkAudit:
+    """Return the linkers whose places are taken for an audit of `mode`: error, warn, off, or unreached by the build.
+
+    `decodes` tells whether the table's features name instructions. Nothing is raised: without it, people can still call
+    `isagen audit`, and the matrix says why they have to.
+    """
+    if mode == "off":
+        return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
+    if not decodes:
+        return LinkAudit(mode, reason="only code for x86 is decoded")
+    if mode == "unreached":
+        return LinkAudit(
+            mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
+        )
+    macros, outcome = compiler.macros(())
+    if not outcome.ok or "__x86_64__" not in macros or "__ILP32__" in macros:
+        return LinkAudit(mode, reason="only 64-bit code for x86 is decoded")
+    if iced_x86 is None:
+        return LinkAudit(mode, reason="iced-x86 is not installed")
+    names = {*LINKERS, *_on_path()}
+    linkers = {name: path for name in sorted(names) if (path := compiler.program(name))}
+    return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
+
+
+def _on_path() -> Iterator[str]:
+    """Yield the names of linkers in the folders of PATH."""
+    for folder in os.get_exec_path():
+        with suppress(OSError):
+            yield from filter(LINKER.fullmatch, os.listdir(folder))
+
+
+def write_linkers(audit: LinkAudit, output: Path) -> Path:
+    """Write a script in the place of each linker: it links, then audits. Return their folder, below `output`."""
+    folder = output / TOOL_FOLDER / f"audit_{audit.mode}"
+    tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / PLAN_FILE))
+    for name in audit.linkers:
+        command = f"{shlex.quote(sys.executable)} {tool} link {plan} {audit.mode} {name}"
+        _write_script(folder / name, f'exec {command} "$@"\n')
+    return folder
+
+
+def _write_script(path: Path, text: str) -> None:
+    """Write a shell script, if it is not there already."""
+    content = f"#!/bin/sh\n{text}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text(encoding="utf-8") != content:
+        new = path.with_name(f".{path.name}.{os.getpid()}")
+        new.write_text(content, encoding="utf-8")
+        new.chmod(0o755)
+        new.replace(path)

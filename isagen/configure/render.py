@@ -1,0 +1,33 @@
+"""Turning templates into text; templates only lay out what is computed here."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from ..processors.features import PROCESSORS
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader([template_folder(), PROCESSORS]),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def template_folder() -> Path:
+    """Return the folder of templates: inside the installed package, or beside it in isagen's own source tree."""
+    package = Path(__file__).parent.parent
+    inside = package / "templates"
+    return inside if inside.is_dir() else package.parent / "templates"
+
+
+def render(template: str, **values: Any) -> str:
+    """Render the template file `template` with `values`."""
+    return _environment().get_template(template).render(**values)

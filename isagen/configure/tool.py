@@ -1,0 +1,50 @@
+"""Copying the build steps into the build folder, where they outlive the isagen that configured it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..model.files import write_if_changed
+from ..model.names import TEXTS_FOLDER
+from ..processors.x86.instructions import iced_x86
+
+# The packages that the build steps need: `build`, and what it imports.
+PACKAGES = ("audit", "binary", "build", "model", "processors")
+SUFFIXES = (".py", ".toml", ".so", ".pyd")
+MAIN = "import sys\n\nfrom isagen.build.main import main\n\nsys.exit(main())\n"
+
+
+def write_tool(folder: Path, texts: Mapping[str, str]) -> str:
+    """Write the build steps, their decoder and the rendered `texts` into `folder`; return a digest of all of them.
+
+    Files that an earlier configuration left and this one does not need are removed.
+    """
+    wanted = {Path("__main__.py"): MAIN.encode(), **_sources()}
+    wanted |= {Path(TEXTS_FOLDER, name): text.encode() for name, text in texts.items()}
+    for path in list(folder.rglob("*")):
+        ours = path.suffix in SUFFIXES or path.parent.name == TEXTS_FOLDER
+        if ours and path.relative_to(folder) not in wanted:
+            path.unlink()
+    digest = hashlib.sha256()
+    for name, content in sorted(wanted.items()):
+        write_if_changed(folder / name, content)
+        digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _sources() -> Mapping[Path, bytes]:
+    """Return the files of isagen's packages and of the decoder, by their paths in the tool's folder."""
+    here = Path(__file__).parent.parent
+    entries = [(here, Path("isagen"), here / "__init__.py")]
+    entries += [(here, Path("isagen"), here / name) for name in PACKAGES]
+    if iced_x86 is not None:
+        library = Path(iced_x86.__file__).parent
+        entries.append((library, Path("iced_x86"), library))
+    found = {}
+    for root, target, entry in entries:
+        for path in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:
+            if path.suffix in SUFFIXES:
+                found[target / path.relative_to(root)] = path.read_bytes()
+    return found

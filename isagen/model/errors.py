@@ -1,0 +1,74 @@
+"""The errors that isagen reports; `isagen.cli` is the only place that turns one into an exit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class IsagenError(Exception):
+    """Something the user can mend.
+
+    `where` names the file and key (``isa.toml: levels``), `remedy` says what to do.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, where: str = "", remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{head}\n  {self.remedy}" if self.remedy else head
+
+
+class TableError(IsagenError):
+    """An ISA table or features file is wrong."""
+
+
+class ConfigError(IsagenError):
+    """The project's isa.toml, or an option given to the build, is wrong."""
+
+
+class KernelError(IsagenError):
+    """The list of kernel sources is wrong."""
+
+
+class CompilerError(IsagenError):
+    """A compiler is missing or is not one that isagen can drive."""
+
+
+class BuildError(IsagenError):
+    """A build step (emit, seal, stubs) cannot go on."""
+
+
+class PlanError(BuildError):
+    """A file that configuring or a build step left in a build folder is missing, damaged, or of another format."""
+
+
+class AuditError(IsagenError):
+    """What was to be audited cannot be read; its status differs from that of an audit that found something."""
+
+    exit_code = 2
+
+
+class CpuError(IsagenError):
+    """This machine cannot be asked what its CPU has."""
+
+
+class ProjectError(IsagenError):
+    """A command was pointed at a folder that does not hold what it needs."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a remedy that suggests the nearest of `known`, or lists them all."""
+    import difflib  # every build step imports this module, and none needs that one
+
+    names = list(known)
+    folded = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    return f"known: {', '.join(names)}" if names else ""

@@ -1,0 +1,46 @@
+"""Names that several steps use: files of a build folder, and symbols and sections of its objects."""
+
+from __future__ import annotations
+
+# Files and folders that configuring leaves beside the fragment's outputs.
+PLAN_FILE = "isa_plan.json"
+TOOL_FOLDER = "isa_tool"
+# Inside the tool's folder: the texts of the dispatch headers and source, as configuring rendered them.
+TEXTS_FOLDER = "texts"
+# What stands in the dispatch source where the build fills in the table of stubs.
+STUBS_MARK = "/*@ISA_STUBS@*/"
+
+# The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
+CODE_SECTION = ".isa_text."
+# What a kernel source defines when it registers a stub at a level, or says that it has none there.
+KERNEL_SYMBOL = "isa_kernel_{level}__"
+WITHOUT_SYMBOL = "isa_without_{level}__"
+
+# An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
+# where the build calls such a script.
+LINK_PROOF = "--isagen-proof"
+
+
+def guard_name(level: str) -> str:
+    """Return the name of the header that every copy for `level` includes first."""
+    return f"isa_guard_{level}.h"
+
+
+def registrations_name(level: str) -> str:
+    """Return the name of the file that holds what the objects of `level` register."""
+    return f"isa_{level}.json"
+
+
+def sealed_name(copy: str, level: str) -> str:
+    """Return the file name of the sealed object of a `copy`: isa_AVX2.softmax.cpp.o of softmax.cpp.AVX2.cpp."""
+    return f"isa_{level}.{copy.rpartition('.')[0].removesuffix(f'.{level}')}.o"
+
+
+def copy_of_object(name: str) -> str:
+    """Return the file name of the copy that the object file `name` is compiled from; Meson adds prefix and suffix."""
+    return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
+
+
+def level_of_section(section: str) -> str:
+    """Return the level that a section's name says its code is of; nothing for other sections."""
+    return section.removeprefix(CODE_SECTION) if section.startswith(CODE_SECTION) else ""

@@ -1,0 +1,148 @@
+"""The plan: kernels x levels, each cell with flags, verdict and reason; and the build that it is made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .record import Record
+
+# The verdicts of a cell: it is compiled, the compiler cannot, or project or packager switched it off.
+BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the compiler of one language can do with one level.
+
+    `flags` are the level's flags without the `dropped` ones (flag, reason). `features` is the closure that must be
+    checked at run time: the level's own, those of the levels below, and those whose macro is predefined under `flags`.
+    """
+
+    available: bool
+    reason: str
+    flags: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kernel at one level: `verdict` is built, unavailable or disabled, `copy` the emitted file's name if built."""
+
+    level: str
+    verdict: str
+    reason: str
+    flags: tuple[str, ...] = ()
+    copy: str = ""
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """One kernel source (path from the project's root) with its cells, lowest level first.
+
+    `line` is the path from the build folder's root, which compiler messages and debuggers show.
+    """
+
+    source: str
+    line: str
+    language: str
+    args: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """One level: its verdict for the whole build, its flags and closure by language."""
+
+    name: str
+    rank: int
+    verdict: str
+    reason: str
+    below: tuple[str, ...]
+    features: tuple[str, ...]
+    flags: Mapping[str, tuple[str, ...]]
+    dropped: Mapping[str, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Copies that are compiled with the same arguments: one Meson static library."""
+
+    name: str
+    level: str
+    copies: tuple[str, ...]
+    args: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole plan."""
+
+    table: str
+    override: str
+    levels: tuple[LevelRow, ...]
+    kernels: tuple[KernelRow, ...]
+    units: tuple[Unit, ...]
+
+    def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
+        """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first."""
+        for kernel in self.kernels:
+            for cell in kernel.cells:
+                if cell.copy:
+                    yield kernel, cell
+
+
+@dataclass(frozen=True)
+class Sealing:
+    """`mark` is a number in the sealed names, the project's own; `reason` says why levels are not sealed, if so."""
+
+    mark: str = ""
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether levels are sealed."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class LinkAudit:
+    """How links are audited: by scripts in the places of the `linkers` (paths by name).
+
+    There are none where links are not audited, for the `reason`. `mode` is error, warn, off or unreached.
+    """
+
+    mode: str = "off"
+    linkers: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether every link of the kernels is audited."""
+        return bool(self.linkers)
+
+
+@dataclass(frozen=True)
+class CompilerUse:
+    """A compiler of the build: how messages name it, what is called, and the project's own arguments."""
+
+    name: str
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Build:
+    """A configured build: the plan, and what it was made for. `isagen` is the version that configured it."""
+
+    isagen: str
+    plan: Plan
+    compilers: Mapping[str, CompilerUse]
+    optimization: str
+    lto: bool
+    cpu_family: str
+    system: str
+    sealing: Sealing
+    link_audit: LinkAudit
+    record: Record

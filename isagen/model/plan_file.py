@@ -1,0 +1,94 @@
+"""Files of a build folder: the plan, and what each level registers; their one writer and one reader."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .codec import from_data
+from .errors import PlanError, ProjectError
+from .names import PLAN_FILE, TOOL_FOLDER
+from .plan import Build
+from .registrations import Registrations
+
+# Raise it when what is written changes in a way that an older reader does not know.
+PLAN_FORMAT = 3
+AGAIN = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
+
+T = TypeVar("T")
+
+
+def plan_text(build: Build) -> str:
+    """Return the text of a plan file."""
+    return _text(build)
+
+
+def read_plan(path: Path) -> Build:
+    """Return the build that the plan file at `path` describes.
+
+    Raises `PlanError` if it is missing, damaged, or of another format.
+    """
+    return _read(path, Build, AGAIN)
+
+
+def registrations_text(found: Registrations) -> str:
+    """Return the text of a file of registrations."""
+    return _text(found)
+
+
+def read_registrations(path: Path) -> Registrations:
+    """Return what the file at `path` holds. Raises `PlanError` as `read_plan` does."""
+    return _read(path, Registrations, "clean the build folder, and build again: ninja -C BUILD_DIR clean")
+
+
+def find_plans(folder: Path) -> list[Path]:
+    """Return the plan files in a folder and below. Raises `ProjectError` if there is none."""
+    if not folder.is_dir():
+        raise ProjectError("there is no such folder", where=str(folder), remedy="give the build folder of a project")
+    plans = list(_plans(folder))
+    if not plans:
+        raise ProjectError(
+            "no build of isagen is here",
+            where=str(folder),
+            remedy="configure the project first, and give its build folder: meson setup BUILD_DIR",
+        )
+    return plans
+
+
+def has_plan(folder: Path) -> bool:
+    """Return whether a plan file is in a folder or below."""
+    return next(_plans(folder), None) is not None
+
+
+def _plans(folder: Path) -> Any:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
+        if PLAN_FILE in files:
+            yield Path(place, PLAN_FILE)
+
+
+def _text(value: Build | Registrations) -> str:
+    return json.dumps({"format": PLAN_FORMAT, **asdict(value)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(path: Path, kind: type[T], remedy: str) -> T:
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found = data.pop("format", None)
+    except OSError as problem:
+        raise PlanError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
+    except (ValueError, AttributeError) as problem:
+        raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
+    if found != PLAN_FORMAT:
+        raise PlanError(
+            f"is of format {found}, and this isagen reads format {PLAN_FORMAT}: another version wrote it",
+            where=str(path),
+            remedy=remedy,
+        )
+    try:
+        return from_data(kind, data)
+    except ValueError as problem:
+        raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None

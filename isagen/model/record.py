@@ -1,0 +1,81 @@
+"""The record: what a build notes about itself inside its binaries, so that they can be audited anywhere.
+
+It is an ELF note of owner ``isagen``; its text is JSON. Notes survive `strip` and `--gc-sections`. Code of a sealed
+level is in sections called `.isa_text.LEVEL`, so that record and code fit together in a stripped file too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from .codec import from_data
+from .errors import AuditError
+
+NOTE_OWNER = "isagen"
+NOTE_TYPE = 1
+RECORD_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """An entry of isa.toml's audit.allow: functions that may use what they use, and why.
+
+    `symbol` is a pattern (``*``, ``?``) over symbols as the linker sees them, or as C++ writes them.
+    """
+
+    symbol: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the audit has to know of a build.
+
+    `baseline` are the features that every object of the build may use, `levels` each built level's (names of the
+    features file `features`), which the generated code checks at run time.
+    """
+
+    project: str
+    isagen: str
+    table: str
+    features: str
+    sealed: bool
+    seal_reason: str
+    baseline: tuple[str, ...]
+    levels: Mapping[str, tuple[str, ...]]
+    allow: tuple[Allowance, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the record as text, in one line."""
+        return json.dumps({"format": RECORD_FORMAT, **asdict(self)}, separators=(",", ":"), sort_keys=True)
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a symbol's name is what a pattern says: ``*`` and ``?`` stand for anything."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def record_from_json(text: bytes | str, shown: str) -> Record:
+    """Read a record. Raises `AuditError` if it is damaged, or of a later isagen."""
+    try:
+        data: dict[str, Any] = json.loads(text)
+        if data.pop("format") != RECORD_FORMAT:
+            raise AuditError(
+                "its record was written by another version of isagen",
+                where=shown,
+                remedy="audit it with an isagen as new as the one that built it",
+            )
+        return from_data(Record, data)
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise AuditError(f"its record is damaged: {problem}", where=shown) from None
+
+
+def note(text: str) -> bytes:
+    """Return the ELF note of a record's text: sizes and type, the owner, the text, each padded to 4 bytes."""
+    owner, content = NOTE_OWNER.encode() + b"\0", text.encode()
+    head = b"".join(number.to_bytes(4, "little") for number in (len(owner), len(content), NOTE_TYPE))
+    return head + b"".join(part + b"\0" * (-len(part) % 4) for part in (owner, content))

@@ -1,0 +1,23 @@
+"""What the objects of one level register: stubs by kernel source, and the writable data that all levels share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One kernel source at one level: the stubs that it registers, and those that it says to be `without`."""
+
+    registers: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Registrations:
+    """One level: its kernel sources, and the size in bytes of each weak variable that all levels share."""
+
+    level: str
+    kernels: Mapping[str, Registered]
+    shared: Mapping[str, int]

@@ -1,0 +1,100 @@
+"""A project's isa.toml: which table, which levels, and what is special about single kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..model.errors import ConfigError, did_you_mean
+from ..model.record import Allowance
+from ..model.toml import Section, read_toml
+from ..processors.table import reject_host_flag
+
+DEFAULT_TABLE = "default"
+# What isa.toml may name: how messages and comments call it, and the headers that its sources include.
+COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "ipex": (
+        "Intel Extension for PyTorch",
+        ("dyndisp/DispatchStub.h", "csrc/cpu/dyndisp/DispatchStub.h"),
+    ),
+    "aten": ("ATen", ("ATen/native/DispatchStub.h",)),
+}
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class KernelConfig:
+    """What isa.toml says of one kernel: its levels (None: the project's), and extra compiler arguments."""
+
+    levels: tuple[str, ...] | None = None
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Config:
+    """A project's isa.toml. `override` is None where the table's own variable is to be used."""
+
+    path: Path
+    table: str = DEFAULT_TABLE
+    levels: tuple[str, ...] = ()
+    override: str | None = None
+    compat: tuple[str, ...] = ()
+    allow: tuple[Allowance, ...] = ()
+    kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """How messages name the file."""
+        return self.path.name
+
+
+def load_config(path: Path) -> Config:
+    """Read the isa.toml at `path`. Raises `ConfigError`, which names the key."""
+    top = read_toml(path, ConfigError, path.name)
+    kernels = {}
+    for source, section in top.sections("kernels"):
+        args = section.strings("args", ())
+        for arg in args:
+            reject_host_flag(arg, section.where("args"), ConfigError)
+            if re.search(r"[\r\n]", arg):
+                raise section.fail("args", f"{arg!r} holds a line break", "give every argument as a string of its own")
+        kernels[source] = KernelConfig(
+            levels=section.strings("levels", None) if "levels" in section else None, args=args
+        )
+        section.finish()
+    config = Config(
+        path=path,
+        table=top.string("table", DEFAULT_TABLE),
+        levels=top.strings("levels", ()),
+        override=top.string("override", None),
+        compat=tuple(dict.fromkeys(top.strings("compat", ()))),
+        allow=_allow(top.section("audit")),
+        kernels=kernels,
+    )
+    if config.override and not VARIABLE.match(config.override):
+        raise top.fail(
+            "override", f"{config.override!r} cannot name an environment variable", "use letters, digits and _"
+        )
+    for name in config.compat:
+        if name not in COMPAT:
+            raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
+    top.finish()
+    return config
+
+
+def _allow(audit: Section) -> tuple[Allowance, ...]:
+    """Read the functions that the audit lets pass, each with its reason."""
+    found = []
+    for entry in audit.tables("allow"):
+        allowance = Allowance(symbol=entry.string("symbol"), reason=entry.string("reason"))
+        for key, value in (("symbol", allowance.symbol), ("reason", allowance.reason)):
+            if not value.strip():
+                raise entry.fail(key, "is empty", "say which function may use what nobody checks, and why it is safe")
+        if not allowance.symbol.strip("*?"):
+            raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")
+        entry.finish()
+        found.append(allowance)
+    audit.finish()
+    return tuple(found)

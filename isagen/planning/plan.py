@@ -1,0 +1,200 @@
+"""Planning: which kernel is built at which level, with which flags, and why not the rest. Pure: no input or output."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..model.errors import ConfigError, KernelError, did_you_mean
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
+from ..processors.table import Table
+from .config import Config
+from .selection import select_levels
+
+LANGUAGE_OF_SUFFIX = {
+    ".c": "c",
+    ".C": "cpp",
+    ".c++": "cpp",
+    ".cc": "cpp",
+    ".cpp": "cpp",
+    ".cxx": "cpp",
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a build spells what is not of any level: include folders, and flags that every kernel gets."""
+
+    include_folder: str = "-iquote"
+    kernel_flags: Mapping[str, tuple[str, ...]] | None = None
+    define: str = "-D"
+
+
+def language_of(source: str) -> str:
+    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for any other."""
+    suffix = posixpath.splitext(source)[1]
+    if suffix not in LANGUAGE_OF_SUFFIX:
+        raise KernelError(
+            "is neither C nor C++",
+            where=source,
+            remedy=f"kernel sources end in {', '.join(sorted(LANGUAGE_OF_SUFFIX))}",
+        )
+    return LANGUAGE_OF_SUFFIX[suffix]
+
+
+def make_plan(
+    *,
+    config: Config,
+    table: Table,
+    kernels: Sequence[str],
+    option_levels: str,
+    verdicts: Mapping[tuple[str, str], Verdict],
+    source_root: str,
+    style: Style,
+    elsewhere: frozenset[str] = frozenset(),
+) -> Plan:
+    """Lay out the build of `kernels` (paths from the project's root).
+
+    `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
+    the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
+    be named too. Raises `ConfigError` and `KernelError`.
+    """
+    check_kernels(kernels, config)
+    project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
+    packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
+    names = copy_names(kernels)
+    rows = []
+    for source in kernels:
+        own = config.kernels.get(source)
+        chosen, where = project, f"{config.shown}: levels"
+        if own is not None and own.levels is not None:
+            where = f"{config.shown}: kernels.{source!r}.levels"
+            chosen = select_levels(own.levels, table, where, elsewhere)
+        args = own.args if own is not None else ()
+        language = language_of(source)
+        cells = []
+        for level in table.names():
+            verdict = verdicts[level, language]
+            if level not in project:
+                cell = Cell(level, DISABLED, f"by {config.shown}: levels")
+            elif level not in chosen:
+                cell = Cell(level, DISABLED, f"by {where}")
+            elif level not in packager:
+                cell = Cell(level, DISABLED, "by the Meson option isa_levels")
+            elif not verdict.available:
+                cell = Cell(level, UNAVAILABLE, verdict.reason)
+            else:
+                suffix = posixpath.splitext(source)[1]
+                defines = tuple(style.define + define for define in table.defines(level))
+                flags = (*verdict.flags, *defines, *args)
+                cell = Cell(level, BUILT, verdict.reason, flags, f"{names[source]}.{level}{suffix}")
+            cells.append(cell)
+        if cells[0].verdict != BUILT:
+            raise ConfigError(
+                f"{table.base.name} cannot be built for {source}: {cells[0].reason}",
+                where=f"table {table.name}",
+                remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
+            )
+        rows.append(KernelRow(source, posixpath.join(source_root, source), language, args, tuple(cells)))
+    return Plan(
+        table=table.name,
+        override=table.override if config.override is None else config.override,
+        levels=tuple(_level_rows(table, rows, verdicts)),
+        kernels=tuple(rows),
+        units=tuple(_units(rows, table, style)),
+    )
+
+
+def check_kernels(kernels: Sequence[str], config: Config) -> None:
+    """Raise `KernelError` or `ConfigError` if the list of kernels, or what isa.toml says of one, cannot be right."""
+    if not kernels:
+        raise KernelError(
+            "there are no kernels",
+            where="isa_kernels",
+            remedy="set isa_kernels = files('kernels/one.cpp', ...) before subdir()",
+        )
+    for source in kernels:
+        language_of(source)
+    for source, count in Counter(kernels).items():
+        if count > 1:
+            raise KernelError("is listed twice", where=f"isa_kernels: {source}", remedy="name every kernel once")
+        if re.search(r"[\n\r]", source):
+            raise KernelError(
+                "has a line break in its name", where=f"isa_kernels: {source!r}", remedy="rename the file"
+            )
+    for source in config.kernels:
+        if source not in kernels:
+            raise ConfigError(
+                f"{source!r} is not among the kernels",
+                where=f"{config.shown}: kernels",
+                remedy=did_you_mean(source, kernels) + " (paths start at the project's root)",
+            )
+
+
+def copy_names(kernels: Sequence[str]) -> dict[str, str]:
+    """Return a name for the copies of each kernel: its file name, with as many folders before it as make it unique."""
+    names = {source: posixpath.basename(source) for source in kernels}
+    depth = 1
+    while True:
+        # Names are compared without case: two copies must differ on every file system.
+        counts = Counter(name.casefold() for name in names.values())
+        clashing = [source for source, name in names.items() if counts[name.casefold()] > 1]
+        if not clashing:
+            return names
+        depth += 1
+        for source in clashing:
+            parts = source.split("/")
+            names[source] = "_".join(parts[-depth:])
+            if depth > len(parts):  # a_b.cpp beside a/b.cpp: folders alone cannot part them
+                names[source] = f"{kernels.index(source)}_{names[source]}"
+
+
+def _level_rows(
+    table: Table, kernels: Iterable[KernelRow], verdicts: Mapping[tuple[str, str], Verdict]
+) -> Iterable[LevelRow]:
+    kernels = tuple(kernels)
+    languages = dict.fromkeys(kernel.language for kernel in kernels)
+    for index, level in enumerate(table.levels):
+        cells = [kernel.cells[index] for kernel in kernels]
+        best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict))
+        found = {language: verdicts[level.name, language] for language in languages}
+        needed = set(table.required_features(level.name))
+        needed |= {name for verdict in found.values() for name in verdict.features}
+        yield LevelRow(
+            name=level.name,
+            rank=level.rank,
+            verdict=best.verdict,
+            reason=best.reason,
+            below=tuple(lower.name for lower in table.below(level.name)),
+            features=tuple(name for name in table.features.features if name in needed),
+            flags={language: verdict.flags for language, verdict in found.items()},
+            dropped={language: verdict.dropped for language, verdict in found.items() if verdict.dropped},
+        )
+
+
+def _units(kernels: Sequence[KernelRow], table: Table, style: Style) -> Iterable[Unit]:
+    """Group the copies: by level, by folder of the original (its near includes), and by the kernel's own arguments."""
+    groups: dict[tuple[str, str, tuple[str, ...]], dict[str, list[Cell]]] = {}
+    for level in table.names():
+        for kernel in kernels:
+            cell = next(cell for cell in kernel.cells if cell.level == level)
+            if cell.verdict == BUILT:
+                key = (level, posixpath.dirname(kernel.line), kernel.args)
+                groups.setdefault(key, {}).setdefault(kernel.language, []).append(cell)
+    extra = style.kernel_flags or {}
+    for (level, folder, args), by_language in groups.items():
+        # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
+        suffix = hashlib.sha256("\0".join((folder, *args)).encode()).hexdigest()[:8]
+        yield Unit(
+            name=f"isa_{level}__{suffix}",
+            level=level,
+            copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
+            args={
+                language: (style.include_folder + (folder or "."), *extra.get(language, ()), *cells[0].flags)
+                for language, cells in by_language.items()
+            },
+        )

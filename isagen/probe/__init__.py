@@ -1,0 +1,1 @@
+"""Probing: what a compiler can build, and what it turns on."""

@@ -1,0 +1,52 @@
+"""Verdicts kept across builds: one small file per question, written whole, so that concurrent builds cannot clash."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
+
+from ..model.files import write_atomically
+
+
+class Cache:
+    """A folder of JSON answers, each named after the hash of its question.
+
+    A folder that cannot be read or written is no error: the question is then asked again.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    @staticmethod
+    def key(question: Any) -> str:
+        """Return the name under which the answer to `question` (plain JSON data) is kept."""
+        return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+
+    def get(self, key: str) -> Any:
+        """Return the answer kept under `key`, or None."""
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{key}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def put(self, key: str, answer: Any) -> None:
+        """Keep `answer` (plain JSON data) under `key`."""
+        if self._folder is not None:
+            data = json.dumps(answer, indent=1, sort_keys=True).encode()
+            with contextlib.suppress(OSError):
+                write_atomically(self._folder / f"{key}.json", data)
+
+
+def default_cache() -> Cache:
+    """Return the user's cache (``~/.cache/isagen/probes`` on Linux)."""
+    return Cache(user_cache_path("isagen") / "probes")
+
+
+NO_CACHE = Cache(None)

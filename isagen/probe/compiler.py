@@ -1,0 +1,198 @@
+"""One compiler: who it is, what it predefines, and whether it takes a source; nothing it makes is ever run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+
+from ..model.errors import CompilerError
+
+SUFFIX = {"c": ".c", "cpp": ".cpp"}
+DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
+# What silently changes the outcome of a compilation, besides the command line.
+ENVIRONMENT = (
+    "COMPILER_PATH",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "C_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "INCLUDE",
+    "LIB",
+    "LIBRARY_PATH",
+    "SDKROOT",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a compiler run gave: whether it succeeded, and the two streams as text."""
+
+    ok: bool
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler of one language, as Meson knows it.
+
+    `command` is what is called, wrappers such as ccache included; `args` are the project's own arguments
+    (`CFLAGS`, `-Dc_args`), which a probe must use too. `dialect` is `gnu` or `msvc`: how its options are spelled.
+    `linker` is what Meson calls the one that the project links with: ``ld.lld``.
+    """
+
+    language: str
+    command: tuple[str, ...]
+    id: str
+    version: str
+    dialect: str = "gnu"
+    args: tuple[str, ...] = ()
+    linker: str = ""
+
+    @property
+    def name(self) -> str:
+        """How messages name it: ``GCC 12.2.0``."""
+        return f"{DISPLAY_NAME.get(self.id, self.id)} {self.version}"
+
+    @property
+    def quiet_args(self) -> tuple[str, ...]:
+        """The project's arguments without its choice of warnings, which are about its code, not about ours."""
+        warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
+        return tuple(arg for arg in self.args if not warning.match(arg))
+
+    @property
+    def wants_lto(self) -> bool:
+        """Whether the project's arguments ask for link-time optimisation."""
+        said = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
+        return bool(said) and not said[-1].startswith("-fno") and not said[-1].endswith("-")
+
+    def run(self, args: Sequence[str]) -> Outcome:
+        """Call the compiler with `args`, in English, and return what it said."""
+        command = [*self.command, *args]
+        environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}
+        try:
+            done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=environment, check=False)
+        except OSError as problem:
+            raise CompilerError(
+                f"{self.command[0]!r} cannot be run: {problem.strerror}",
+                where=f"{self.language} compiler",
+                remedy="install it, or name another one in CC and CXX",
+            ) from None
+        return Outcome(
+            done.returncode == 0,
+            done.stdout.decode(errors="replace"),
+            done.stderr.decode(errors="replace"),
+        )
+
+    def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
+        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
+        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
+            source = Path(folder, f"empty{SUFFIX[self.language]}")
+            source.write_text("")
+            outcome = self.run([*self.args, *flags, "-dM", "-E", str(source)])
+        found = re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE)
+        return dict(found), outcome
+
+    def accepts(self, flags: Sequence[str]) -> Outcome:
+        """Compile an empty source under `flags`, with warnings as errors."""
+        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
+            source = Path(folder, f"empty{SUFFIX[self.language]}")
+            source.write_text("int isagen_empty;\n")
+            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
+
+    def builds(self, text: str, flags: Sequence[str]) -> Outcome:
+        """Compile, assemble and link the program `text` under `flags`, with warnings as errors."""
+        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
+            source = Path(folder, f"probe{SUFFIX[self.language]}")
+            source.write_text(text, encoding="utf-8")
+            return self.run(
+                [*self.quiet_args, *flags, *self._strict, str(source), *self._links, *self._program(folder)]
+            )
+
+    @cached_property
+    def _links(self) -> tuple[str, ...]:
+        """The choice of the project's linker, where there is no other: one of Meson's own does not reach us."""
+        if self.dialect == "msvc" or not self.linker.startswith("ld.") or self.program("ld"):
+            return ()
+        return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
+
+    @property
+    def _strict(self) -> tuple[str, ...]:
+        return ("/WX",) if self.dialect == "msvc" else ("-Werror",)
+
+    def _object(self, folder: str) -> tuple[str, ...]:
+        target = str(Path(folder, "empty.o"))
+        return ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", target)
+
+    def _program(self, folder: str) -> tuple[str, ...]:
+        target = str(Path(folder, "probe.exe"))
+        return (f"/Fe{target}",) if self.dialect == "msvc" else ("-o", target)
+
+    def program(self, name: str) -> str | None:
+        """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
+        if self.dialect == "msvc":
+            return None
+        said = self.run([f"-print-prog-name={name}"]).out.strip()
+        return shutil.which(said) if said else None
+
+    @cached_property
+    def identity(self) -> str:
+        """A text that changes whenever the compiler, its assembler or its linker may answer differently."""
+        parts = [self.id, self.version, self.run(["--version"]).out]
+        tools = [shutil.which(part) for part in self.command] + [self.program("as"), self.program("ld")]
+        parts += self._links
+        for tool in tools:
+            if tool:
+                real = os.path.realpath(tool)
+                state = os.stat(real)
+                parts.append(f"{real} {state.st_size} {state.st_mtime_ns}")
+        parts += [f"{name}={os.environ[name]}" for name in ENVIRONMENT if name in os.environ]
+        return "\n".join(parts)
+
+
+def find_compiler(language: str, command: Sequence[str]) -> Compiler:
+    """Identify the GNU-like compiler that `command` calls.
+
+    Raises `CompilerError` if it does not exist or does not answer as GCC or Clang do.
+    """
+    if shutil.which(command[0]) is None:
+        raise CompilerError(
+            f"there is no compiler {command[0]!r}",
+            where=f"{language} compiler",
+            remedy="install it, or give the path of another one",
+        )
+    unknown = Compiler(language, tuple(command), "gcc", "0")
+    macros, outcome = unknown.macros(())
+    if not outcome.ok or "__GNUC__" not in macros:
+        raise CompilerError(
+            f"{command[0]!r} does not answer as GCC or Clang do",
+            where=f"{language} compiler",
+            remedy=first_error(outcome.err) or "give the path of a C or C++ compiler",
+        )
+    if "__clang__" in macros:
+        names = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
+        return Compiler(language, tuple(command), "clang", ".".join(macros[n] for n in names))
+    names = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
+    return Compiler(language, tuple(command), "gcc", ".".join(macros[n] for n in names))
+
+
+def first_error(text: str) -> str:
+    """Return the line of a compiler's output that says what is wrong, without the temporary file's name."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"\b(fatal )?error\b", line, re.IGNORECASE)]
+    line = (telling or lines or [""])[0]
+    return re.sub(r"^.*?isagen-[^/\\]*[/\\][^:]*:(\d+:)*\s*", "", line)
+
+
+def older(version: str, minimum: str) -> bool:
+    """Return whether `version` is below `minimum`, number by number."""
+    pairs = zip_longest(re.findall(r"\d+", version), re.findall(r"\d+", minimum), fillvalue="0")
+    return next((int(one) < int(other) for one, other in pairs if int(one) != int(other)), False)

@@ -1,0 +1,164 @@
+"""Asking the compiler, level by level: would the build work, and what does the compiler turn on?
+
+A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
+used, compiled, assembled and linked. It is never run, and never tried without the flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import cache, partial
+
+from ..model.codec import from_data
+from ..model.errors import CompilerError
+from ..model.plan import Verdict
+from ..processors.table import Level, Table
+from .cache import Cache
+from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
+
+# Part of every cache key: raise it when the way of probing changes.
+PROBE_FORMAT = 1
+
+
+def probe_all(
+    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
+) -> Mapping[tuple[str, str], Verdict]:
+    """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
+    compilers = tuple(compilers)
+    bare = {compiler.language: bare_macros(compiler) for compiler in compilers}
+    for compiler in compilers:
+        compiler.identity  # noqa: B018  asked once, before the threads do
+    questions = [(level, compiler) for compiler in compilers for level in table.levels]
+    with ThreadPoolExecutor(jobs) as pool:
+        answers = pool.map(lambda q: _cached(table, q[0], q[1], bare[q[1].language], cache), questions)
+        return {(level.name, c.language): v for (level, c), v in zip(questions, answers, strict=True)}
+
+
+def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
+    """Return the features that the compilers turn on without any level's flags: what every other object may use."""
+    macros = frozenset().union(*(bare_macros(compiler) for compiler in compilers))
+    return tuple(name for name, f in table.features.features.items() if not macros.isdisjoint(f.macros))
+
+
+@cache
+def bare_macros(compiler: Compiler) -> frozenset[str]:
+    """Return the macros that the compiler predefines under the project's own arguments."""
+    if compiler.dialect == "msvc":
+        return frozenset()
+    macros, outcome = compiler.macros(())
+    if not outcome.ok:
+        raise CompilerError(
+            f"{compiler.name} cannot preprocess an empty file: {first_error(outcome.err)}",
+            where=f"{compiler.language} compiler",
+            remedy="check the project's compiler arguments: " + " ".join(compiler.args),
+        )
+    return frozenset(macros)
+
+
+def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str], cache: Cache) -> Verdict:
+    question = [
+        PROBE_FORMAT,
+        compiler.identity,
+        compiler.language,
+        compiler.command,
+        compiler.args,
+        asdict(level),
+        probe_text(table, level),
+        table.required_features(level.name),
+        sorted((f.name, f.macros) for f in table.features.features.values()),
+        table.features.ignored_macros,
+    ]
+    key = cache.key(question)
+    kept = cache.get(key)
+    if kept is not None:
+        try:
+            return from_data(Verdict, kept)
+        except ValueError:
+            pass  # a file of another version, or a damaged one: ask again
+    verdict = probe(table, level, compiler, bare)
+    cache.put(key, asdict(verdict))
+    return verdict
+
+
+def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Verdict:
+    """Probe one level with one compiler; `bare` are the macros predefined without the level's flags."""
+    no = partial(Verdict, False)
+    minimum = level.minimum.get(compiler.id)
+    if minimum and older(compiler.version, minimum):
+        return no(f"{compiler.name} is older than {minimum}")
+    if compiler.dialect not in level.flags:
+        family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
+        return no(f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")
+    flags, dropped = _usable_flags(level, compiler)
+    no = partial(no, flags=flags, dropped=dropped)
+    features, reason = _closure(table, level, compiler, flags, bare)
+    if reason:
+        return no(reason)
+    outcome = compiler.builds(probe_text(table, level), flags)
+    if not outcome.ok:
+        return no(_why(outcome))
+    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
+
+
+def probe_text(table: Table, level: Level) -> str:
+    """Return the program that is compiled for `level`."""
+    return f"{table.prologue}\nint main(int argc, char **argv)\n{{\n(void)argv;\n{level.probe.strip()}\n}}\n"
+
+
+def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the level's flags with those optional ones that the compiler takes, and the dropped ones with reasons."""
+    flags = level.flags[compiler.dialect]
+    optional = level.optional_flags.get(compiler.dialect, ())
+    if not optional or compiler.accepts((*flags, *optional)).ok:
+        return (*flags, *optional), ()
+    if not compiler.accepts(flags).ok:  # then it says nothing about the optional ones
+        return flags, ()
+    dropped = []
+    for flag in optional:
+        outcome = compiler.accepts((*flags, flag))
+        if outcome.ok:
+            flags = (*flags, flag)
+        else:
+            dropped.append((flag, first_error(outcome.err)))
+    return flags, tuple(dropped)
+
+
+def _closure(
+    table: Table, level: Level, compiler: Compiler, flags: Sequence[str], bare: frozenset[str]
+) -> tuple[tuple[str, ...], str]:
+    """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
+    required = table.required_features(level.name)
+    if compiler.dialect == "msvc":
+        # cl predefines too few macros to tell; what the table says is all there is.
+        return required, ""
+    macros, outcome = compiler.macros(flags)
+    if not outcome.ok:
+        return (), _why(outcome)
+    known = table.features
+    unknown = sorted(m for m in set(macros) - bare if not known.of_macro(m) and not known.ignores(m))
+    if unknown:
+        return (), (
+            f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
+            "add it to [extra_features] of the table"
+        )
+    for name in level.features:
+        names = known.features[name].macros
+        if names and not any(macro in macros for macro in names):
+            return (), f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
+    turned_on = {feature.name for macro in macros if (feature := known.of_macro(macro))}
+    return tuple(name for name in known.features if name in turned_on or name in required), ""
+
+
+def _why(outcome: Outcome) -> str:
+    """Say in one line why a compilation failed, and which tool refused."""
+    text = outcome.err or outcome.out
+    if "Assembler messages:" in text:
+        line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()
+        return f"the assembler rejects it: {line}"
+    if re.search(r"collect2: error|ld returned|linker command failed", text):
+        telling = re.search(r"undefined (reference|symbol).*|cannot find .*|unrecognized option .*", text)
+        return f"it does not link: {telling[0] if telling else first_error(text)}"
+    return first_error(text) or "the compiler failed without a message"

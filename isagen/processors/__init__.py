@@ -1,0 +1,1 @@
+"""Processors: one folder for each, with its features, tables, detection and decoder."""

@@ -1,0 +1,47 @@
+"""What `isagen cpu` prints: the report of IPEX's cpu_features tool, and what stands between this CPU and each level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .detection import Cpu
+from .table import Table
+
+
+def report(cpu: Cpu) -> dict[str, Any]:
+    """Return XCR0, the states that the OS saves, and every feature's CPUID bit, whatever the OS lets be used."""
+    lines = cpu.features.report
+    return {
+        "xcr0": cpu.xcr0,
+        "os": {name: state in cpu.saved for name, state in lines.os},
+        "features": {name: feature in cpu.bits for name, feature in lines.features},
+    }
+
+
+def report_text(cpu: Cpu) -> str:
+    """Return the report as the cpu_features tool writes it."""
+    found = report(cpu)
+    lines = [f"XCR0: {found['xcr0']:016x}"]
+    lines += [f"os --> {name}: {_word(saved)}" for name, saved in found["os"].items()]
+    lines += [f"{name}:\t\t\t{_word(present)}" for name, present in found["features"].items()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def levels_json(table: Table, missing: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return the table's name, and per level whether it is supported and what is missing."""
+    levels = {name: {"supported": not lacks, "missing": list(lacks)} for name, lacks in missing.items()}
+    return {"table": table.name, "levels": levels}
+
+
+def levels_text(missing: Mapping[str, tuple[str, ...]]) -> str:
+    """Return a line per level: that it is supported, or what CPU and OS lack."""
+    width = max(map(len, missing))
+    return "".join(
+        f"{name:<{width}}  {'unsupported: ' + ' '.join(lacks) if lacks else 'supported'}\n"
+        for name, lacks in missing.items()
+    )
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,1 @@
+"""`isagen init` and `isagen demo`: files of a project that uses isagen."""

@@ -1,0 +1,155 @@
+"""`isagen demo`: makes a small project, builds it, shows its matrix, and runs every level that this CPU supports."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from ..matrix import load_matrix, print_matrix
+from ..model.errors import ProjectError
+from ..model.plan_file import find_plans
+from .init import init_project
+
+PACKAGE = "isagen_demo"
+# Run in a process per level: prints the level that ran, the result, and the best time of many calls in seconds.
+MEASURE = """
+import json, time
+import isagen_demo as demo
+a = bytes((i * 7 + i // 251) % 256 for i in range(1 << 16))
+b = bytes((i * 13 + i // 241) % 256 for i in range(1 << 16))
+best, end = 1e9, time.perf_counter() + 0.3
+while time.perf_counter() < end:
+    start = time.perf_counter()
+    result = demo.dot(a, b)
+    best = min(best, time.perf_counter() - start)
+print(json.dumps([demo.current_level(), result, best]))
+"""
+
+
+def run_demo(keep: Path | None = None) -> int:
+    """Run the demo in a temporary folder, or in the new or empty folder `keep`; return the exit status."""
+    with _folder(keep) as folder:
+        print(f"1. A project, made by `isagen init`, in {folder}")
+        for line in init_project(folder, name=PACKAGE):
+            if not line.startswith("\n"):
+                print(f"   {line}")
+        print("\n2. Built with stock Meson")
+        with _build_tools() as environment:
+            build = folder / "build"
+            _run(
+                [*_meson(environment), "setup", str(build), f"--native-file={_native_file(folder)}"],
+                folder,
+                environment,
+            )
+            _run([*_meson(environment), "compile", "-C", str(build)], folder, environment)
+            _run(
+                [*_meson(environment), "install", "-C", str(build), "--destdir", str(folder / "site")],
+                folder,
+                environment,
+            )
+        print("\n3. What was built: `isagen matrix build`\n")
+        matrix = load_matrix(find_plans(build)[0])
+        print_matrix(matrix)
+        print("\n4. Every level that this CPU supports, in a process of its own\n")
+        return _compare(folder, matrix["override"])
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="isagen-demo-") as name:
+            yield Path(name).resolve()
+        return
+    if keep.exists() and any(keep.iterdir()):
+        raise ProjectError("is not empty", where=str(keep), remedy="give a folder that does not exist yet")
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep.resolve()
+
+
+@contextmanager
+def _build_tools() -> Iterator[dict[str, str]]:
+    """Yield an environment that has Meson and ninja; what is missing is fetched into a temporary folder."""
+    environment = dict(os.environ)
+    scripts = str(Path(sys.executable).parent)
+    environment["PATH"] = os.pathsep.join([scripts, environment.get("PATH", "")])
+    found = {"meson": importlib.util.find_spec("mesonbuild") is not None, "ninja": False}
+    found["meson"] |= shutil.which("meson", path=environment["PATH"]) is not None
+    found["ninja"] = any(shutil.which(name, path=environment["PATH"]) for name in ("ninja", "ninja-build", "samu"))
+    missing = [name for name, there in found.items() if not there]
+    with tempfile.TemporaryDirectory(prefix="isagen-tools-") if missing else nullcontext("") as folder:
+        if missing:
+            print(f"   fetching {' and '.join(missing)}, which this environment lacks, for the time of the demo")
+            _run(
+                [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, *missing],
+                Path(folder),
+                environment,
+            )
+            environment["PATH"] = os.pathsep.join([str(Path(folder, "bin")), environment["PATH"]])
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, environment.get("PYTHONPATH", "")]))
+        yield environment
+
+
+def _meson(environment: Mapping[str, str]) -> list[str]:
+    """Return how to call Meson: on this interpreter if it is there, else as a program."""
+    if importlib.util.find_spec("mesonbuild") is not None:
+        return [sys.executable, "-m", "mesonbuild.mesonmain"]
+    return [shutil.which("meson", path=environment["PATH"]) or "meson"]
+
+
+def _native_file(folder: Path) -> Path:
+    """Write the machine file that makes Meson use this interpreter."""
+    path = folder / "python.ini"
+    path.write_text(
+        f"[binaries]\npython = {_quoted(sys.executable)}\npython3 = {_quoted(sys.executable)}\n", encoding="utf-8"
+    )
+    return path
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
+    """Run a command of the demo; raise `ProjectError` with what it said if it fails."""
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    except OSError as problem:
+        raise ProjectError(f"{command[0]} cannot be run: {problem.strerror}", where="demo") from None
+    if done.returncode != 0:
+        raise ProjectError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}", where="demo")
+    return done.stdout
+
+
+def _compare(folder: Path, variable: str) -> int:
+    package = next((folder / "site").rglob(f"{PACKAGE}/__init__.py"), None)
+    if package is None:
+        raise ProjectError("nothing was installed", where=str(folder / "site"))
+    environment = {**os.environ, "PYTHONPATH": str(package.parent.parent)}
+    code = f"import json, {PACKAGE} as demo; print(json.dumps(demo.isa.levels))"
+    levels = json.loads(_run([sys.executable, "-c", code], folder / "site", environment))
+    rows = []
+    for level, (built, supported, _) in levels.items():
+        if built and supported:
+            said = _run([sys.executable, "-c", MEASURE], folder / "site", {**environment, variable: level})
+            rows.append((level, *json.loads(said)))
+    lowest = rows[0]
+    print(f"   {'level':<14}{'ran':<14}{'dot(a, b)':>12}{'time':>12}{'speed':>12}")
+    for level, ran, result, seconds in rows:
+        print(f"   {level:<14}{ran:<14}{result:>12}{seconds * 1e6:>9.2f} us{lowest[3] / seconds:>11.1f}x")
+    for level, (built, supported, missing) in levels.items():
+        if not (built and supported):
+            print(f"   {level:<14}{f'unsupported: CPU or OS lack {missing}' if built else 'not built'}")
+    wrong = [level for level, ran, result, _ in rows if ran != level or result != lowest[2]]
+    if wrong:
+        print(f"\nFAILED: {', '.join(wrong)} did not run, or gave another result than {lowest[0]}")
+        return 1
+    print(f"\nSUCCESS: {len(rows)} levels ran, and all agree.")
+    return 0

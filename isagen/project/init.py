@@ -1,0 +1,195 @@
+"""`isagen init`: writes the Meson fragment, isa.toml and options into a project; makes one in an empty folder.
+
+What isagen wrote and nobody changed is updated; what somebody changed is left alone, and said so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import keyword
+import re
+import shlex
+import sys
+import unicodedata
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from .. import __version__
+from ..configure.render import render
+from ..model.errors import ProjectError
+from ..model.files import write_atomically, write_if_changed
+
+CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
+OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
+OPTIONS_END = "# isagen: end of options"
+PROJECT_FILES = {
+    "pyproject.toml": "pyproject.toml.j2",
+    "meson.build": "meson.build.j2",
+    "kernels/dot.h": "dot.h.j2",
+    "kernels/dot.cpp": "dot.cpp.j2",
+    "kernels/level.cpp": "level.cpp.j2",
+    "src/core.cpp": "core.cpp.j2",
+    "src/{name}/__init__.py": "__init__.py.j2",
+}
+# Folders of the scaffold, which the package's own folder cannot be.
+TAKEN_NAMES = ("isagen", "kernels", "src", "build")
+
+
+def init_project(
+    folder: Path, *, name: str | None = None, fragment: str = "isagen", force: bool = False
+) -> Iterator[str]:
+    """Set `folder` up, or update it; yield a line for all that is done.
+
+    Raises `ProjectError` before anything is written.
+
+    `fragment` is the folder, seen from `folder`, that isagen's two files go to.
+    """
+    if not folder.is_dir():
+        raise ProjectError("there is no such folder", where=str(folder), remedy="make it first: mkdir")
+    parts = PurePosixPath(fragment).parts
+    if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
+        raise ProjectError(
+            f"{fragment!r} cannot hold the fragment", where="--fragment", remedy="name a folder inside the project"
+        )
+    fragment = "/".join(parts)
+    if (folder / fragment).exists() and not (folder / fragment).is_dir():
+        raise ProjectError(
+            "is a file, but isagen's folder goes there",
+            where=str(folder / fragment),
+            remedy="name another folder with --fragment",
+        )
+    fresh = not (folder / "meson.build").exists()
+    package = package_name(name, folder)
+    scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
+    fragment_path = folder / fragment / "meson.build"
+    fragment_text = signed(render("fragment.meson.build.j2", version=__version__))
+    changed = fragment_path.exists() and not is_unchanged(fragment_path.read_bytes())
+    if changed and not force:
+        raise ProjectError(
+            "was changed since isagen wrote it",
+            where=str(fragment_path),
+            remedy="nothing was written; --force replaces it and keeps the changed one as meson.build.orig",
+        )
+    options_path, options_text = _options(folder)
+
+    yield from (_write(folder, path, text) for path, text in scaffold.items())
+    if changed:
+        write_atomically(fragment_path.with_name("meson.build.orig"), fragment_path.read_bytes())
+        yield f"kept     {fragment}/meson.build.orig (your changed fragment)"
+    yield _write(folder, f"{fragment}/meson.build", fragment_text)
+    config = folder / fragment / "isa.toml"
+    if config.exists():
+        yield f"kept     {fragment}/isa.toml (yours)"
+    else:
+        yield _write(folder, f"{fragment}/isa.toml", render("isa.toml.j2", variable=f"{package.upper()}_ISA"))
+    yield _write(folder, options_path.name, options_text)
+    yield from _advice(folder, fresh, fragment)
+
+
+def package_name(name: str | None, folder: Path) -> str:
+    """Return a valid package name: `name` itself, or one made from the folder's. Raises `ProjectError`."""
+    if name is not None:
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or _is_taken(name):
+            raise ProjectError(f"{name!r} cannot name the package", where="--name", remedy="use letters, digits and _")
+        return name
+    plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
+    made = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_").lower()
+    if not made or not made[0].isalpha():
+        made = f"my_{made}".rstrip("_")
+    return f"{made}_package" if _is_taken(made) else made
+
+
+def _is_taken(name: str) -> bool:
+    return name in TAKEN_NAMES or name in sys.stdlib_module_names or keyword.iskeyword(name)
+
+
+def signed(text: str) -> str:
+    """Return `text` with a last line that tells later whether somebody changed it."""
+    return f"{text}\n# isagen-checksum: {_checksum(text)}\n"
+
+
+def is_unchanged(content: bytes) -> bool:
+    """Return whether a file of this content is as `signed` left it, line ends apart."""
+    text = content.decode(errors="replace").replace("\r\n", "\n")
+    found = CHECKSUM.search(text)
+    return found is not None and _checksum(text[: found.start()]) == found[1]
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, str]]:
+    for pattern, template in PROJECT_FILES.items():
+        path = pattern.format(name=package)
+        if (folder / path).exists():
+            raise ProjectError(
+                "exists already, but there is no meson.build",
+                where=str(folder / path),
+                remedy="start in an empty folder, or write a meson.build for your project first",
+            )
+        yield path, render(f"project/{template}", name=package, fragment=fragment)
+
+
+def _options(folder: Path) -> tuple[Path, str]:
+    """Return the options file and its text with isagen's block; the rest of the file stays as it is."""
+    path = folder / "meson.options"
+    if not path.exists():
+        path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
+    try:
+        text = path.read_bytes().decode() if path.exists() else ""
+    except UnicodeDecodeError:
+        raise ProjectError(
+            "is not UTF-8 text", where=str(path), remedy="Meson reads only UTF-8: save it in that encoding"
+        ) from None
+    block = render("meson_options.j2", begin=OPTIONS_BEGIN, end=OPTIONS_END)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = block.replace("\n", newline)
+    start, end = text.find(OPTIONS_BEGIN), text.find(OPTIONS_END)
+    if start >= 0 and end >= start:
+        end = text.find("\n", end) + 1 or len(text)
+        return path, text[:start] + block + text[end:]
+    if "'isa_levels'" in text:
+        return path, text  # declared by hand: the project's own
+    gap = "" if not text else newline if text.endswith("\n") else 2 * newline
+    return path, text + gap + block
+
+
+def _where_pip_finds_isagen() -> Iterator[str]:
+    """Say how pip's isolated builds find an isagen that was installed from a folder (PEP 610), not from an index."""
+    try:
+        origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return
+    url = origin.get("url", "")
+    if url.startswith("file:"):
+        yield (
+            f"\nThis isagen was installed from {unquote(url.removeprefix('file://'))}. For pip to find it too:\n\n"
+            f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(unquote(url.removeprefix('file://')))}\n"
+            "  export PIP_FIND_LINKS=~/.cache/isagen/wheels"
+        )
+
+
+def _write(folder: Path, path: str, text: str) -> str:
+    existed = (folder / path).exists()
+    changed = write_if_changed(folder / path, text)
+    return f"{('updated' if existed else 'wrote') if changed else 'kept':<8} {path}{'' if changed else ' (up to date)'}"
+
+
+def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
+    own = folder / fragment / "meson.build"
+    files = (path for path in folder.rglob("meson.build") if path != own)
+    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in files)
+    if fresh:
+        yield "\nBuild and install it:  pip install ."
+    elif "isa_kernels_dep" not in text:
+        yield (
+            "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
+            "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"
+            f"  subdir('{fragment}')\n"
+        )
+        yield 'Add "isagen" to build-system.requires in pyproject.toml, if the project has one.'
+    yield from _where_pip_finds_isagen()

@@ -1,0 +1,86 @@
+"""Plans, builds and registrations made by hand, for tests of single steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from isagen.model.names import TEXTS_FOLDER, TOOL_FOLDER
+from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LevelRow, LinkAudit, Plan, Sealing
+from isagen.model.plan_file import plan_text
+from isagen.model.record import Record
+from isagen.model.registrations import Registered, Registrations
+
+
+def level_row(name: str, **changes) -> LevelRow:
+    """A level that is built, with nothing special about it."""
+    row = LevelRow(name=name, rank=0, verdict=BUILT, reason="", below=(), features=(), flags={}, dropped={})
+    return replace(row, **changes)
+
+
+def kernel_row(source: str, copies: Mapping[str, str], line: str = "") -> KernelRow:
+    """A kernel with its copies by level; an empty name is a copy that is not built."""
+    cells = tuple(Cell(level, BUILT if copy else DISABLED, "", copy=copy) for level, copy in copies.items())
+    return KernelRow(source=source, line=line or source, language="cpp", args=(), cells=cells)
+
+
+def plan_of(levels: Sequence[str], kernels: Sequence[KernelRow] = ()) -> Plan:
+    """A plan of levels and kernels, without units."""
+    rows = tuple(level_row(name, rank=rank) for rank, name in enumerate(levels))
+    return Plan(table="x86", override="", levels=rows, kernels=tuple(kernels), units=())
+
+
+def build_of(plan: Plan, record: Record | None = None) -> Build:
+    """A build around a plan, for the machine of the tests."""
+    return Build(
+        isagen="0",
+        plan=plan,
+        compilers={},
+        optimization="2",
+        lto=False,
+        cpu_family="x86_64",
+        system="linux",
+        sealing=Sealing(mark="1"),
+        link_audit=LinkAudit(reason="a test"),
+        record=record or record_of(),
+    )
+
+
+def record_of(**changes) -> Record:
+    """The record of a project called "project" without levels."""
+    record = Record(
+        project="project",
+        isagen="0",
+        table="x86",
+        features="x86",
+        sealed=True,
+        seal_reason="",
+        baseline=(),
+        levels={},
+    )
+    return replace(record, **changes)
+
+
+def write_build(folder: Path, plan: Plan, texts: Mapping[str, str] | None = None) -> Path:
+    """Write a plan file and the rendered texts into a folder as configuring does; return the plan's path."""
+    path = folder / "plan.json"
+    path.write_text(plan_text(build_of(plan)), encoding="utf-8")
+    place = folder / TOOL_FOLDER / TEXTS_FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in (texts or {}).items():
+        (place / name).write_text(text, encoding="utf-8")
+    return path
+
+
+def registered_at(level: str, shared: Mapping[str, int] | None = None, **kernels: str) -> Registrations:
+    """Registrations of a level: each kernel with its stubs; those that start with '-' are said to be left out."""
+    return Registrations(
+        level=level,
+        kernels={
+            source: Registered(
+                registers=tuple(stub for stub in stubs.split() if not stub.startswith("-")),
+                without=tuple(stub[1:] for stub in stubs.split() if stub.startswith("-")),
+            )
+            for source, stubs in kernels.items()
+        },
+        shared=dict(shared or {}),
+    )
