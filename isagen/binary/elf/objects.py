@@ -12,7 +12,8 @@ from ...model.errors import AuditError, BuildError
 from ..protocol import Binding, Kind
 from . import layout as e
 from .private import is_private
-from .reader import Elf, ElfSection, ElfSymbol
+from .reader import Elf
+from .values import ElfSection, ElfSymbol
 
 
 class ObjectSymbol(NamedTuple):

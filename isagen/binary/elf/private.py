@@ -14,7 +14,7 @@ from ..protocol import CODE_KINDS, Kind
 
 if TYPE_CHECKING:
     from .objects import ObjectSymbol
-    from .reader import ElfSection
+    from .values import ElfSection
 
 # Itanium C++ ABI: typeinfo structures and names.
 TYPE_INFORMATION = ("_ZTI", "_ZTS")

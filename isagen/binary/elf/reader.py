@@ -6,90 +6,19 @@ import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from ...model.errors import AuditError
-from ..protocol import Binding, Kind, Pointers, Relocations, Symbol
+from ..protocol import Pointers, Relocations, Symbol
 from . import layout as e
 from .notes import notes_of
 from .unwind import unwound
+from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
-KINDS = tuple(Kind(value) if value in Kind.__members__.values() else Kind.OTHER for value in range(16))
-BINDINGS = tuple(Binding(value) if value in Binding.__members__.values() else Binding.OTHER for value in range(16))
-
-
-@dataclass(frozen=True)
-class ElfSection:
-    """A section; `address` is where its bytes are looked for, made up in an object, which has no addresses."""
-
-    index: int
-    name: str
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-
-    @property
-    def in_file(self) -> bool:
-        """Whether it is loaded from the file."""
-        return bool(self.flags & e.SHF_ALLOC) and self.type != e.SHT_NOBITS
-
-    @property
-    def executable(self) -> bool:
-        """Whether it holds code that is loaded."""
-        return self.in_file and bool(self.flags & e.SHF_EXECINSTR)
-
-    @property
-    def writable(self) -> bool:
-        """Whether the program may write to it."""
-        return bool(self.flags & e.SHF_WRITE)
-
-    @property
-    def constant(self) -> bool:
-        """Whether the program never writes to it: code, read-only data, or data that only the loader relocates."""
-        return not self.writable or self.name.startswith(".data.rel.ro")
-
-
-class ElfSymbol(NamedTuple):
-    """A symbol: its place in its table, and what the table says of it. `address` is 0 for one that is not defined.
-
-    `section` is 0 where no section of the file holds it: it is undefined, absolute or common.
-    """
-
-    number: int
-    table: int
-    name_offset: int
-    kind: Kind
-    binding: Binding
-    visibility: int
-    section: int
-    address: int
-    size: int
-    placed: bool
-
-    @property
-    def defined(self) -> bool:
-        """Whether this file defines it, in a section of its own."""
-        return self.section != e.SHN_UNDEF
-
-    @property
-    def visible(self) -> bool:
-        """Whether other programs and libraries can refer to it."""
-        return self.visibility in (e.STV_DEFAULT, e.STV_PROTECTED)
-
-    @property
-    def named(self) -> bool:
-        """Whether it has a name."""
-        return self.name_offset != 0
 
 
 class Elf:
@@ -281,14 +210,14 @@ class Elf:
     def symbol(self, number: int) -> ElfSymbol:
         """Return one symbol of `symbols`; one that is not defined where there is none of that number."""
         table = self.symbol_table
-        return self.symbol_of(table, number) if table is not None else _undefined(number, 0)
+        return self.symbol_of(table, number) if table is not None else undefined(number, 0)
 
     def symbol_of(self, table: ElfSection, number: int) -> ElfSymbol:
         """Return one symbol of a table; one that is not defined where the table has none of that number."""
         size = self.layout.symbol.size
         raw = self.at_offset(table.offset + number * size, size)
         if len(raw) < size or (number + 1) * size > table.size:
-            return _undefined(number, table.index)
+            return undefined(number, table.index)
         return self._symbol(table, number, self.layout.symbol.unpack(raw))
 
     def _symbol(self, table: ElfSection, number: int, values: tuple[int, ...]) -> ElfSymbol:
@@ -358,7 +287,3 @@ class Elf:
         from .pointers import ElfPointers
 
         return ElfPointers(self, kinds)
-
-
-def _undefined(number: int, table: int) -> ElfSymbol:
-    return ElfSymbol(number, table, 0, Kind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
