@@ -21,7 +21,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..matrix import load_matrix, print_matrix
+    from ..matrix.data import load_matrix
+    from ..matrix.terminal import print_matrix
     from ..model.plan_file import find_plans
 
     matrices = [load_matrix(plan) for plan in find_plans(options.build_dir)]

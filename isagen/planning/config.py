@@ -91,7 +91,9 @@ def _allow(audit: Section) -> tuple[Allowance, ...]:
         allowance = Allowance(symbol=entry.string("symbol"), reason=entry.string("reason"))
         for key, value in (("symbol", allowance.symbol), ("reason", allowance.reason)):
             if not value.strip():
-                raise entry.fail(key, "is empty", "name the function that may use unchecked instructions, and why that is safe")
+                raise entry.fail(
+                    key, "is empty", "name the function that may use unchecked instructions, and why that is safe"
+                )
         if not allowance.symbol.strip("*?"):
             raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")
         entry.finish()
