@@ -9,7 +9,8 @@ import pytest
 from support.model import build_of, kernel_row, plan_of, registered_at, write_build
 
 from isagen.binary.elf.objects import ElfObject
-from isagen.build.registrations import registered_by_kernel, source_of, stubs_of
+from isagen.build.completeness import stubs_of
+from isagen.build.registrations import registered_by_kernel, source_of
 from isagen.build.stubs import stub_table, write_dispatch_source
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import BuildError

@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..model.errors import IsagenError
-from .emit import emit
-from .seal import seal
-from .stubs import write_dispatch_source
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     step = steps.add_parser("emit", help="write copies and headers")
     step.add_argument("plan", type=Path)
     step.add_argument("folder", type=Path)
-    step = steps.add_parser("seal", help="seal a level's objects, and note what they register")
+    step = steps.add_parser("seal", help="seal a level's objects, and list what they register")
     step.add_argument("plan", type=Path)
     step.add_argument("--level", required=True)
     step.add_argument("registrations", type=Path)
@@ -37,16 +34,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     step.add_argument("--registrations", type=Path, nargs="+", required=True)
     options = parser.parse_args(arguments)
     try:
-        if options.step == "emit":
-            emit(options.plan, options.folder)
-        elif options.step == "seal":
-            seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
-        else:
-            write_dispatch_source(options.plan, options.registrations, options.output)
+        _run(options)
     except IsagenError as problem:
         print(f"isagen: error: {problem}", file=sys.stderr)
         return problem.exit_code
     return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Run one step. Ninja starts a process for each, so each imports only what it needs."""
+    if options.step == "emit":
+        from .emit import emit
+
+        emit(options.plan, options.folder)
+    elif options.step == "seal":
+        from .seal import seal
+
+        seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
+    else:
+        from .stubs import write_dispatch_source
+
+        write_dispatch_source(options.plan, options.registrations, options.output)
 
 
 def _link(arguments: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..model.files import write_if_changed
 from ..model.names import STUBS_MARK
 from ..model.plan_file import read_plan, read_registrations
-from .registrations import stubs_of
+from .completeness import stubs_of
 from .texts import dispatch_source
 
 
