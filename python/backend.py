@@ -73,7 +73,11 @@ def _source_tree() -> Iterator[Path]:
         tree = Path(folder).resolve()
         for part in PARTS:
             source = CHECKOUT / part
-            shutil.copytree(source, tree / part, ignore=ignored) if source.is_dir() else shutil.copy(source, tree)
+            if source.is_dir():
+                shutil.copytree(source, tree / part, ignore=ignored)
+            else:
+                shutil.copy(source, tree)
+        # Requirements as JSON, which is TOML as well.
         text = (HERE / "pyproject.toml").read_text("utf-8")
         own = tomllib.loads(text)["build-system"]["requires"]
         build_system = f'requires = {json.dumps([*own, *_tool_dependencies()])}\nbuild-backend = "mesonpy"\n'

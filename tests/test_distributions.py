@@ -165,5 +165,5 @@ def test_ci_runs_the_readmes_commands():
     for command in readme:
         for step in command.replace(".venv/bin/", "").split(" && "):
             step = step.removesuffix(" .venv")
-            at = next((n for n in range(at, len(ran)) if ran[n].strip().startswith(step)), len(ran)) + 1
+            at = next((n for n in range(at, len(ran)) if f"{ran[n]} ".startswith(f"{step} ")), len(ran)) + 1
             assert at <= len(ran), f".ci/run does not run {step!r}"
