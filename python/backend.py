@@ -77,7 +77,6 @@ def _source_tree() -> Iterator[Path]:
                 shutil.copytree(source, tree / part, ignore=ignored)
             else:
                 shutil.copy(source, tree)
-        # Requirements as JSON, which is TOML as well.
         text = (HERE / "pyproject.toml").read_text("utf-8")
         own = tomllib.loads(text)["build-system"]["requires"]
         build_system = f'requires = {json.dumps([*own, *_tool_dependencies()])}\nbuild-backend = "mesonpy"\n'
@@ -87,5 +86,4 @@ def _source_tree() -> Iterator[Path]:
 
 
 def _tool_dependencies() -> list[str]:
-    pyproject = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
-    return list(pyproject["project"]["dependencies"])
+    return list(tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])
