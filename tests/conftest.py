@@ -110,20 +110,22 @@ def scaffold(new_project: Callable[..., Project]) -> Project:
 
 @pytest.fixture(scope="session")
 def wheelhouse(tmp_path_factory):
-    """A folder with isagen's own wheel, built from a copy of the sources, for pip to find."""
+    """A folder with isagen's own wheel, for pip to find."""
     folder = tmp_path_factory.mktemp("wheelhouse")
-    source = folder / "source"
-    ignored = shutil.ignore_patterns(
-        ".git", ".venv*", "build*", ".mesonpy-*", "__pycache__", ".*_cache", "tests", "dist"
-    )
-    shutil.copytree(ROOT, source, ignore=ignored)
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)],
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    shutil.rmtree(source)
+    pip_wheel(ROOT, folder)
     return folder
+
+
+def pip_wheel(source: Path, folder: Path, *arguments: str, **environment: str) -> Path:
+    """Build the wheel of a source folder or an sdist with pip, isolated, and return its path."""
+    folder.mkdir(exist_ok=True)
+    before = set(folder.glob("*.whl"))
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, source, *arguments]
+    subprocess.run(
+        [str(word) for word in command], env={**os.environ, **environment}, check=True, stdin=subprocess.DEVNULL
+    )
+    (wheel,) = set(folder.glob("*.whl")) - before
+    return wheel
 
 
 def matrix(project: Project) -> dict:

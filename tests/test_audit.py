@@ -8,7 +8,7 @@ import sys
 import zipfile
 
 import pytest
-from conftest import PACKAGES, need
+from conftest import PACKAGES, ROOT, need, pip_wheel
 
 FAULT = """
 __attribute__((target("avx2"), noinline)) void planted_fault(float *data)
@@ -471,8 +471,8 @@ def test_the_standard_library_inside_a_program_is_sound(new_project, option):
     assert (status, findings(report)) == (0, [])
 
 
-def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhouse):
-    (wheel,) = wheelhouse.glob("isagen-*.whl")
+def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path):
+    wheel = pip_wheel(ROOT / "python", tmp_path / "wheel")
     done = subprocess.run(
         [sys.executable, "-m", "isagen", "audit", str(wheel)], capture_output=True, text=True, check=False
     )
@@ -487,7 +487,7 @@ def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhou
         [sys.executable, "-m", "isagen", "audit", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0
-    assert "2 files: 2 without a finding" in done.stdout
+    assert done.stdout.count("nothing found") == 1
 
 
 def test_objects_of_a_build(new_project):

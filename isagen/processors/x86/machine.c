@@ -1,4 +1,4 @@
-/* How an x86 CPU and its OS are asked. Part of every dispatch source, and of isagen itself. */
+/* How an x86 CPU and its OS are asked. Part of every dispatch source; machine.py asks the same in Python. */
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>

@@ -1,38 +1,89 @@
-"""The machine that isagen runs on, as `isagen.cpu` asks it."""
+"""The machine that isagen runs on, as `processors.detection` asks it; the rules are those of machine.c.
+
+Sources: arch_prctl(2) and Linux, Documentation/arch/x86/xstate.rst (permissions); Apple, sysctlbyname(3).
+"""
 
 from __future__ import annotations
 
+import ctypes
+import platform
+import sys
+from typing import Any
+
 from ...model.errors import CpuError
+from ..detection import OSXSAVE
+from .machine_code import ExecutableMemory, own_code
+
+# What platform.machine() says in an x86 process, in lower case.
+X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})
+# Linux on x86-64: the number of arch_prctl, and two of its operations.
+SYS_ARCH_PRCTL = 158
+ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM = 0x1022, 0x1023
 
 
 class ThisMachine:
-    """This CPU and OS. Raises `CpuError` where there is no CPUID, or no extension module to ask with."""
+    """This CPU and OS. Raises `CpuError` where there is no CPUID, or the OS allows no executable memory."""
 
     def __init__(self) -> None:
-        try:
-            from ... import _cpu
-        except ImportError:  # isagen runs from its source tree: while it is built, or by hand
+        if platform.machine().lower() not in X86:
             raise CpuError(
-                "this isagen has no extension module to ask the CPU with",
-                where="isagen._cpu",
-                remedy="install isagen (pip install .) and call the installed one",
+                f"this CPU ({platform.machine()}) is not an x86 CPU: it has no CPUID",
+                remedy="only x86 CPUs can be asked so far",
+            )
+        code = own_code()
+        try:
+            self._memory = ExecutableMemory(code.cpuid + code.xgetbv)
+        except OSError as problem:
+            raise CpuError(
+                f"the OS allows no executable memory, from which CPUID would be called: {problem.strerror}",
+                remedy="run isagen where that is allowed: SELinux's deny_execmem and systemd's"
+                " MemoryDenyWriteExecute forbid it",
             ) from None
-        if not _cpu.has_cpuid:
-            raise CpuError("this CPU has no CPUID", remedy="only x86 CPUs can be asked so far")
-        self._cpu = _cpu
+        address = self._memory.address
+        self._cpuid = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(address)
+        self._xgetbv = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint32)(address + len(code.cpuid))
 
     def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
         """Return (eax, ebx, ecx, edx)."""
-        return self._cpu.cpuid(leaf, subleaf)
+        registers = (ctypes.c_uint32 * 4)()
+        self._cpuid(leaf, subleaf, ctypes.addressof(registers))
+        eax, ebx, ecx, edx = registers
+        return eax, ebx, ecx, edx
 
     def xgetbv(self, index: int) -> int:
-        """Return XCR0."""
-        return self._cpu.xgetbv(index)
+        """Return XCR0, for `index` 0. Raises `CpuError` where the OS has not enabled the instruction."""
+        if index != 0:
+            raise ValueError("only XCR0 can be read")
+        if self.cpuid(0, 0)[0] < 1 or not self.cpuid(1, 0)[2] & OSXSAVE:
+            raise CpuError("the OS has not enabled XGETBV", remedy="no state beyond SSE's can be used here")
+        return int(self._xgetbv(index))
 
     def permission(self, component: int) -> bool:
-        """Ask Linux for an XSAVE component, for this process."""
-        return self._cpu.request_permission(component)
+        """Ask Linux for an XSAVE component, for this process; the answer counts only when it is read again."""
+        if not 0 <= component <= 63:
+            raise ValueError("XSAVE components are 0 to 63")
+        if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) == 4:
+            return True
+        return _is_permitted(component) or (
+            _arch_prctl(ARCH_REQ_XCOMP_PERM, ctypes.c_ulong(component)) and _is_permitted(component)
+        )
 
     def is_enabled(self, sysctl: str) -> bool:
-        """Return whether a sysctl of macOS is 1."""
-        return self._cpu.is_enabled(sysctl)
+        """Return whether a sysctl of macOS is 1; False elsewhere."""
+        if sys.platform != "darwin":
+            return False
+        value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
+        libc = ctypes.CDLL(None)
+        status = libc.sysctlbyname(sysctl.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0))
+        return bool(status == 0 and value.value == 1)
+
+
+def _is_permitted(component: int) -> bool:
+    mask = ctypes.c_uint64(0)
+    return _arch_prctl(ARCH_GET_XCOMP_PERM, ctypes.byref(mask)) and bool(mask.value >> component & 1)
+
+
+def _arch_prctl(operation: int, argument: Any) -> bool:
+    libc = ctypes.CDLL(None)
+    libc.syscall.restype = ctypes.c_long
+    return bool(libc.syscall(ctypes.c_long(SYS_ARCH_PRCTL), ctypes.c_long(operation), argument) == 0)

@@ -1,0 +1,89 @@
+"""The build backend of isagen-kernels: meson-python, called in a temporary folder with all that the kernels consist of.
+
+meson-python builds the folder that a pyproject.toml lies in. The kernels consist of several folders of the repository,
+and the pyproject.toml above those is the tool's. So `_source_tree` copies the folders, and writes a pyproject.toml
+above them that differs from the one here in its backend alone: meson-python itself. An sdist is a tar of that tree.
+There is no hook for editable installs, because the folder that one would refer to is gone after the build.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from typing import Any
+
+import mesonpy  # type: ignore[import-untyped]
+from pyproject_metadata import StandardMetadata
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parent
+PARTS = ("LICENSE", "meson.build", "meson_options.txt", "isagen", "kernels", "python", "templates")
+Settings = dict[str, Any] | None
+
+
+def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
+    """Return what meson-python requires, and the tool's run-time dependencies: the build runs the checkout's isagen."""
+    return [*_tool_dependencies(), *mesonpy.get_requires_for_build_wheel(config_settings)]
+
+
+def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    """Build the wheel with meson-python, and return its name."""
+    target = os.path.abspath(wheel_directory)
+    with _source_tree() as tree, chdir(tree):
+        return str(mesonpy.build_wheel(target, config_settings, metadata_directory))
+
+
+def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
+    """Return nothing: an sdist is made without Meson, whose `meson dist` packs a whole repository."""
+    return []
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """Write the sdist, and return its name; SOURCE_DATE_EPOCH makes it the same every time."""
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.mtime, member.uid, member.gid, member.uname, member.gname = seconds, 0, 0, "", ""
+        member.mode = 0o755 if member.isdir() else 0o644
+        return member
+
+    with _source_tree() as tree:
+        metadata = StandardMetadata.from_pyproject(tomllib.loads((tree / "pyproject.toml").read_text("utf-8")), tree)
+        (tree / "PKG-INFO").write_bytes(bytes(metadata.as_rfc822()))
+        name = f"{metadata.canonical_name.replace('-', '_')}-{metadata.version}"
+        path = Path(sdist_directory, f"{name}.tar.gz")
+        with gzip.GzipFile(path, "wb", mtime=seconds) as file, tarfile.open(fileobj=file, mode="w") as tar:
+            tar.add(tree, name, filter=plain)  # sorted by name
+    return path.name
+
+
+@contextmanager
+def _source_tree() -> Iterator[Path]:
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "pyproject.toml", Path(__file__).name)
+    with tempfile.TemporaryDirectory(prefix="isagen-kernels-") as folder:
+        tree = Path(folder).resolve()
+        for part in PARTS:
+            source = CHECKOUT / part
+            if source.is_dir():
+                shutil.copytree(source, tree / part, ignore=ignored)
+            else:
+                shutil.copy(source, tree)
+        text = (HERE / "pyproject.toml").read_text("utf-8")
+        own = tomllib.loads(text)["build-system"]["requires"]
+        build_system = f'requires = {json.dumps([*own, *_tool_dependencies()])}\nbuild-backend = "mesonpy"\n'
+        project = text[text.index("[project]") :]
+        (tree / "pyproject.toml").write_text(f"[build-system]\n{build_system}\n{project}", "utf-8")
+        yield tree
+
+
+def _tool_dependencies() -> list[str]:
+    return list(tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])
