@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from conftest import ALL, matrix, verdicts
+from conftest import ALL, matrix, supported_levels, verdicts
+from levels import level_that_runs
 
 KERNELS = 20
 
@@ -125,6 +126,7 @@ def test_a_level_without_a_kernel_falls_to_the_best_below(new_project, asked, ra
     project.ninja()
     done = project.run(project.path("mixed"), MIXED_ISA=asked)
     levels = done.stdout.splitlines()[-1].split()[3:5]
+    assert levels[1] == level_that_runs(supported_levels(), asked.upper())
     if levels[1] != asked.upper():
         pytest.skip(f"this CPU does not support {asked}")
     assert levels[0] == ran
@@ -284,6 +286,7 @@ def test_an_override_that_names_a_level_which_is_not_built(new_project):
     project.setup("-Disa_levels=AVX2")
     project.ninja()
     said = project.run(project.path("leak"), PROJECT_ISA="avx512").stdout
+    assert ("needs what CPU" in said) == ("AVX512" not in supported_levels())
     if "needs what CPU" not in said:
         assert "PROJECT_ISA=AVX512 is not built into this binary; AVX2 is used" in said
 

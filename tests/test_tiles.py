@@ -16,8 +16,11 @@ import tiles_reference as reference
 from conftest import supported_levels
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from levels import lacks
 from matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
 from tiles_library import COMPILERS, DOTS, FEW, FaultError, Library, address, build, levels_of
+
+from isagen.table import load_table
 
 SUPPORTED = supported_levels()
 HARDWARE = ["AMX", "AVX512_FP16"]
@@ -33,10 +36,15 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def runs() -> list[str]:
-    """Levels whose kernels run here: this CPU's, and those that the emulator can run on top of AVX512_BF16."""
-    if "AVX512_BF16" not in SUPPORTED:
-        return SUPPORTED
-    return SUPPORTED + [f"{level} emulated" for level in HARDWARE if level not in SUPPORTED]
+    """Levels whose kernels run here: this CPU's, and those that the emulator can run on top of them."""
+    emulated = [level for level in HARDWARE if level not in SUPPORTED and emulator_can_run(level)]
+    return SUPPORTED + [f"{level} emulated" for level in emulated]
+
+
+def emulator_can_run(level: str) -> bool:
+    """Whether this CPU has all that a level needs but for the instructions that the emulator does."""
+    needed = load_table("x86", Path()).required_features(level)
+    return not lacks(name for name in needed if not name.startswith("amx_") and name != "avx512_fp16")
 
 
 LEVELS = runs()
@@ -188,7 +196,7 @@ def test_the_model_refuses_shapes_that_do_not_fit(library, kind, c, a, b, messag
         library.use("DEFAULT").dot(kind, shape(*c), shape(*a), shape(*b))
 
 
-emulated_only = pytest.mark.skipif("AMX emulated" not in LEVELS, reason="AMX copies need AVX512_BF16, and no AMX")
+emulated_only = pytest.mark.skipif("AMX emulated" not in LEVELS, reason="emulating AMX takes the rest of its level")
 
 
 @emulated_only

@@ -45,8 +45,9 @@ def runs_here(form):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_operation(compiler, form, tmp_path):
     build(compiler, form, tmp_path / "vec", "-O2", *([] if compiler == "g++" else ["-DFEW_TYPES"]))
-    if runs_here(form):
-        assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
+    if not runs_here(form):
+        pytest.skip(f"compiled, but not run: this CPU does not support {form}")
+    assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
 
 
 @pytest.mark.parametrize("optimization", ["-O1", "-O2", "-O3"])
@@ -64,7 +65,7 @@ def test_most_operations_with_sanitizers(form, tmp_path):
     # GCC 12 takes minutes for conversions that have no instruction.
     build("clang++-16", form, tmp_path / "vec", "-O1", "-DFEW_TYPES", *SANITIZERS)
     if not runs_here(form):
-        pytest.skip(f"this CPU does not support {form}")
+        pytest.skip(f"compiled, but not run: this CPU does not support {form}")
     assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
 
 
