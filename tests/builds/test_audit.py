@@ -8,7 +8,8 @@ import sys
 import zipfile
 
 import pytest
-from conftest import PACKAGES, need
+
+from support.projects import PACKAGES, need
 
 FAULT = """
 __attribute__((target("avx2"), noinline)) void planted_fault(float *data)

@@ -3,13 +3,13 @@
 import subprocess
 
 import pytest
-from conftest import need
-from damaged import mutations
 
 from isagen.audit.record import Record, note
 from isagen.audit.targets import Baseline, audit_targets
 from isagen.errors import AuditError
 from isagen.table import load_table
+from support.damaged import mutations
+from support.projects import need
 
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
 RECORD = note(

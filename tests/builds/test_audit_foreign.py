@@ -9,13 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import need
-from damaged import mutations
 
 from isagen.audit.demangle import demangle
 from isagen.audit.targets import Baseline, audit_targets
 from isagen.errors import AuditError
 from isagen.table import load_table
+from support.damaged import mutations
+from support.projects import need
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 # A loop that GCC and Clang make vectors of, and that no constant folding takes away.

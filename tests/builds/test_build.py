@@ -3,8 +3,9 @@
 import re
 
 import pytest
-from conftest import ALL, matrix, supported_levels, verdicts
-from levels import level_that_runs
+
+from support.levels import ALL, level_that_runs, supported_levels
+from support.projects import matrix, verdicts
 
 KERNELS = 20
 

@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import need
-from recorded import FEATURES, recorded
 
 from isagen.config import Config
-from isagen.cpu import Presence, ask_permissions, detect, missing_by_level
-from isagen.cpu_report import report_text
+from isagen.cpu import Presence, ask_permissions, detect
 from isagen.dispatch import dispatch_texts
 from isagen.plan import Plan, Style, make_plan
 from isagen.probe import Verdict
 from isagen.steps.stubs import MARK, stub_table
-from isagen.table import Table, builtin_tables, load_table
+from isagen.table import Table, load_table
+from support.projects import need
+from support.recorded import FEATURES, SAMPLE, X86_TABLES, recorded
 
 CPUS = recorded()
 BY_NAME = {cpu.name: cpu for cpu in CPUS}
-TABLES = [name for name in builtin_tables() if load_table(name, Path()).features.name == "x86"]
 UNKNOWN = "avx9"
 HARNESS = """
 #define ISA_NOT_ON_LOAD 1
@@ -238,7 +236,7 @@ def case(one: Binary, line: str) -> Case:
     )
 
 
-@pytest.fixture(scope="module", params=list(itertools.product(TABLES, ["whole", "partial"])), ids="-".join)
+@pytest.fixture(scope="module", params=list(itertools.product(X86_TABLES, ["whole", "partial"])), ids="-".join)
 def ran(request, tmp_path_factory):
     need("cc")
     one = binary(*request.param)
@@ -324,53 +322,7 @@ def test_what_is_known_of_these_cpus(ran):
             assert text in c.missing[level], c
 
 
-def test_every_recording_says_what_is_selected():
-    for cpu in CPUS:
-        assert "none" in cpu.selected["x86"], cpu.name
-        assert set(cpu.selected) | set(cpu.missing) <= set(TABLES), cpu.name
-
-
-# ---- the model, and `isagen cpu`
-
-
-# Of seed 0, IPEX's documentation: the report of a Sapphire Rapids.
-SAMPLE = """
-XCR0: 00000000000602e7 os --> avx: true os --> avx2: true os --> avx512: true os --> amx: true mmx: true sse: true sse2:
-true sse3: true ssse3: true sse4_1: true sse4_2: true aes_ni: true sha: true xsave: true fma: true f16c: true avx: true
-avx2: true avx_vnni: true avx512_f: true avx512_cd: true avx512_pf: false avx512_er: false avx512_vl: true avx512_bw:
-true avx512_dq: true avx512_ifma: true avx512_vbmi: true avx512_vpopcntdq: true avx512_4fmaps: false avx512_4vnniw:
-false avx512_vbmi2: true avx512_vpclmul: true avx512_vnni: true avx512_bitalg: true avx512_fp16: true avx512_bf16: true
-avx512_vp2intersect: true amx_bf16: true amx_tile: true amx_int8: true prefetchw: true prefetchwt1: false
-"""
-
-
-def test_the_report_of_a_sapphire_rapids_is_the_documented_one():
-    text = report_text(detect(FEATURES, BY_NAME["sapphire-rapids"]))
-    assert text.split() == SAMPLE.split()
-    lines = text.splitlines()
-    assert len(lines) == 5 + 39
-    assert lines[4:6] == ["os --> amx: true", "mmx:\t\t\ttrue"]
-
-
-def test_the_report_shows_cpuid_whatever_the_os_saves():
-    text = report_text(detect(FEATURES, BY_NAME["no-ymm-state"]))
-    assert text.startswith("XCR0: 0000000000000003\nos --> avx: false\n")
-    assert "\navx512_f:\t\t\ttrue\n" in text
-
-
-def test_permission_is_not_asked_for_what_cannot_be_used():
-    cpu = detect(FEATURES, BY_NAME["sapphire-rapids-without-tile-state"])
-    assert cpu.presence("amx_tile") is Presence.UNSAVED
-    assert ask_permissions(cpu, BY_NAME["sapphire-rapids"]).refused == frozenset()
-
-
-def test_refused_features_are_those_that_the_cpu_has():
-    machine = BY_NAME["sapphire-rapids-without-permission"]
-    cpu = ask_permissions(detect(FEATURES, machine), machine)
-    assert cpu.presence("amx_tile") is Presence.REFUSED
-    assert cpu.presence("amx_fp16") is Presence.LACKING
-    missing = missing_by_level(load_table("x86", Path()), cpu)
-    assert [level for level, lacks in missing.items() if lacks] == ["AMX", "AVX512_FP16"]
+# ---- `isagen cpu`
 
 
 def cpu_command(*arguments: str, emulator: tuple[str, ...] = ()) -> str:

@@ -7,10 +7,11 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, need
 
 import isagen
 from isagen.init import is_unchanged
+from support.checkout import ROOT
+from support.projects import need
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import make_project, need, script, supported_levels
+
+from support.levels import supported_levels
+from support.projects import make_project, need, script
 
 MODULES = {  # how the module is bound: package, module, function that tells the level that ran, override variable
     "raw C API": (None, "_core", "current_level", "HELLO_ISA"),

@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from conftest import UNSEALED, Project, make_project, need, supported_levels
+
+from support.levels import supported_levels
+from support.projects import UNSEALED, Project, make_project, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
 LEAKS = ["sort", "growth", "method", "table", "thread_local", "throw", "catch", "lambda"]

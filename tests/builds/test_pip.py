@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import need
+
+from support.projects import need
 
 
 @pytest.fixture(scope="module")

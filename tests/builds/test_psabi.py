@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from conftest import need
+
+from support.projects import need
 
 LEVELS = ["X86_64", "X86_64_V2", "X86_64_V3", "X86_64_V4"]
 # The exact sum of the elements is 4629.931. The post that this program follows prints 5024.497 for the same elements:

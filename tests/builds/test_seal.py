@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from conftest import UNSEALED, need, supported_levels
 
 from isagen.steps.objects import ObjectFile
+from support.levels import supported_levels
+from support.projects import UNSEALED, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
 

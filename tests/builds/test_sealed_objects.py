@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import need
 
 from isagen.errors import BuildError
 from isagen.steps.objects import ObjectFile
 from isagen.steps.private import private_symbols
 from isagen.steps.seal import sealed
+from support.projects import need
 
 MARK = "7"
 

@@ -3,7 +3,9 @@
 import subprocess
 
 import pytest
-from conftest import need, supported_levels
+
+from support.levels import supported_levels
+from support.projects import need
 
 PROGRAMS = {
     "in an executable": ["build/whole"],

@@ -4,9 +4,10 @@ import re
 import shutil
 
 import pytest
-from conftest import ALL, matrix, need, verdicts
 
 from isagen.matrix import WITHOUT_LTO
+from support.levels import ALL
+from support.projects import matrix, need, verdicts
 
 
 def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):

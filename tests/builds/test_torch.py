@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from conftest import PACKAGES, Project, base_environment, need
+
+from support.projects import PACKAGES, Project, base_environment, need
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 

@@ -6,7 +6,8 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from conftest import ROOT
+
+from support.checkout import ROOT
 
 pytest.importorskip("numpy")
 

@@ -5,10 +5,11 @@ import ctypes
 import isagen_kernels as k
 import numpy as np
 import pytest
-from arrays import LEVELS, quick, unaligned
 from hypothesis import given
 from hypothesis import strategies as st
 from isagen_kernels import _core
+
+from support.arrays import LEVELS, quick, unaligned
 
 DTYPES = ("uint8", "float16", "float32", "int32", "float64", "complex64")
 

@@ -3,10 +3,11 @@
 import isagen_kernels as k
 import numpy as np
 import pytest
-from arrays import LEVELS, arrays, quick, unaligned
-from flushing import FLAGS, flushing
 from hypothesis import given
 from isagen_kernels import _core
+
+from support.arrays import LEVELS, arrays, quick, unaligned
+from support.flushing import FLAGS, flushing
 
 HIGH = np.arange(1 << 16, dtype=np.uint32) << 16
 LOW = (0, 1, 0xFFF, 0x1000, 0x1001, 0x1FFF, 0x2000, 0x3000, 0x7FFF, 0x8000, 0x8001, 0xFFFF)

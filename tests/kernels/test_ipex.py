@@ -5,8 +5,10 @@ import shutil
 import sys
 
 import pytest
-from conftest import ROOT, make_project, need
-from levels import level_that_runs
+
+from support.checkout import ROOT
+from support.levels import level_that_runs
+from support.projects import make_project, need
 
 CODE = (
     "import array, isagen_kernels as k\n"

@@ -4,9 +4,10 @@ import subprocess
 import tomllib
 
 import pytest
-from conftest import ROOT, need
 
 from isagen.table import load_table
+from support.checkout import ROOT
+from support.projects import need
 
 TABLE = load_table("x86", ROOT)
 LEVELS = tomllib.loads((ROOT / "kernels/isagen/isa.toml").read_text(encoding="utf-8"))["kernels"]

@@ -7,7 +7,9 @@ import sys
 import isagen_kernels
 import numpy as np
 import pytest
-from conftest import need, supported_levels
+
+from support.levels import supported_levels
+from support.projects import need
 
 CHECK = """
 import sys

@@ -1,6 +1,6 @@
 """Matrix products from Python: every supported level against NumPy, any sizes, threads, and bad arguments.
 
-Tolerances are in tests/matmul_reference.py. The AMX and AVX512_FP16 copies run in tests/test_tiles.py.
+Tolerances are in tests/support/matmul_reference.py. The AMX and AVX512_FP16 copies run in tests/kernels/test_tiles.py.
 """
 
 import array
@@ -11,13 +11,16 @@ import sys
 import isagen_kernels
 import numpy as np
 import pytest
-from arrays import unaligned
-from conftest import PACKAGES, ROOT, need, supported_levels
-from flushing import FLAGS, flushing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from isagen_kernels import matmul_bf16, matmul_fp16, matmul_u8s8
-from matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
+
+from support.arrays import unaligned
+from support.checkout import ROOT
+from support.flushing import FLAGS, flushing
+from support.levels import supported_levels
+from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
+from support.projects import PACKAGES, need
 
 LEVELS = supported_levels()
 PRODUCTS = {matmul_u8s8: (np.uint8, np.int8, np.int32), matmul_bf16: (np.uint16, np.uint16, np.float32)}

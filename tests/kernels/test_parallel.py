@@ -7,7 +7,9 @@ import sys
 import isagen_kernels as k
 import numpy as np
 import pytest
-from conftest import ROOT, base_environment, need, script
+
+from support.checkout import ROOT
+from support.projects import base_environment, need, script
 
 # Counts the threads of the process before and after a call that is large enough for several.
 COUNT = (

@@ -11,10 +11,11 @@ import ctypes
 import isagen_kernels as k
 import numpy as np
 import pytest
-from arrays import LANES, LEVELS, arrays, exactly, quick, unaligned, within
 from hypothesis import example, given
 from hypothesis import strategies as st
 from isagen_kernels import _core
+
+from support.arrays import LANES, LEVELS, arrays, exactly, quick, unaligned, within
 
 SLACK = 1.01
 FLOATS = ("float32", "float64")

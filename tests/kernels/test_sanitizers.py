@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, base_environment, need
+
+from support.checkout import ROOT
+from support.projects import base_environment, need
 
 TESTS = ("test_rows.py", "test_channels.py", "test_convert.py", "test_matmul.py")
 # Other processes, and what takes minutes.
@@ -67,8 +69,7 @@ def test_kernels(site):
     assert done.returncode != 0
     assert "heap-buffer-overflow" in done.stderr
 
-    done = sanitized(
-        site, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"not ({NOT})", *(f"tests/{test}" for test in TESTS)
-    )
+    tests = [f"tests/kernels/{test}" for test in TESTS]
+    done = sanitized(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"not ({NOT})", *tests)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "passed" in done.stdout

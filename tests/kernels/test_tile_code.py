@@ -6,9 +6,11 @@ from pathlib import Path
 
 import isagen_kernels._core
 import pytest
-from conftest import ROOT, need
-from tile_code import Library, faults
-from tiles_library import COMPILERS, build
+
+from support.checkout import ROOT
+from support.projects import need
+from support.tile_code import Library, faults
+from support.tiles_library import COMPILERS, build
 
 PROLOGUE = """
 #define CONFIGURE __asm__ volatile("ldtilecfg %0" : : "m"(*config))

@@ -1,7 +1,7 @@
 """Tiles: the software model against a reference, and the kernels over it, below AMX and as compiled for AMX.
 
 Copies for AMX and AVX512_FP16 run on an emulator (tests/packages/tiles), which does their instructions when they raise
-SIGILL, on CPUs that have the rest. What else is to be seen in those copies is in tests/test_tile_code.py.
+SIGILL, on CPUs that have the rest. What else is to be seen in those copies is in tests/kernels/test_tile_code.py.
 """
 
 import functools
@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiles_reference as reference
-from conftest import supported_levels
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from levels import lacks
-from matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
-from tiles_library import COMPILERS, DOTS, FEW, FaultError, Library, address, build, levels_of
 
 from isagen.table import load_table
+from support import tiles_reference as reference
+from support.checkout import ROOT
+from support.levels import lacks, supported_levels
+from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
+from support.tiles_library import COMPILERS, DOTS, FEW, FaultError, Library, address, build, levels_of
 
 SUPPORTED = supported_levels()
 HARDWARE = ["AMX", "AVX512_FP16"]
@@ -205,13 +205,13 @@ def test_the_emulator_refuses_too(library, name):
     (row, col), message = FAULTS[name]
     code = (
         "import sys, pathlib, numpy as np\n"
-        "from tiles_library import Library\n"
+        "from support.tiles_library import Library\n"
         "buf = np.zeros((32, 64), np.int8)\n"
         "tiles = Library(pathlib.Path(sys.argv[1])).use('AMX emulated')\n"
         "tiles.api(True, int(sys.argv[2]), int(sys.argv[3]), buf, buf)\n"
     )
     command = [sys.executable, "-c", code, str(library.path), str(row), str(col)]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT / "tests", capture_output=True, text=True, check=False)
     assert done.returncode == 77, done.stderr
     assert message in done.stderr
 

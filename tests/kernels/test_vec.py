@@ -7,8 +7,10 @@ import subprocess
 import tomllib
 
 import pytest
-from conftest import ROOT, need
 from isagen_kernels import isa
+
+from support.checkout import ROOT
+from support.projects import need
 
 TABLE = tomllib.loads((ROOT / "isagen/tables/x86.toml").read_text())["levels"]
 COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")

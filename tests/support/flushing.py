@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import need
+
+from support.projects import need
 
 # Intel SDM vol. 1, "MXCSR Control and Status Register": denormals are zeros, and results are flushed to zero.
 DAZ, FTZ = 0x0040, 0x8000

@@ -19,13 +19,25 @@ from pathlib import Path
 from typing import Any
 
 from isagen.features import REGISTERS
-from isagen.table import load_table
+from isagen.table import builtin_tables, load_table
+from support.checkout import ROOT
 
-FOLDER = Path(__file__).parent / "cpuid"
+FOLDER = ROOT / "tests/cpuid"
 FEATURES = load_table("x86", Path()).features
+X86_TABLES = [name for name in builtin_tables() if load_table(name, Path()).features.name == "x86"]
 EXTENDED = 0x80000000
 KEYS = {"like", "max_leaf", "max_extended", "max_subleaf_7", "beyond", "features", "without", "xcr0", "permission"}
 KEYS |= {"sysctl", "registers", "selected", "missing"}
+
+# Of seed 0, IPEX's documentation: the report of a Sapphire Rapids.
+SAMPLE = """
+XCR0: 00000000000602e7 os --> avx: true os --> avx2: true os --> avx512: true os --> amx: true mmx: true sse: true sse2:
+true sse3: true ssse3: true sse4_1: true sse4_2: true aes_ni: true sha: true xsave: true fma: true f16c: true avx: true
+avx2: true avx_vnni: true avx512_f: true avx512_cd: true avx512_pf: false avx512_er: false avx512_vl: true avx512_bw:
+true avx512_dq: true avx512_ifma: true avx512_vbmi: true avx512_vpopcntdq: true avx512_4fmaps: false avx512_4vnniw:
+false avx512_vbmi2: true avx512_vpclmul: true avx512_vnni: true avx512_bitalg: true avx512_fp16: true avx512_bf16: true
+avx512_vp2intersect: true amx_bf16: true amx_tile: true amx_int8: true prefetchw: true prefetchwt1: false
+"""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ALL, ROOT, Project, base_environment, make_project, need, verdicts
+
+from support.checkout import ROOT
+from support.levels import ALL
+from support.projects import Project, base_environment, make_project, need, verdicts
 
 COMPILERS = ["g++", "clang++-16"]
 # Levels that differ in what the test kernels are made of; g++ builds all, others these.

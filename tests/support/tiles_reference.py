@@ -1,6 +1,7 @@
 """What the instructions of AMX and VFMADD231PH do, after Intel's SDM vol. 2: in NumPy and in exact arithmetic.
 
-tests/test_tiles.py holds kernels/tiles_model.h against it. A matrix is what a tile holds: uint8, rows x column bytes.
+tests/kernels/test_tiles.py holds kernels/tiles_model.h against it. A matrix is what a tile holds: uint8, rows x
+column bytes.
 """
 
 from fractions import Fraction
