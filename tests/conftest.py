@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.checkout import copy_checkout
+from support.once import locked
 from support.projects import CACHE, Project, make_project
 
 
@@ -47,12 +48,14 @@ def scaffold(new_project: Callable[..., Project]) -> Project:
 @pytest.fixture(scope="session")
 def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with isagen's own wheel, built from a copy of the sources, for pip to find."""
-    folder = tmp_path_factory.mktemp("wheelhouse")
-    copy_checkout(folder / "source", without=("tests",))
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(folder / "source")],
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    shutil.rmtree(folder / "source")
+    with locked(tmp_path_factory, "wheelhouse") as folder:
+        if not list(folder.glob("*.whl")):
+            source = tmp_path_factory.mktemp("source") / "isagen"
+            copy_checkout(source, without=("tests",))
+            subprocess.run(
+                [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)],
+                check=True,
+                stdin=subprocess.DEVNULL,
+            )
+            shutil.rmtree(source)
     return folder

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from support.levels import ALL, level_that_runs, supported_levels
-from support.projects import matrix, verdicts
+from support.projects import make_project, matrix, verdicts
 
 KERNELS = 20
 
@@ -94,15 +94,22 @@ def test_editing_a_kernel_does_not_configure_again(scaffold):
     assert "The Meson build system" not in scaffold.ninja()
 
 
-def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(new_project):
-    project = new_project("mixed")
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """The project of tests/packages/mixed, built once, for tests that change nothing of it."""
+    project = make_project(tmp_path_factory.mktemp("mixed"), "mixed")
     project.setup()
     project.ninja()
-    found = project.run(project.path("mixed")).stdout.split()
+    return project
+
+
+@pytest.mark.xdist_group("mixed")
+def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(mixed):
+    found = mixed.run(mixed.path("mixed")).stdout.split()
     assert found[:3] == ["70", "700", "1001"]
     assert found[3] in ("DEFAULT", "AVX2", "AVX512")
     assert found[5] == "20"
-    table = {kernel["source"]: kernel["levels"] for kernel in matrix(project)["kernels"]}
+    table = {kernel["source"]: kernel["levels"] for kernel in matrix(mixed)["kernels"]}
     built = {
         source: [name for name, cell in levels.items() if cell["verdict"] == "built"]
         for source, levels in table.items()
@@ -117,15 +124,13 @@ def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(new_project):
     assert "-DEXTRA=1000" not in table["near/a/scale.c"]["AVX2"]["flags"]
 
 
+@pytest.mark.xdist_group("mixed")
 @pytest.mark.parametrize(
     ("asked", "ran"),
     [("default", "DEFAULT"), ("AVX2", "AVX2"), ("avx2_vnni", "AVX2"), ("avx512", "AVX512"), ("avx512_vnni", "AVX512")],
 )
-def test_a_level_without_a_kernel_falls_to_the_best_below(new_project, asked, ran):
-    project = new_project("mixed")
-    project.setup()
-    project.ninja()
-    done = project.run(project.path("mixed"), MIXED_ISA=asked)
+def test_a_level_without_a_kernel_falls_to_the_best_below(mixed, asked, ran):
+    done = mixed.run(mixed.path("mixed"), MIXED_ISA=asked)
     levels = done.stdout.splitlines()[-1].split()[3:5]
     assert levels[1] == level_that_runs(supported_levels(), asked.upper())
     if levels[1] != asked.upper():

@@ -22,6 +22,8 @@ RECORDED = (
     "    for i in range(1000): str(i)",
     "print(*(f'{{w.category.__name__}}: {{w.message}}' for w in said), sep='\\n')",
 )
+# One process builds what these tests share.
+pytestmark = pytest.mark.xdist_group("introspection")
 
 
 class Module:

@@ -23,6 +23,8 @@ C_STATIC, C_PLAIN = "c_static", "c_plain"
 CPUS = {"Nehalem": 128, "Haswell-v4": 256}
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 ILLEGAL = "signal 4"
+# One process builds what these tests share.
+pytestmark = pytest.mark.xdist_group("leaks")
 
 
 @pytest.fixture(scope="module", params=["g++", "clang++-16"])

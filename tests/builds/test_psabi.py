@@ -5,17 +5,20 @@ import re
 
 import pytest
 
-from support.projects import need
+from support.projects import make_project, need
 
 LEVELS = ["X86_64", "X86_64_V2", "X86_64_V3", "X86_64_V4"]
 # The exact sum of the elements is 4629.931. The post that this program follows prints 5024.497 for the same elements:
 # its kernel starts with the first eight of them, and then adds them again.
 SUM = 4629.931
 
+one_build = pytest.mark.xdist_group("psabi")
 
-@pytest.fixture
-def psabi(new_project):
-    project = new_project("psabi")
+
+@pytest.fixture(scope="module")
+def psabi(tmp_path_factory):
+    """The project, built once: tests only run its program."""
+    project = make_project(tmp_path_factory.mktemp("psabi"), "psabi")
     project.setup()
     project.ninja()
     return project
@@ -33,6 +36,7 @@ def run(project, *emulator, **environment):
     )
 
 
+@one_build
 def test_it_sums_the_same_at_every_level(psabi):
     build, best, elements, total = run(psabi)
     assert build == "x86_64"
@@ -44,6 +48,7 @@ def test_it_sums_the_same_at_every_level(psabi):
         assert run(psabi, PSABI_ISA=level.lower()) == ("x86_64", best, elements, pytest.approx(SUM, abs=0.01))
 
 
+@one_build
 @pytest.mark.parametrize(("cpu", "level"), [("Nehalem", "x86_64_v2"), ("Haswell-v4", "x86_64_v3")])
 def test_other_cpus(psabi, cpu, level):
     need("qemu-x86_64")
@@ -53,6 +58,7 @@ def test_other_cpus(psabi, cpu, level):
     assert total == pytest.approx(SUM, abs=0.01)
 
 
+@one_build
 def test_a_level_that_the_cpu_lacks_is_not_run(psabi):
     need("qemu-x86_64")
     done = psabi.run("qemu-x86_64", "-cpu", "Nehalem", psabi.path("psabi"), PSABI_ISA="x86_64_v3")

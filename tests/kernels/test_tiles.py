@@ -7,23 +7,18 @@ SIGILL, on CPUs that have the rest. What else is to be seen in those copies is i
 import functools
 import subprocess
 import sys
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isagen.table import load_table
 from support import tiles_reference as reference
 from support.checkout import ROOT
-from support.levels import lacks, supported_levels
 from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
+from support.tiles_levels import HARDWARE, LEVELS, SUPPORTED
 from support.tiles_library import COMPILERS, DOTS, FEW, FaultError, Library, address, build, levels_of
 
-SUPPORTED = supported_levels()
-HARDWARE = ["AMX", "AVX512_FP16"]
 # Where the dot products of bytes overflow, saturate or change sign, if anywhere.
 EXTREMES = np.array([0, 1, 127, 128, 129, 255], np.uint8)
 # bfloat16: zeros, the smallest and largest denormal and normal number, one, infinity, NaN, and negative ones.
@@ -33,21 +28,6 @@ SPECIAL = np.concatenate([SPECIAL, SPECIAL | 0x8000])
 relaxed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 sizes = st.integers(1, 16)
 seeds = st.integers(0, 2**32 - 1)
-
-
-def runs() -> list[str]:
-    """Levels whose kernels run here: this CPU's, and those that the emulator can run on top of them."""
-    emulated = [level for level in HARDWARE if level not in SUPPORTED and emulator_can_run(level)]
-    return SUPPORTED + [f"{level} emulated" for level in emulated]
-
-
-def emulator_can_run(level: str) -> bool:
-    """Whether this CPU has all that a level needs but for the instructions that the emulator does."""
-    needed = load_table("x86", Path()).required_features(level)
-    return not lacks(name for name in needed if not name.startswith("amx_") and name != "avx512_fp16")
-
-
-LEVELS = runs()
 
 
 @pytest.fixture(scope="session")
@@ -313,13 +293,3 @@ def test_halves_keep_infinity_and_nan(tiles):
         got = tiles.multiply(name, a, b, np.float32)
         with np.errstate(invalid="ignore"):
             np.testing.assert_allclose(got, a.astype(np.float64) @ b.astype(np.float64), rtol=0.016)
-
-
-def test_sanitizers(libraries):
-    """Every product in memory that ends where the matrices end; the emulator's loads and stores are looked at too."""
-    levels = [level for level in LEVELS if level.split()[0] in FEW]
-    project = replace(libraries("g++").project, build="sanitized")
-    project.setup("-Db_sanitize=address,undefined", "-Doptimization=0", f"-Disa_levels={','.join(FEW)}", CXX="g++")
-    project.run("ninja", "-C", project.build, "products")
-    done = project.run(project.path("products"), *levels, UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
-    assert done.stdout.splitlines() == [f"{level.removesuffix(' emulated')} agrees" for level in levels]

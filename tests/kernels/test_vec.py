@@ -3,44 +3,12 @@
 import platform
 import re
 import shutil
-import subprocess
-import tomllib
 
 import pytest
-from isagen_kernels import isa
 
 from support.checkout import ROOT
 from support.projects import need
-
-TABLE = tomllib.loads((ROOT / "isagen/tables/x86.toml").read_text())["levels"]
-COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")
-WARNINGS = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", ROOT / "kernels")
-SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-
-# What differs between levels; those above have no vectors of their own.
-FORMS = {
-    "scalar": ["-DVECTOR_BYTES=0"],
-    "DEFAULT": [],
-    "AVX2": ["-DCPU_CAPABILITY_AVX2"],
-    "AVX512": ["-DCPU_CAPABILITY_AVX512"],
-    "AVX512_BF16": ["-DCPU_CAPABILITY_AVX512", "-DCPU_CAPABILITY_AVX512_BF16"],
-}
-
-
-def run(*command, check=True):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}"[:4000]
-    return done
-
-
-def build(compiler, form, target, *more, source="vec.cpp"):
-    need(compiler)
-    flags = TABLE.get(form, {"flags": {"gnu": []}})["flags"]["gnu"]
-    run(compiler, *WARNINGS, *flags, *FORMS[form], *more, ROOT / "tests/cpp" / source, "-o", target)
-
-
-def runs_here(form):
-    return form == "scalar" or isa.levels[form][1]
+from support.vectors import COMPILERS, FORMS, SANITIZERS, WARNINGS, build, run, runs_here
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -60,22 +28,6 @@ def test_x87_arithmetic(compiler, optimization, tmp_path):
         pytest.skip("x87 arithmetic is x86's")
     build(compiler, "scalar", tmp_path / "vec", optimization, "-mfpmath=387")
     assert run(tmp_path / "vec", check=False).stdout.endswith(" 0 failures\n")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_most_operations_with_sanitizers(form, tmp_path):
-    # GCC 12 takes minutes for conversions that have no instruction.
-    build("clang++-16", form, tmp_path / "vec", "-O1", "-DFEW_TYPES", *SANITIZERS)
-    if not runs_here(form):
-        pytest.skip(f"compiled, but not run: this CPU does not support {form}")
-    assert run(tmp_path / "vec").stdout.endswith(" 0 failures\n")
-
-
-@pytest.mark.parametrize("form", ["scalar", "DEFAULT"])
-def test_another_architecture(form, tmp_path):
-    build("aarch64-linux-gnu-g++", form, tmp_path / "vec", "-O2", "-static")
-    need("qemu-aarch64")
-    assert run("qemu-aarch64", tmp_path / "vec").stdout.endswith(" 0 failures\n")
 
 
 FMADD = """

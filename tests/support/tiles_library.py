@@ -1,7 +1,6 @@
 """tests/packages/tiles, built once per compiler and test run, and called through ctypes."""
 
 import ctypes
-import fcntl
 import shutil
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from support.checkout import ROOT
 from support.levels import ALL
+from support.once import locked
 from support.projects import Project, base_environment, make_project, need, verdicts
 
 COMPILERS = ["g++", "clang++-16"]
@@ -98,15 +98,10 @@ def address(array: np.ndarray) -> ctypes.c_void_p:
 def build(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Library:
     """Build the project with a compiler, once for all processes of the test run."""
     need(compiler)
-    shared = tmp_path_factory.getbasetemp()
-    if shared.name.startswith("popen-"):  # of pytest-xdist: one folder per process
-        shared = shared.parent
-    folder = shared / f"tiles-{compiler}"
-    with open(shared / f"tiles-{compiler}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(tmp_path_factory, f"tiles-{compiler}") as folder:
         project = Project(folder, base_environment())
         if not folder.exists():
-            project = make_project(shared, "tiles", folder.name)
+            project = make_project(folder.parent, "tiles", folder.name)
             shutil.copytree(
                 ROOT / "kernels", folder / "kernels", ignore=shutil.ignore_patterns("isagen", "meson.build")
             )

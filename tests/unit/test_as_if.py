@@ -57,7 +57,7 @@ class Machine:
     )
 
 
-@pytest.mark.parametrize(("machine", "found"), [(MACHINE, 13), (0x106A1, 15)])
+@pytest.mark.parametrize(("machine", "found"), [(MACHINE, 13), (0x106A1, 15)], ids=["this", "another"])
 def test_the_python_twin_masks_this_machine_only(machine, found):
     names = {}
     exec(as_if.masked_python(Machine.text, {(7, 0): [0, 2, 0, 0]}, MACHINE), names)
