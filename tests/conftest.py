@@ -1,4 +1,8 @@
-"""The fixtures that tests share; what else they share is in tests/support."""
+"""The fixtures that tests share; what else they share is in tests/support.
+
+Each folder is a tier, and one command, `pytest tests/unit`: unit (no compiler to speak of, seconds), builds (compilers,
+Meson, pip, qemu), kernels (the reference extension), long (sanitizers and other architectures, minutes for a test).
+"""
 
 import os
 import shutil

@@ -10,7 +10,7 @@ import pytest
 from support.checkout import ROOT
 from support.projects import base_environment, need
 
-TESTS = ("test_rows.py", "test_channels.py", "test_convert.py", "test_matmul.py")
+TESTS = ("test_rows.py", "test_row_arguments.py", "test_channels.py", "test_convert.py", "test_matmul.py")
 # Other processes, and what takes minutes.
 NOT = "emulated or other_cpus or large_products or depend_on_threads"
 

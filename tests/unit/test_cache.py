@@ -1,3 +1,5 @@
+"""Probes' answers are kept: by question, whole, for threads and processes at once."""
+
 import os
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""isa.toml: what it says, and what it may not say."""
+
 import pytest
 
 from isagen.config import Config, KernelConfig, load_config

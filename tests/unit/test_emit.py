@@ -1,3 +1,5 @@
+"""Copies of kernels per level: what they hold, and when they are written."""
+
 import json
 import os
 import shutil

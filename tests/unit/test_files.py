@@ -1,3 +1,5 @@
+"""Files are written whole, and only if they change."""
+
 import os
 import stat
 import time

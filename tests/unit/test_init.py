@@ -1,3 +1,5 @@
+"""`isagen init`: what it writes, keeps, updates and refuses."""
+
 import json
 import os
 from importlib import metadata

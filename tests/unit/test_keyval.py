@@ -1,3 +1,5 @@
+"""The file in which values go to Meson."""
+
 import pytest
 
 from isagen.keyval import escape, write_keyval

@@ -1,3 +1,5 @@
+"""The plan: which copies are built, with which flags, and why not the rest."""
+
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Probing, with a compiler of the tests' own: verdicts, reasons, and the cache."""
+
 import re
 import tempfile
 from pathlib import Path

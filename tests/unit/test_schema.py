@@ -1,3 +1,5 @@
+"""TOML is read by its types, and every error names file, key and remedy."""
+
 import pytest
 
 from isagen.errors import ConfigError, IsagenError, did_you_mean

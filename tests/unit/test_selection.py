@@ -1,3 +1,5 @@
+"""Words that select levels."""
+
 from pathlib import Path
 
 import pytest
