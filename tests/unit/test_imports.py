@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.imports import TOOL, Import, imports, violations
 
 import isagen
 from isagen.configure.tool import write_tool
+from support.imports import TOOL, Import, imports, violations
 
 PACKAGE = Path(isagen.__file__).parent
 FOUND = list(imports(PACKAGE))

@@ -4,7 +4,6 @@ import json
 from dataclasses import asdict, replace
 
 import pytest
-from support.model import build_of, kernel_row, plan_of, record_of, registered_at
 
 from isagen.cli import main
 from isagen.model.codec import from_data, to_text
@@ -20,6 +19,7 @@ from isagen.model.plan_file import (
     registrations_text,
 )
 from isagen.model.record import Allowance
+from support.model import build_of, kernel_row, plan_of, record_of, registered_at
 
 LEVELS = ("DEFAULT", "AVX2")
 

@@ -37,7 +37,7 @@ void copy(const dot_call &call)
   a.store(call.c, call.stride[0]);
 }
 
-// A function for every kind, and no `switch`: tests/tile_code.py does not read jump tables.
+// A function for every kind, and no `switch`: tests/support/tile_code.py does not read jump tables.
 void dot_of(const dot_call *call)
 {
   static constexpr void (*kinds[])(const dot_call &) = {

@@ -1,5 +1,5 @@
 // The instructions of AMX-TILE, AMX-INT8 and AMX-BF16, decoded as Intel's SDM vol. 2 encodes them and done by the model
-// of tiles_model.h, which tests/test_tiles.py holds against a reference of its own.
+// of tiles_model.h, which tests/kernels/test_tiles.py holds against a reference of its own.
 #include "emulator.h"
 #include "tiles.h"
 

@@ -1,4 +1,5 @@
-// What tests/test_tiles.py calls: the kernels at a level that the CPU supports, or an upper level's copies on the emulator.
+// What tests/kernels/test_tiles.py calls: the kernels at a level that the CPU supports, or an upper level's copies on the
+// emulator.
 #include "emulator.h"
 #include "stubs.h"
 

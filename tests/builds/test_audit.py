@@ -1,0 +1,338 @@
+"""The audit of builds: every planted fault is found and named, and sound builds have none."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from support.auditing import FAULT, append, audit, build, findings, plant_in_baseline
+from support.projects import need
+
+# Faults of builds, one test each.
+
+
+def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(new_project):
+    project = build(new_project, "leak")
+    plant_in_baseline(project)
+    said = project.ninja(check=False)
+    assert "code outside the levels uses instructions beyond the baseline (1)" in said
+    assert "planted_fault(float*), in leak.p/main.cpp.o" in said
+    assert "_Z13planted_faultPf" in said
+    assert re.search(r"needs +avx", said)
+    assert "-Disa_audit=warn" in said
+    assert not project.path("leak").exists()
+    assert "planted_fault" in project.ninja(check=False)  # and again, until it is mended
+    project.edit("main.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    project.ninja()
+    assert project.path("leak").exists()
+
+
+def test_the_audit_can_warn_instead(new_project):
+    project = build(new_project, "leak", "-Disa_audit=warn")
+    plant_in_baseline(project)
+    assert "isagen audit: warning: leak: " in project.ninja()
+    status, report = audit(project, "build")
+    assert status == 1
+    (finding,) = findings(report)
+    assert (finding["kind"], finding["symbol"]) == ("baseline", "_Z13planted_faultPf")
+    assert (finding["object"], finding["kernel"], finding["level"]) == ("leak.p/main.cpp.o", "", "")
+    assert "avx" in finding["features"]
+    assert finding["instruction"].startswith("v")
+
+
+def test_the_audit_can_be_switched_off(new_project):
+    project = build(new_project, "leak", "-Disa_audit=off")
+    plant_in_baseline(project)
+    assert "planted_fault" not in project.ninja()
+    assert "audited: no, switched off by the Meson option isa_audit" in project.isagen("matrix", "build").stdout
+    assert audit(project, "build")[0] == 1
+
+
+def test_a_level_s_code_beyond_what_is_checked_for_it(new_project):
+    project = new_project("leak")
+    append(
+        project,
+        "kernel.cpp",
+        '__attribute__((target("avx512f"), used)) static void planted_fault(float *d)\n'
+        "{ for (int i = 0; i < 64; i++) d[i] *= 2; }\n",
+    )
+    project.setup("-Disa_levels=AVX2", "-Disa_audit=warn")
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 1
+    found = {finding["level"]: finding for finding in findings(report)}
+    assert set(found) == {"DEFAULT", "AVX2"}
+    assert found["AVX2"]["kind"] == "level"
+    assert found["AVX2"]["name"].startswith("planted_fault(float*)")
+    assert found["AVX2"]["kernel"] == "kernel.cpp"
+    assert found["AVX2"]["features"] == ["avx512_f"]
+
+
+@pytest.mark.parametrize("how", ["program", "library"])
+def test_a_level_s_function_that_is_called_past_its_stub(new_project, how):
+    project = new_project("leak")
+    text = "#ifdef CPU_CAPABILITY_AVX2\nint planted_fault(int i) { return i * 3; }\n#endif\n"
+    append(project, "kernel.cpp", text.replace("int planted", "__attribute__((noinline)) int planted"))
+    append(
+        project,
+        "main.cpp",
+        "int planted_fault(int i);\nint use(int i);\nint use(int i) { return planted_fault(i) + 1; }\n",
+    )
+    if how == "library":
+        project.edit("meson.build", "executable(", "shared_library(")
+    project.setup("-Disa_levels=AVX2", "-Disa_audit=warn")
+    project.ninja()
+    status, report = audit(project, "build")
+    (finding,) = findings(report)
+    assert (status, finding["kind"], finding["symbol"], finding["level"]) == (1, "past", "_Z13planted_faulti", "AVX2")
+    assert finding["kernel"] == "kernel.cpp"
+    assert "called by use(int)" in finding["detail"]
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_a_static_initialiser_of_a_level(new_project, compiler):
+    need(compiler)
+    project = build(new_project, "leak_init", CXX=compiler)
+    said = project.ninja(check=False)
+    assert "code that runs by itself uses instructions beyond the baseline" in said
+    project.setup("-Disa_audit=warn", "--reconfigure")
+    project.ninja()
+    _, report = audit(project, "build")
+    found = {finding["level"]: finding for finding in findings(report)}
+    assert {"AVX2", "AVX512"} <= set(found)
+    assert "DEFAULT" not in found
+    for finding in found.values():
+        assert finding["kind"] == "load"
+        assert finding["variable"].endswith("table") or "5table" in finding["variable"]
+        assert finding["kernel"] == "kernel.cpp"
+        assert finding["detail"] == "runs when loaded"
+    project.edit(
+        "kernel.cpp", "const squares table;", "const squares &table_of() { static const squares t; return t; }"
+    )
+    project.edit("kernel.cpp", "table.values", "table_of().values")
+    project.setup("-Disa_audit=error", "--reconfigure")
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
+def test_a_destructor_that_a_level_registers_to_run_at_exit(new_project):
+    project = new_project("leak_init")
+    project.edit("kernel.cpp", "  squares()\n  {", "  squares() = default;\n  ~squares()\n  {")
+    project.edit("kernel.cpp", "const squares table", "squares table")
+    project.edit("kernel.cpp", "values[64];", "values[64] = {1};")
+    project.setup("-Disa_audit=warn", "-Disa_levels=AVX2")
+    project.ninja()
+    _, report = audit(project, "build")
+    (finding,) = findings(report)
+    assert (finding["kind"], finding["level"]) == ("load", "AVX2")
+    assert "~squares" in finding["name"]
+
+
+def test_harmless_initialisers_are_no_fault(new_project):
+    project = new_project("leak")
+    project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>\n#include <string>')
+    append(
+        project, "kernel.cpp", "namespace { __attribute__((used)) void say() { std::cout << std::string(99, 'x'); } }\n"
+    )
+    project.setup()
+    project.ninja()
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_weak_symbols_of_levels_that_are_not_sealed(new_project, compiler):
+    need(compiler)
+    project = build(new_project, "leak", "-Disa_seal=false", "-Disa_audit=warn", CXX=compiler)
+    assert "isagen audit: warning" in project.ninja()
+    _, report = audit(project, "build")
+    found = {finding["symbol"]: finding for finding in findings(report) if finding["kind"] == "shared"}
+    width = next(f for symbol, f in found.items() if "width_of_this_code" in symbol)
+    assert width["kernel"] == "kernel.cpp"
+    assert "AVX2" in width["detail"]
+    assert "the baseline" in width["detail"]
+    assert any(symbol.startswith("_ZTV5shape") for symbol in found)
+    assert "threes" in found
+    assert not any(symbol.startswith(("_ZTI", "_ZTS")) or "shared_counter" in symbol for symbol in found)
+    copy = project.folder / "copied"
+    shutil.copy(project.path("leak"), copy)  # away from its objects
+    status, report = audit(project, copy)
+    assert status == 1
+    assert [finding["kind"] for finding in findings(report)][-1] == "unsealed"
+
+
+@pytest.mark.parametrize("how", ["library", "archive"])
+def test_libraries_of_objects_in_a_build_that_is_not_sealed(new_project, how):
+    project = new_project("leak")
+    (project.folder / "more.cpp").write_text(f"void planted_fault(float *data);\n{FAULT}")
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float *data);\nint main()")
+    if how == "library":
+        project.edit("meson.build", "executable(", "more = static_library('more', 'more.cpp')\nexecutable(")
+        project.edit("meson.build", "dependencies:", "link_with: more, dependencies:")
+    else:
+        project.run("g++", "-c", "-O2", "more.cpp", "-o", "more.o")
+        project.run("ar", "rcs", "libmore.a", "more.o")
+        project.edit(
+            "meson.build", "dependencies:", "link_args: meson.current_source_dir() / 'libmore.a', dependencies:"
+        )
+    project.setup("-Disa_seal=false", "-Disa_audit=warn", "-Disa_levels=AVX2")
+    said = project.ninja()
+    assert "planted_fault" in said
+    found = {f["symbol"]: f for f in findings(audit(project, "build")[1]) if f["kind"] == "baseline"}
+    assert list(found) == ["_Z13planted_faultPf"]
+    project.edit("more.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    if how == "library":
+        project.ninja()
+        assert {f["kind"] for f in findings(audit(project, "build")[1])} == {"shared"}
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_every_leak_of_the_leaks_package_is_found_unsealed(new_project, compiler):
+    need(compiler)
+    c = compiler.replace("clang++", "clang").replace("g++", "gcc")
+    project = build(new_project, "leaks", "-Disa_seal=false", "-Disa_audit=warn", CC=c, CXX=compiler)
+    project.ninja()
+    _, report = audit(project, "build")
+    names = [finding["name"] for finding in findings(report) if finding["kind"] == "shared"]
+    for leak in (
+        "std::__introsort_loop<float*",
+        "std::vector<item, std::allocator<item> >::_M_realloc_insert",
+        "polynomial::apply(float*, unsigned long) const",
+        "table_width(int)::table",
+        "TLS init function for buffer",
+        "failure_width(float const*)",
+        "vtable for failure",
+        "each<lambda_width(float*, unsigned long)::{lambda(float)#1}>",
+    ):
+        assert any(leak in name for name in names), leak
+
+
+def test_the_audit_is_right_that_an_initialiser_crashes(new_project):
+    need("qemu-x86_64")
+    project = build(new_project, "leak_init", "-Disa_audit=off")
+    project.ninja()
+    assert project.run("qemu-x86_64", "-cpu", "Haswell-v4", project.path("leak_init")).stdout.endswith("49\n")
+    assert project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak_init"), check=False).returncode in (-4, 132)
+
+
+def test_flags_of_a_kernel_that_nobody_checks(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    commands = project.path("compile_commands.json")
+    entries = json.loads(commands.read_text())
+    for entry in entries:
+        if ".AVX2.cpp" in entry["output"]:
+            entry["command"] = entry["command"].replace("-mavx2", "-mavx2 -mvaes")
+    commands.write_text(json.dumps(entries))
+    status, report = audit(project, "build")
+    assert status == 1
+    (finding,) = findings(report)
+    assert (finding["kind"], finding["level"], finding["kernel"]) == ("flags", "AVX2", "kernel.cpp")
+    assert "vaes" in finding["features"]
+    assert "__VAES__" in finding["detail"]
+
+
+# What may be so.
+
+
+def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(new_project):
+    project = build(new_project, "leak")
+    plant_in_baseline(project)
+    append(
+        project,
+        "isagen/isa.toml",
+        '[[audit.allow]]\nsymbol = "planted_*(float*)"\nreason = "main() asks the CPU"\n'
+        '[[audit.allow]]\nsymbol = "gone"\nreason = "once"\n',
+    )
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 0
+    (target,) = report["targets"]
+    assert target["allowed"] == [{"symbol": "planted_*(float*)", "reason": "main() asks the CPU", "functions": 1}]
+    assert target["unused"] == [{"symbol": "gone", "reason": "once"}]
+    said = project.isagen("audit", "build").stdout
+    assert "allowed by isa.toml: planted_*(float*) (1 function): main() asks the CPU" in said
+    assert "allowed by isa.toml, but not there: gone (once)" in said
+    copy = project.folder / "copied"
+    project.run("strip", "-o", copy, project.path("leak"))
+    status, report = audit(project, copy)
+    assert status == 0  # its name is gone: it is counted
+    assert report["targets"][0]["counted"]["avx"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[audit.allow]]\nsymbol = "f"\n', "isa.toml: audit.allow[0].reason: is missing"),
+        ('[[audit.allow]]\nsymbol = "f"\nreason = " "\n', "isa.toml: audit.allow[0].reason: is empty"),
+        ('[[audit.allow]]\nsymbol = "*"\nreason = "no"\n', "'*' allows everything"),
+        ('[[audit.allow]]\nsymbol = "f"\nreason = "x"\nwhy = "y"\n', "isa.toml: audit.allow[0].why: unknown key"),
+        ('[audit]\nallow = "f"\n', "isa.toml: audit.allow: must be an array of tables"),
+        ('[audit]\nallow = ["f"]\n', "must be an array of tables, but holds 'f'"),
+    ],
+)
+def test_an_entry_that_cannot_be_right_is_an_error(new_project, text, message):
+    project = new_project("leak")
+    append(project, "isagen/isa.toml", text)
+    assert message in project.setup(check=False)
+
+
+def test_a_name_out_of_the_report_allows_itself(new_project):
+    project = build(new_project, "leak", "-Disa_audit=warn")
+    append(project, "main.cpp", FAULT.replace("float *data", "float (&data)[64]"))
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float (&data)[64]);\nint main()")
+    project.ninja()
+    (finding,) = findings(audit(project, "build")[1])
+    assert "[64]" in finding["name"]
+    append(project, "isagen/isa.toml", f'[[audit.allow]]\nsymbol = "{finding["name"]}"\nreason = "x"\n')
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
+def test_the_baseline_of_a_build_and_one_that_is_asked_for(new_project):
+    project = new_project("leak")
+    project.setup(CXXFLAGS="-mavx2")
+    plant_in_baseline(project)
+    project.ninja()
+    status, report = audit(project, "build")
+    assert status == 0
+    assert re.search("everything else with .*avx avx2", report["targets"][0]["judged"].replace("\n", " "))
+    for target in ("build", "build/leak"):
+        status, report = audit(project, target, "--baseline", "X86_64_V2")
+        assert status == 1
+        assert "_Z13planted_faultPf" in {f["symbol"] for f in findings(report) if f["kind"] == "baseline"}
+        assert "judged by what both X86_64_V2 and the baseline of its build have" in report["targets"][0]["notes"][-1]
+    assert audit(project, "build", "--baseline", "X86_64_V3")[0] == 0
+
+
+def test_what_a_cpu_may_lack_besides_vectors_can_be_a_feature_of_a_level(new_project):
+    project = new_project("leak")
+    project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <x86intrin.h>')
+    text = "namespace { __attribute__((used)) unsigned long long ticks() { unsigned aux; return __rdtscp(&aux); } }\n"
+    append(project, "kernel.cpp", f"#ifdef CPU_CAPABILITY_AVX2\n{text}#endif\n")
+    project.setup("-Disa_levels=AVX2")
+    said = project.ninja(check=False)
+    assert re.search("needs +rdtscp", said)
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "own.toml"')
+    (project.folder / "isagen/own.toml").write_text(
+        'extends = "x86"\n[levels.AVX2]\nfeatures = ["avx", "avx2", "fma", "f16c", "rdtscp"]\n'
+    )
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+
+
+def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(new_project):
+    project = new_project("leak")
+    append(
+        project,
+        "main.cpp",
+        '__attribute__((target_clones("default", "avx2"))) float total(const float *d)\n'
+        "{ float sum = 0; for (int i = 0; i < 64; i++) sum += d[i]; return sum; }\n",
+    )
+    project.edit("main.cpp", "const answer first", "data[0] = total(data) * 0;\n  const answer first")
+    project.edit("main.cpp", "int main()", "float total(const float *d);\nint main()")
+    project.setup()
+    project.ninja()
+    _, report = audit(project, "build")
+    assert report["targets"][0]["counted"]["avx"] >= 1

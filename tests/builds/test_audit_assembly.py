@@ -1,0 +1,149 @@
+"""The audit of assembly that says little of itself, in files that isagen's record is in."""
+
+import subprocess
+
+import pytest
+
+from isagen.audit.targets import Baseline, audit_targets
+from isagen.binary.elf.notes import note_of
+from isagen.model.errors import AuditError
+from isagen.model.record import NOTE_OWNER, Record
+from isagen.processors.table import load_table
+from support.damaged import mutations
+from support.projects import need
+
+BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
+RECORD = note_of(
+    NOTE_OWNER,
+    Record(
+        project="assembly",
+        isagen="0",
+        table="x86",
+        features="x86",
+        sealed=True,
+        seal_reason="",
+        baseline=BASELINE,
+        levels={"DEFAULT": BASELINE, "AVX2": (*BASELINE, "avx", "avx2")},
+    ).to_json(),
+)
+NOTE = f"""
+  .section .note.isagen, "a", @note
+  .balign 4
+  .byte {", ".join(map(str, RECORD))}
+  .section .note.GNU-stack, "", @progbits
+"""
+
+
+@pytest.fixture
+def audited(tmp_path):
+    """Assemble and link functions, with a record; return the audit, and the findings by symbol."""
+    need("gcc")
+
+    def audited(text, *flags):
+        source, library = tmp_path / "source.s", tmp_path / "library.so"
+        source.write_text(f"  .text\n{text}{NOTE}")
+        subprocess.run(["gcc", source, "-o", library, *(flags or ("-shared",))], check=True)
+        features = load_table("x86-64", tmp_path, "").required_features("X86_64")
+        (result,) = audit_targets([library], Baseline("X86_64", features))
+        return result, {f.symbol: f for f in result.findings}
+
+    return audited
+
+
+def function(name, body, after=""):
+    return f"  .globl {name}\n  .type {name}, @function\n{name}:\n{body}\n  .size {name}, .-{name}\n{after}\n"
+
+
+HELPER = "helper:\n  vpaddd %ymm0, %ymm1, %ymm2\n  ret"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["  call helper\n  ret", "  jmp helper", "  jz helper\n  ret", "  leaq helper(%rip), %rax\n  call *%rax\n  ret"],
+)
+@pytest.mark.parametrize("align", ["", "  .p2align 6\n"])
+def test_code_without_type_and_size_that_a_function_leads_to(audited, body, align):
+    result, _ = audited(function("entry", body, align + HELPER + "\n  .p2align 4") + function("other", "  ret"))
+    assert [(f.kind, f.symbol, f.features) for f in result.findings] == [("baseline", "helper", ("avx2",))]
+    assert result.counted == {}
+
+
+def test_code_that_only_such_code_leads_to(audited):
+    chain = "first:\n  call second\n  ret\n  nop\nsecond:\n  jmp third\n  int3\nthird:\n  vzeroupper\n  ret"
+    _, found = audited(function("entry", "  call first\n  ret", chain))
+    assert {symbol: f.instruction for symbol, f in found.items()} == {"second": "vzeroupper"}
+
+
+def test_code_that_nothing_leads_to_is_counted(audited):
+    result, found = audited(function("entry", "  ret", HELPER))
+    assert (found, result.counted) == ({}, {"avx2": 1})
+
+
+def test_programs_at_fixed_addresses(audited):
+    text = function("main", "  movl $helper, %eax\n  call *%rax\n  ret", HELPER)
+    assert list(audited(text, "-no-pie")[1]) == ["helper"]
+
+
+def test_data_that_a_function_points_to_is_not_code(audited):
+    table = "table:\n  .byte 0xc5, 0xf5, 0xfe, 0xd0, 0x06, 0x0e, 0x1e\n  .fill 40, 1, 7\n"
+    data = function("entry", "  leaq table(%rip), %rax\n  ret", table)
+    result, found = audited(data)
+    assert (found, result.counted) == ({}, {"avx2": 1})
+    # With a type it is none even where it could be code.
+    data = function("entry", "  leaq helper(%rip), %rax\n  ret", f"  .type helper, @object\n{HELPER}")
+    data += "  .size helper, .-helper\n"
+    assert audited(data)[1] == {}
+
+
+def test_a_function_goes_on_after_one_that_is_nested_in_it(audited):
+    inner = function("inner", "  vzeroupper\n  ret")
+    text = function("outer", f"  jmp 1f\n{inner}1:  vpaddd %ymm0, %ymm1, %ymm2\n  ret") + function(
+        "entry", "  jmp outer"
+    )
+    result, found = audited(text)
+    assert {symbol: f.instruction.split()[0] for symbol, f in found.items()} == {
+        "inner": "vzeroupper",
+        "outer": "vpaddd",
+    }
+    assert result.counted == {}
+    _, found = audited(text + '  .section .init_array, "aw"\n  .quad outer\n')
+    assert (found["outer"].kind, found["outer"].path) == ("load", ("outer", "outer"))
+
+
+def test_entries_in_the_middle_of_a_function(audited):
+    text = "  .globl outer\n  .type outer, @function\nouter:\n  nop\n"
+    text += function("inner", "  nop\n  vzeroupper\n  ret") + "  .size outer, .-outer\n"
+    assert list(audited(text)[1]) == ["inner"]
+
+
+def test_such_code_that_calls_past_a_stub(audited):
+    level = '  .section .isa_text.AVX2, "ax"\n' + function("fast", "  vpaddd %ymm0, %ymm1, %ymm2\n  ret")
+    level = level.replace(".globl fast", ".globl fast\n  .hidden fast")
+    text = function("entry", "  call helper\n  ret", "helper:\n  call fast\n  ret")
+    _, found = audited(text + level)
+    assert (found["fast"].kind, found["fast"].detail.split(" at ")[0]) == ("past", "called by helper")
+
+
+def test_the_tables_of_the_linker_lead_past_a_stub(audited):
+    level = '  .section .isa_text.AVX2, "ax"\n' + function("fast", "  vpaddd %ymm0, %ymm1, %ymm2\n  ret")
+    for call in ("call fast@PLT", "call *fast@GOTPCREL(%rip)"):
+        _, found = audited(function("entry", f"  {call}\n  ret") + level)
+        assert found["fast"].kind == "past", call
+
+
+def test_damaged_files_with_a_record_are_one_clear_error_or_a_report(audited, tmp_path):
+    level = '  .section .isa_text.AVX2, "ax"\n' + function("fast", "  vpaddd %ymm0, %ymm1, %ymm2\n  ret")
+    inner = function("inner", "  vzeroupper\n  ret")
+    outer = function("outer", f"  jmp 1f\n{inner}1:  leaq helper(%rip), %rax\n  call fast@PLT\n  ret", HELPER)
+    audited(outer + level)
+    content = (tmp_path / "library.so").read_bytes()
+    damaged = tmp_path / "damaged.so"
+    reports = 0
+    for raw in mutations(content, 500):
+        damaged.write_bytes(raw)
+        try:
+            audit_targets([damaged], Baseline("X86_64", BASELINE))
+            reports += 1
+        except AuditError as error:
+            assert str(error).startswith(str(damaged)), error
+    assert reports > 50

@@ -1,0 +1,273 @@
+"""The audit of builds: linkers, other ways to build, single objects, and what cannot be audited."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from support.auditing import audit, build, findings, plant_in_baseline
+from support.projects import PACKAGES, need
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+def test_every_linker_is_audited_and_sound_builds_have_no_finding(new_project, compiler, linker):
+    need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
+    project = build(new_project, "leak", CXX=compiler, CXX_LD=linker)
+    project.ninja()
+    assert audit(project, "build")[0] == 0
+    plant_in_baseline(project)
+    assert "planted_fault" in project.ninja(check=False)
+    stripped = project.folder / "stripped"
+    project.edit("main.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
+    project.ninja()
+    project.run("strip", "-o", stripped, project.path("leak"))
+    status, report = audit(project, stripped)
+    assert (status, report["targets"][0]["counted"]) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder", "programs"),
+    [
+        ({"LDFLAGS": "-B/usr/libexec/mold"}, "build", ["mold"]),
+        ({"LDFLAGS": "--ld-path=/usr/bin/ld.lld", "CXX": "clang++-16"}, "build", ["clang++-16", "/usr/bin/ld.lld"]),
+        ({"CXX_LD": "/usr/bin/ld.lld-16", "CXX": "clang++-16"}, "build", ["clang++-16", "/usr/bin/ld.lld-16"]),
+        ({"CXX": "g++"}, "bu:ild", []),  # GCC takes the folder's name for two
+    ],
+    ids=str,
+)
+def test_a_build_whose_linker_is_not_in_reach_says_so(new_project, environment, folder, programs):
+    need(*programs)
+    project = new_project("leak")
+    project.build = folder
+    for _ in range(2):
+        said = (
+            project.setup("--reconfigure", **environment) if project.path("").exists() else project.setup(**environment)
+        )
+        assert re.search(r"audited *: not when linked: .* does not take its linker from where -B says", said)
+    plant_in_baseline(project)
+    project.ninja()
+    assert "audited: no, " in project.isagen("matrix", folder).stdout
+    assert audit(project, folder)[0] == 1
+
+
+@pytest.mark.parametrize("version", ["14", "16"])
+def test_a_linker_of_a_version_that_one_target_chooses(new_project, version):
+    need(f"clang++-{version}", f"ld.lld-{version}")
+    project = new_project("leak")
+    plant_in_baseline(project)
+    project.edit("meson.build", "dependencies:", f"link_args: '-fuse-ld=lld-{version}', dependencies:")
+    assert re.search("audited *: when linked", project.setup(CXX=f"clang++-{version}"))
+    assert "planted_fault" in project.ninja(check=False)
+
+
+@pytest.mark.parametrize(
+    ("linker", "option"), [("bfd", "-v"), ("bfd", "-V"), ("gold", "-v"), ("gold", "-V"), ("lld", "-v"), ("mold", "-v")]
+)
+def test_a_link_that_also_says_the_linker_s_version(new_project, linker, option):
+    need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
+    project = build(new_project, "leak", f"-Dcpp_link_args=-Wl,{option}", CXX_LD=linker)
+    plant_in_baseline(project)
+    assert "planted_fault" in project.ninja(check=False)
+
+
+def test_a_link_that_makes_an_object_is_not_judged(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    plan, tool = project.path("isagen/isa_plan.json"), project.path("isagen/isa_tool")
+    parts = [*project.path("leak.p").glob("*.o"), *project.path("isagen").glob("isa_*.o")]
+    assert len(parts) > 3
+    project.run(sys.executable, tool, "link", plan, "error", "ld", "-r", "-o", "whole.o", *parts)
+    assert (project.folder / "whole.o").is_file()
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug", "-Db_coverage=true", "-Db_sanitize=address"],
+)
+def test_other_ways_to_build_are_sound_too(new_project, option):
+    project = build(new_project, "leak", option, *(["-Db_lundef=false"] if "sanitize" in option else []))
+    project.ninja()
+    status, report = audit(project, "build")
+    assert (status, findings(report)) == (0, [])
+
+
+@pytest.mark.parametrize("option", ["-static", "-static-libstdc++"])
+def test_the_standard_library_inside_a_program_is_sound(new_project, option):
+    """Its own random_device asks the CPU before it uses RDRAND."""
+    project = new_project("leak")
+    project.edit("main.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>')
+    project.setup(f"-Dcpp_link_args={option}")
+    project.ninja()
+    assert project.run("nm", "-C", "build/leak").stdout.count("__x86_rdrand")
+    status, report = audit(project, "build")
+    assert (status, findings(report)) == (0, [])
+
+
+def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhouse):
+    (wheel,) = wheelhouse.glob("isagen-*.whl")
+    done = subprocess.run(
+        [sys.executable, "-m", "isagen", "audit", str(wheel)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{wheel.name}/isagen_kernels/_core" in done.stdout
+    assert "sealed, levels" in done.stdout
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    for path in tmp_path.rglob("*.so"):
+        subprocess.run(["strip", str(path)], check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "isagen", "audit", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "2 files: 2 without a finding" in done.stdout
+
+
+def test_objects_of_a_build(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    level = next(project.path("isagen").glob("libisa_AVX2__*.a.p/*.o"))
+    status, report = audit(project, level)
+    assert (status, report["targets"][0]["judged"].split(";")[0]) == (0, "an object of leak, level AVX2")
+    status, report = audit(project, project.path("leak.p/main.cpp.o"))
+    assert (status, report["targets"][0]["judged"].split(";")[0]) == (0, "an object of leak, of no level")
+    copy = project.folder / "copy.o"
+    shutil.copy(level, copy)  # nobody knows of it there
+    status, report = audit(project, copy)
+    assert status == 1
+    assert {finding["kind"] for finding in findings(report)} == {"bindable"}
+
+
+# Targets that are no use.
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "there is no such file or folder"),
+        (lambda path: path.write_text("hello"), "is not an ELF file that can be read"),
+        (lambda path: path.write_bytes(b"\x7fELF" + b"\1" * 200), "is not"),
+        (lambda path: path.write_bytes(b"\x7fELF\2\1\1" + bytes(300)), "is not an ELF file that can be read"),
+        (lambda path: path.mkdir(), "holds no ELF file"),
+        (lambda path: path.write_bytes(b"PK\5\6" + bytes(18)), "holds no ELF file"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_clear_error(new_project, make, message):
+    project = new_project()
+    make(project.folder / "target")
+    done = project.isagen("audit", "target", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: target: ")
+    assert message in done.stdout
+
+
+def test_a_build_folder_of_something_else_is_no_finding(new_project):
+    project = new_project()
+    (project.folder / "meson.build").write_text("project('plain')\n")
+    project.setup()
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: build: no build of isagen is here")
+
+
+def test_a_damaged_plan_is_no_finding(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    project.path("isagen/isa_plan.json").write_text("{")
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "isa_plan.json: cannot be read" in done.stdout
+
+
+def test_files_for_other_machines_in_a_build_folder_are_passed_over(new_project):
+    need("gcc")
+    project = build(new_project, "leak")
+    project.ninja()
+    project.path("f.c").write_text("int f(void) { return 1; }\n")
+    project.run("gcc", "-m32", "-shared", "-nostdlib", "build/f.c", "-o", "build/f.so")
+    status, report = audit(project, "build")
+    assert (status, len(report["targets"])) == (0, 1)
+    project.path("cut.so").write_bytes(project.path("leak").read_bytes()[:5000])
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "nothing found" in done.stdout
+    assert "cut.so: is not an ELF file that can be read" in done.stdout
+
+
+def test_flags_are_judged_from_the_project_s_root_too(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    commands = project.path("compile_commands.json")
+    commands.write_text(commands.read_text().replace("-mavx2", "-mavx2 -mvaes"))
+    _, report = audit(project, ".")
+    assert {finding["kind"] for finding in findings(report)} == {"flags"}
+    assert all(finding["object"].startswith("isagen/") for finding in findings(report))
+    commands.unlink()
+    _, report = audit(project, "build")
+    assert findings(report) == []
+    assert "the flags of kernels were not judged" in report["targets"][0]["notes"][0]
+
+
+def test_a_build_folder_without_anything_linked(new_project):
+    project = build(new_project, "leak")
+    done = project.isagen("audit", "build", check=False)
+    assert done.returncode == 2
+    assert "build it first" in done.stdout
+
+
+def test_a_cut_off_library(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    content = project.path("leak").read_bytes()
+    for size in (0, 63, 64, 1000, len(content) // 2, len(content) - 100):
+        (project.folder / "cut").write_bytes(content[:size])
+        done = project.isagen("audit", "cut", check=False)
+        assert done.returncode in (1, 2), (size, done.stdout)
+        assert "Traceback" not in done.stdout
+
+
+def test_packages_of_the_tests_are_all_sound(new_project):
+    for package in sorted(path.name for path in PACKAGES.iterdir() if path.name in ("mixed", "psabi", "threads")):
+        project = new_project(package, folder=package)
+        project.setup()
+        project.ninja()
+        status, report = audit(project, "build")
+        assert (package, status, findings(report)) == (package, 0, [])
+
+
+def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
+    need("aarch64-linux-gnu-g++")
+    project = new_project()
+    (project.folder / "f.cpp").write_text("int f(int x) { return x; }\n")
+    project.run("aarch64-linux-gnu-g++", "-shared", "-fPIC", "-nostdlib", "f.cpp", "-o", "libf.so")
+    done = project.isagen("audit", "libf.so", check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("isagen: error: libf.so: code for AArch64 is not decoded")
+    (project.folder / "libs").mkdir()
+    shutil.move(project.folder / "libf.so", project.folder / "libs/libf.so")
+    shutil.copy(sys.executable, project.folder / "libs/python")
+    status, report = audit(project, "libs")
+    assert status == 0
+    assert [target["decoded"] for target in report["targets"]] == [False, True]
+    assert "1 without a finding, 0 findings in the others; 1 not decoded" in project.isagen("audit", "libs").stdout
+
+
+def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warnings_are_wanted(new_project):
+    project = build(new_project, "leak")
+    project.ninja()
+    tool = project.path("isagen/isa_tool")
+    plan = project.path("isagen/isa_plan.json")
+    data = json.loads(plan.read_text())
+    data["audit"]["linkers"] = {"ld": str(project.folder / "ld")}
+    plan.write_text(json.dumps(data))
+    (project.folder / "ld").write_text("#!/bin/sh\nprintf '\\177ELF and no more' > out\n")
+    (project.folder / "ld").chmod(0o755)
+    for mode, status in (("error", 2), ("warn", 0)):
+        done = project.run(sys.executable, tool, "link", plan, mode, "ld", "-o", "out", check=False)
+        assert done.returncode == status
+        assert "out: is not" in done.stdout
+        assert (project.folder / "out").exists() == (mode == "warn")

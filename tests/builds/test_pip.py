@@ -1,0 +1,104 @@
+"""Projects built the way users build them: pip, isolated or not, from an sdist, editable, from odd folders."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support.projects import need
+
+
+@pytest.fixture(scope="module")
+def bare_venv(tmp_path_factory):
+    """A virtual environment with nothing but pip: isagen can only come from an isolated build."""
+    folder = tmp_path_factory.mktemp("bare") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    return folder / "bin/python"
+
+
+@pytest.fixture(params=["plain", "Größe & π"])
+def hello(request, new_project, wheelhouse):
+    """The project that `isagen init` makes; pip finds isagen in the wheelhouse."""
+    project = new_project(None, request.param)
+    project.isagen("init", "--name", "hello")
+    project.environment |= {"PIP_FIND_LINKS": str(wheelhouse), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return project
+
+
+def pip(project, python, *arguments, **environment):
+    return project.run(str(python), "-m", "pip", *arguments, **environment).stdout
+
+
+def ask(project, python, expression):
+    """Evaluate an expression about the installed package, from a folder that does not hold it."""
+    code = f"import hello; print({expression})"
+    return project.run(str(python), "-c", f"import os; os.chdir('/'); {code}").stdout.strip()
+
+
+def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
+    pip(hello, bare_venv, "install", "--force-reinstall", ".")
+    assert ask(hello, bare_venv, "hello.dot(bytes([200] * 50), bytes([255] * 50))") == "-10000"
+    assert ask(hello, bare_venv, "all(built for built, _, _ in hello.isa.levels.values())") == "True"
+    for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "first"]):
+        hello.run(
+            *command, GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a", GIT_COMMITTER_EMAIL="a@b"
+        )
+    hello.run(sys.executable, "-m", "build", "-q", "--sdist")
+    pip(hello, bare_venv, "uninstall", "-qy", "hello")
+    pip(hello, bare_venv, "install", str(next((hello.folder / "dist").glob("hello-*.tar.gz"))))
+    assert ask(hello, bare_venv, "hello.dot(b'\\x02', b'\\x03')") == "6"
+    pip(hello, bare_venv, "uninstall", "-qy", "hello")
+
+
+def test_isolated_editable_rebuilds_after_a_kernel_is_edited(hello, bare_venv):
+    """isagen itself is gone by then: the build folder holds what the build steps need."""
+    need("ninja")
+    assert "No module named" in hello.run(str(bare_venv), "-c", "import isagen.cli", check=False).stdout
+    pip(hello, bare_venv, "install", "--force-reinstall", "-e", ".")
+    assert ask(hello, bare_venv, "hello.dot(b'\\x02', b'\\x03')") == "6"
+    hello.edit("kernels/dot.cpp", "a[i] * b[i]", "a[i] * b[i] + 1")
+    assert ask(hello, bare_venv, "hello.dot(b'\\x02', b'\\x03')") == "7"
+    pip(hello, bare_venv, "uninstall", "-qy", "hello")
+
+
+@pytest.mark.parametrize("meson", ["newest", "distribution"])
+def test_without_isolation(hello, meson, tmp_path):
+    python = tmp_path / "venv/bin/python"
+    hello.run(sys.executable, "-m", "venv", str(tmp_path / "venv"))
+    pip(hello, python, "install", "-q", "isagen", "meson-python", "ninja")
+    environment = {"PATH": f"{python.parent}:{hello.environment['PATH']}"}
+    if meson == "distribution":
+        need("/usr/bin/meson")
+        environment["MESON"] = "/usr/bin/meson"
+    said = pip(
+        hello,
+        python,
+        "install",
+        "-v",
+        "--no-build-isolation",
+        ".",
+        "--config-settings=setup-args=-Disa_levels=-AMX",
+        **environment,
+    )
+    if meson == "distribution":
+        shown = subprocess.run(
+            ["/usr/bin/meson", "--version"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        assert f"Version: {shown}" in said
+    assert re.search(r"AMX +: disabled: by the Meson option isa_levels", said)
+    assert ask(hello, python, "hello.isa.levels['AMX'][0], hello.dot(b'\\x02', b'\\x03')") == "False 6"
+    pip(hello, python, "uninstall", "-qy", "hello")
+
+    pip(hello, python, "install", "--no-build-isolation", "-e", ".", **environment)
+    hello.edit("kernels/dot.cpp", "a[i] * b[i]", "a[i] * b[i] + 1")
+    assert ask(hello, python, "hello.dot(b'\\x02', b'\\x03')") == "7"
+
+
+def test_the_oldest_supported_meson(scaffold, tmp_path):
+    scaffold.run(sys.executable, "-m", "venv", "--system-site-packages", str(tmp_path / "venv"))
+    scaffold.run(str(tmp_path / "venv/bin/pip"), "install", "-q", "--ignore-installed", "meson==1.0.1")
+    said = scaffold.run(str(tmp_path / "venv/bin/meson"), "setup", "build").stdout
+    assert "Version: 1.0.1" in said
+    assert "WARNING" not in said
+    scaffold.ninja()

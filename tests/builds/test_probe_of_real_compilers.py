@@ -1,0 +1,83 @@
+"""Probing the compiler of this machine."""
+
+import platform
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from isagen.probe.cache import NO_CACHE
+from isagen.probe.compiler import find_compiler
+from isagen.probe.probe import probe_all
+from isagen.processors.table import load_table
+from support.probing import ask, table
+
+on_x86 = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64") or shutil.which("c++") is None, reason="needs a compiler for x86-64"
+)
+
+
+@on_x86
+@pytest.mark.parametrize("language", ["c", "cpp"])
+@pytest.mark.parametrize("name", ["x86", "ipex"])
+def test_builtin_table(name, language):
+    compiler = find_compiler(language, ["c++" if language == "cpp" else "cc"])
+    tab = load_table(name, Path())
+    verdicts = probe_all(tab, [compiler], NO_CACHE)
+    assert set(verdicts) == {(level, language) for level in tab.names()}
+    for level in tab.levels:
+        verdict = verdicts[level.name, language]
+        minimum = level.minimum.get(compiler.id, "0")
+        if [int(n) for n in compiler.version.split(".")] >= [int(n) for n in minimum.split(".")]:
+            assert verdict.available, f"{level.name}: {verdict.reason}"
+            assert set(tab.required_features(level.name)) <= set(verdict.features)
+            assert set(level.flags["gnu"]) <= set(verdict.flags)
+        else:
+            assert "is older than" in verdict.reason
+    if compiler.id == "gcc":
+        assert not any(verdict.dropped for verdict in verdicts.values())
+
+
+@on_x86
+def test_closure_has_what_the_compiler_turns_on_unasked():
+    tab = load_table("x86", Path())
+    verdict = probe_all(tab, [find_compiler("cpp", ["c++"])], NO_CACHE)["AVX2", "cpp"]
+    named = set(tab.required_features("AVX2"))
+    assert {"sse4_2", "popcnt", "sse2"} <= set(verdict.features) - named
+
+
+@on_x86
+@pytest.mark.parametrize(
+    ("lines", "probe", "reason"),
+    [
+        (['flags.gnu = ["-mnosuch"]'], "return argc;", "-mnosuch"),
+        ([], '__asm__("vnosuch %ymm0"); return argc;', "the assembler rejects it: no such instruction: `vnosuch"),
+        ([], "return _mm512_reduce_add_epi32(_mm512_set1_epi32(argc));", "error: "),
+        ([], "int x = argc; return y;", "error: "),
+        (['features = ["avx512_f"]'], "return argc;", "do not turn on avx512_f (__AVX512F__ is not"),
+    ],
+)
+def test_real_compiler_refuses(tmp_path, lines, probe, reason):
+    tab = table(tmp_path, *lines, probe=probe)
+    verdict = ask(tab, find_compiler("cpp", ["c++"]))
+    assert not verdict.available
+    assert reason in verdict.reason
+    assert tempfile.gettempdir() not in verdict.reason
+
+
+@on_x86
+def test_real_linker_refuses_in_the_same_words_every_time(tmp_path):
+    tab = table(tmp_path, probe='extern int novel_run __asm__("novel_run"); return novel_run;')
+    reasons = {ask(tab, find_compiler("cpp", ["c++"])).reason for _ in range(2)}
+    assert len(reasons) == 1
+    (reason,) = reasons
+    assert reason.startswith("it does not link: ")
+    assert "novel_run" in reason
+
+
+@on_x86
+def test_macro_of_the_real_compiler_that_no_feature_names(tmp_path):
+    verdict = ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__NOVEL__"]'), find_compiler("cpp", ["c++"]))
+    assert not verdict.available
+    assert "turn on __NOVEL__, which no feature names" in verdict.reason

@@ -1,0 +1,49 @@
+"""The sources of the reference kernels by themselves: at every level, for every compiler, without a warning."""
+
+import subprocess
+import tomllib
+
+import pytest
+
+from isagen.processors.table import load_table
+from support.checkout import ROOT
+from support.projects import need
+
+TABLE = load_table("x86", ROOT)
+LEVELS = tomllib.loads((ROOT / "kernels/isagen/isa.toml").read_text(encoding="utf-8"))["kernels"]
+# A header in isagen's place, for one level.
+DISPATCH = """
+#define ISA_DECLARE_DISPATCH(type, stub) extern type stub;
+#define ISA_REGISTER_DISPATCH(stub, function) decltype(stub) stub = function;
+#define ISA_THIS_LEVEL ""
+"""
+
+
+def sources_of(level):
+    """The sources that have a copy for a level."""
+    for source in sorted((ROOT / "kernels").glob("*.cpp")):
+        levels = LEVELS.get(f"kernels/{source.name}", {}).get("levels")
+        if levels is None or level in (TABLE.base.name, *levels):
+            yield source
+
+
+def compiled(compiler, level, *more):
+    words = [compiler, "-std=c++17", "-fsyntax-only", *TABLE.level(level).flags["gnu"], *more]
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("vectors", [[], ["-DVECTOR_BYTES=0"]], ids=["vectors", "elements"])
+@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
+def test_no_warnings(compiler, vectors, tmp_path):
+    need(compiler)
+    (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
+    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", tmp_path, "-I", ROOT / "kernels"]
+    count = 0
+    for level in TABLE.levels:
+        if compiled(compiler, level.name, "-x", "c++", "/dev/null").returncode != 0:
+            continue  # a compiler that does not know the level's flags
+        macros = [f"-D{macro}" for macro in TABLE.defines(level.name)]
+        done = compiled(compiler, level.name, *warnings, *macros, *vectors, *sources_of(level.name))
+        assert done.returncode == 0, f"{level.name}: {done.stderr[:4000]}"
+        count += 1
+    assert count >= 7

@@ -1,0 +1,335 @@
+"""Prefix sums, reductions and softmax against NumPy in higher precision, within bounds that follow from the roundings.
+
+u is the unit roundoff of the dtype. A sum of terms, each of which goes through at most r additions, is off by at most
+r * u * sum(|terms|) (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), to first order; the factor SLACK is
+for the rest.
+"""
+
+import isagen_kernels as k
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from isagen_kernels import _core
+
+from support.arrays import LANES, LEVELS, arrays, exactly, quick, unaligned, within
+
+SLACK = 1.01
+FLOATS = ("float32", "float64")
+ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
+LARGEST = {"float32": np.float64(np.finfo("f4").max), "float64": np.longdouble(np.finfo("f8").max)}
+TINY = {"float32": 2.0**-149, "float64": 2.0**-1074}  # the smallest denormal
+
+levels = pytest.mark.parametrize("level", LEVELS)
+
+
+def lanes(level, x):
+    return LANES.get(level, 16) * 4 // x.dtype.itemsize
+
+
+def exact(x):
+    """x in a type that adds without rounding errors that would matter here."""
+    return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
+
+
+def scan_roundings(level, columns, width):
+    """One addition per vector before, log2(width) within, one that joins them."""
+    return -(-columns // width) + np.log2(width) + 1
+
+
+def sum_roundings(columns, width, ways=8, piece=64):
+    """Accumulators over pieces of so many vectors each, log2 of their lanes, then float64, and the last rounding.
+
+    What does not fill all accumulators is added to the first.
+    """
+    return min(columns // (ways * width), piece) + ways + np.log2(ways * width) + 1
+
+
+# ---- prefix sums
+
+
+@levels
+@quick
+@example(x=np.array([-3e38, -3e38, 3e38, 3e38], np.float32))
+@given(x=arrays(FLOATS))
+def test_cumsum(level, x):
+    with k.isa.use(level):
+        got = k.cumsum(x, threads=1)
+    with np.errstate(all="ignore"):
+        want = np.cumsum(exact(x), -1)
+        sizes = np.cumsum(np.abs(np.nan_to_num(exact(x), posinf=0, neginf=0)), -1)
+    bound = sizes * (scan_roundings(level, x.shape[-1], lanes(level, x)) * ROUNDOFF[x.dtype.name] * SLACK)
+    # Sums of some of the numbers come near the largest one: they may overflow, elsewhere than one after the other.
+    near = sizes > LARGEST[x.dtype.name] / 4
+    assert within(np.where(near, 0, got), np.where(near, 0, want), bound)
+
+
+@levels
+@quick
+@given(x=arrays(("int32",)))
+def test_cumsum_of_integers_wraps(level, x):
+    with k.isa.use(level):
+        assert np.array_equal(k.cumsum(x), np.cumsum(x, -1, dtype=np.int32))
+
+
+@levels
+def test_cumsum_is_exact_where_sums_are(level):
+    with k.isa.use(level):
+        for n in [*range(201), 1023, 4099]:
+            for dtype in ("float32", "float64", "int32"):
+                x = np.arange(n).astype(dtype)
+                out = unaligned(np.full(n + 2, 7, dtype), 1)
+                assert k.cumsum(x, out=out[1:-1]) is not None
+                assert np.array_equal(out[1:-1], np.cumsum(x, dtype=dtype))
+                assert out[0] == out[-1] == 7
+                k.cumsum(x, out=x)
+                assert np.array_equal(out[1:-1], x)
+
+
+@levels
+def test_cumsum_keeps_the_sign_of_zeros(level):
+    with k.isa.use(level):
+        for n in (1, 5, 40):
+            assert np.signbit(k.cumsum(np.full(n, -0.0, np.float32))).all()
+
+
+@levels
+def test_cumsum_of_a_long_row_in_threads(level):
+    rng = np.random.default_rng(3)
+    ones = np.ones(1_000_003, np.int32)
+    whole = rng.integers(-1000, 1000, 2_000_001, np.int32)
+    floats = whole.astype(np.float32)  # every prefix sum is an integer below 2^24 or so, most exactly
+    doubles = whole.astype(np.float64)
+    with k.isa.use(level):
+        for threads in (1, 2, 3, 5):
+            assert np.array_equal(k.cumsum(ones, threads=threads), np.arange(1, len(ones) + 1))
+            assert np.array_equal(k.cumsum(whole, threads=threads), np.cumsum(whole, dtype=np.int32))
+            assert np.array_equal(k.cumsum(doubles, threads=threads), np.cumsum(doubles))
+            assert np.array_equal(k.cumsum(floats, threads=threads), np.cumsum(doubles))
+            both = np.stack([whole, whole[::-1]])
+            assert np.array_equal(k.cumsum(both, threads=threads), np.cumsum(both, -1, dtype=np.int32))
+
+
+# ---- reductions
+
+
+@levels
+@quick
+@given(x=arrays(FLOATS), axis=st.sampled_from((None, -1)))
+def test_sum_and_mean(level, x, axis):
+    columns = x.size if axis is None else x.shape[-1]
+    with k.isa.use(level):
+        total, mean = k.sum(x, axis), k.mean(x, axis)
+    with np.errstate(all="ignore"):
+        want = np.sum(exact(x), axis)
+        sizes = np.sum(np.abs(np.nan_to_num(exact(x), posinf=0, neginf=0)), axis)
+        near = sizes > LARGEST[x.dtype.name] / 4  # partial sums may overflow
+        bound = sizes * (sum_roundings(columns, lanes(level, x)) * ROUNDOFF[x.dtype.name] * SLACK)
+        if x.dtype == np.float64:
+            bound = bound * 2  # adding the pieces rounds too
+        assert within(np.where(near, 0, total), np.where(near, 0, want), bound)
+        if columns == 0:
+            assert np.isnan(mean).all()
+        else:
+            assert within(
+                np.where(near, 0, mean), np.where(near, 0, want / columns), bound / columns + TINY[x.dtype.name]
+            )
+
+
+@levels
+@quick
+@given(x=arrays(("int32",)), axis=st.sampled_from((None, -1)))
+def test_sum_of_integers_is_exact(level, x, axis):
+    with k.isa.use(level):
+        got = k.sum(x, axis)
+    assert np.array_equal(got, np.sum(x, axis, dtype=np.int64))
+
+
+@levels
+@quick
+@given(x=arrays(("float32", "float64", "int32", "int8", "uint8")), axis=st.sampled_from((None, -1)))
+def test_max_and_min(level, x, axis):
+    rows = 1 if axis is None else int(np.prod(x.shape[:-1]))
+    with k.isa.use(level):
+        if rows and x.size == 0:
+            for reduction in (k.max, k.min):
+                with pytest.raises(ValueError, match="src must have items"):
+                    reduction(x, axis)
+        elif rows:
+            assert exactly(k.max(x, axis), np.max(x, axis))
+            assert exactly(k.min(x, axis), np.min(x, axis))
+        else:
+            assert k.max(x, axis).shape == x.shape[:-1]
+
+
+@levels
+def test_extremes_wherever_they_are(level):
+    with k.isa.use(level):
+        for n in (1, 2, 7, 64, 131):
+            for dtype in ("float32", "float64", "int32", "int8", "uint8"):
+                for place in range(n):
+                    x = np.full(n, 50, dtype)
+                    x[place] = 51
+                    assert (k.max(x), k.min(x)) == (51, 50 if n > 1 else 51)
+                    x[place] = 49
+                    assert (k.max(x), k.min(x)) == (50 if n > 1 else 49, 49)
+                    if dtype in FLOATS:
+                        x[place] = np.nan
+                        assert np.isnan([k.max(x), k.min(x)]).all()
+
+
+def exp_sum_error(level, x, terms):
+    """The relative error of sum(exp(x - m)): of exp's argument, of exp itself (1.02 units of 2 u), of the additions.
+
+    x - m is off by u |x - m|, and so is its exp; on average over the terms |x - m| is log(columns) at most, since that
+    less the logarithm of the sum is an entropy.
+    """
+    columns = max(x.shape[-1], 1)
+    return np.log(columns) + 2.1 + sum_roundings(columns, lanes(level, x), 4, 128)
+
+
+@levels
+@quick
+@given(x=arrays(FLOATS), logarithm=st.booleans(), in_place=st.booleans())
+def test_softmax(level, x, logarithm, in_place):
+    u, tiny = ROUNDOFF[x.dtype.name], TINY[x.dtype.name]
+    with np.errstate(all="ignore"):
+        m = np.max(exact(x), -1, keepdims=True, initial=-np.inf)
+        away = exact(x) - m
+        terms = np.exp(away)
+        total = np.sum(terms, -1, keepdims=True)
+        log_total = np.log(total)
+        error = exp_sum_error(level, x, terms)
+        if logarithm:
+            want = away - log_total
+            bound = u * (2 * np.abs(away) + error + 2 * np.abs(log_total) + np.abs(want)) + tiny
+        else:
+            want = terms / total
+            bound = u * (np.where(want > 0, want * np.abs(away), 0) + want * (4.1 + error)) + 3 * tiny
+    with k.isa.use(level):
+        got = (k.log_softmax if logarithm else k.softmax)(x, out=x if in_place else None)
+    assert got.dtype == x.dtype
+    assert (got is x) == in_place
+    near = logarithm & np.isfinite(want) & (np.abs(want) > LARGEST[x.dtype.name])  # x - m is then -inf
+    assert within(np.where(near, 0, exact(got)), np.where(near, 0, want), bound * SLACK)
+
+
+@levels
+@quick
+@given(x=arrays(FLOATS), axis=st.sampled_from((None, -1)))
+def test_logsumexp(level, x, axis):
+    rows = x.reshape(1, -1) if axis is None else x
+    with np.errstate(all="ignore"):
+        m = np.max(exact(rows), -1, initial=-np.inf)
+        shift = np.where(np.isfinite(m), m, 0)
+        log_total = np.log(np.sum(np.exp(exact(rows) - shift[..., None]), -1))
+        want = shift + log_total
+        bound = exp_sum_error(level, rows, None) + 2 * np.abs(log_total) + np.abs(want)
+    with k.isa.use(level):
+        got = k.logsumexp(x, axis)
+    got = np.reshape(got, want.shape)
+    assert within(got, want, bound * ROUNDOFF[x.dtype.name] * SLACK)
+
+
+@levels
+def test_softmax_of_every_length_alone_and_beyond_nothing(level):
+    rng = np.random.default_rng(4)
+    with k.isa.use(level):
+        for cache in (0, 1):
+            _core.set_last_cache(cache)
+            try:
+                for n in [*range(201), 4099, 5000]:
+                    x = unaligned(rng.standard_normal((3, n), np.float32), 4)
+                    out = unaligned(np.full(3 * n + 2, 7, np.float32), 4)
+                    terms = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True, initial=-9))
+                    want = terms / terms.sum(-1, keepdims=True)
+                    k.softmax(x, out=out[1:-1])
+                    assert np.allclose(out[1:-1].reshape(3, n), want, rtol=1e-5, atol=0)
+                    assert out[0] == out[-1] == 7
+                    k.log_softmax(x, out=out[1:-1])
+                    assert np.allclose(out[1:-1].reshape(3, n), np.log(want), rtol=1e-6, atol=1e-6)
+                    assert out[0] == out[-1] == 7
+                    k.cumsum(x, out=out[1:-1], threads=1)
+                    assert np.allclose(out[1:-1].reshape(3, n), np.cumsum(x, -1), rtol=1e-4, atol=1e-4)
+                    assert out[0] == out[-1] == 7
+            finally:
+                _core.set_last_cache(0)
+
+
+# ---- long rows, which are cut, and threads
+
+
+@levels
+@pytest.mark.parametrize("shape", [(1_000_003,), (3, 400_001), (70_001, 17), (131_071,), (131_072,), (200_000, 5)])
+def test_long_rows_and_many_rows_in_threads(level, shape):
+    """The same bits for every number of threads; and what NumPy gives, roughly: the bounds are tested on small ones."""
+    x = np.random.default_rng(5).standard_normal(shape, np.float32)
+    wide = x.astype(np.float64)
+    m = wide.max(-1, keepdims=True)
+    terms = np.exp(wide - m)
+    total = terms.sum(-1, keepdims=True)
+    want = {
+        k.sum: wide.sum(-1),
+        k.mean: wide.mean(-1),
+        k.max: x.max(-1),
+        k.min: x.min(-1),
+        k.logsumexp: (m + np.log(total))[..., 0],
+        k.softmax: terms / total,
+        k.log_softmax: wide - m - np.log(total),
+    }
+    with k.isa.use(level):
+        for function, expected in want.items():
+            one, two, three = (np.asarray(function(x, -1, threads=threads)) for threads in (1, 2, 3))
+            assert np.array_equal(one, two)
+            assert np.array_equal(one, three)
+            assert np.allclose(one, expected, rtol=1e-5, atol=2e-3 if function is k.sum else 1e-5)
+        whole = np.arange(np.prod(shape)).astype(np.int32).reshape(shape)
+        for threads in (1, 2, 3):
+            assert k.sum(whole, threads=threads) == np.sum(whole, dtype=np.int64)
+            assert k.max(whole, threads=threads) == whole.size - 1
+
+
+@levels
+def test_special_values_in_long_rows(level):
+    x = np.zeros(300_001, np.float32)
+    cases = [
+        ([np.nan], np.nan, np.nan, True),
+        ([np.inf], np.inf, np.inf, True),
+        ([np.inf, np.nan], np.nan, np.nan, True),
+        ([-np.inf], 0, np.log(300_000), False),
+    ]
+    with k.isa.use(level):
+        for values, largest, log_sum, is_nan in cases:
+            y = x.copy()
+            for place, value in zip((299_000, 7), values, strict=False):
+                y[place] = value
+            assert exactly(k.max(y), largest)
+            assert exactly(k.logsumexp(y), np.float32(log_sum)) or np.isclose(k.logsumexp(y), log_sum, rtol=1e-6)
+            assert np.isnan(k.softmax(y)).all() == np.isnan(k.log_softmax(y)).all() == is_nan
+            assert np.isnan(k.softmax(y)).any() == np.isnan(k.log_softmax(y)).any() == is_nan
+        nothing = np.full_like(x, -np.inf)
+        assert k.logsumexp(nothing) == -np.inf
+        assert np.isnan(k.softmax(nothing)).all()
+        assert np.isnan(k.log_softmax(nothing)).all()
+
+
+@levels
+def test_special_values_are_what_they_are_in_torch(level):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(6)
+    special = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-45, 3e38, -3e38, 88.8, -104.0], np.float32)
+    x = np.where(rng.random((2000, 9)) < 0.5, rng.choice(special, (2000, 9)), rng.standard_normal((2000, 9)))
+    x[:10] = -np.inf
+    for dtype in FLOATS:
+        y = x.astype(dtype)
+        t = torch.from_numpy(y)
+        with k.isa.use(level):
+            for ours, theirs in [
+                (k.softmax(y), torch.softmax(t, -1)),
+                (k.log_softmax(y), torch.log_softmax(t, -1)),
+                (k.logsumexp(y, -1), torch.logsumexp(t, -1)),
+                (k.max(y, -1), torch.amax(t, -1)),
+                (k.min(y, -1), torch.amin(t, -1)),
+            ]:
+                assert np.array_equal(np.isnan(ours), np.isnan(theirs.numpy()))
+                assert np.allclose(ours, theirs.numpy(), rtol=1e-5, atol=1e-6, equal_nan=True)

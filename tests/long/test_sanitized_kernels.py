@@ -1,0 +1,75 @@
+"""The extension built with AddressSanitizer and UndefinedBehaviorSanitizer, and the kernels' tests run in it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.checkout import ROOT
+from support.projects import base_environment, need
+
+TESTS = ("test_rows.py", "test_row_arguments.py", "test_channels.py", "test_convert.py", "test_matmul.py")
+# Other processes, and what takes minutes.
+NOT = "emulated or other_cpus or large_products or depend_on_threads"
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A folder with the package isagen_kernels, built by Clang: GCC 12 takes minutes for it."""
+    need("clang++-16")
+    folder = tmp_path / "sanitized"
+    options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dcpp_args=-fno-sanitize-recover=all"]
+    options += [f"-Dpython.platlibdir={folder}/site", f"-Dpython.purelibdir={folder}/site"]
+    for command in (
+        ["meson", "setup", folder / "build", ROOT, "-Doptimization=1", "-Ddebug=true", *options],
+        ["meson", "install", "-C", folder / "build", "--quiet"],
+    ):
+        done = subprocess.run(
+            [str(word) for word in command],
+            env={**base_environment(), "CXX": "clang++-16"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return folder / "site"
+
+
+def sanitized(site, *arguments):
+    runtime = subprocess.run(
+        ["clang++-16", "-print-file-name=libclang_rt.asan-x86_64.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    if not Path(runtime).exists():
+        pytest.skip("libclang-rt-16-dev is not installed")
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": runtime,
+        "ASAN_OPTIONS": "detect_leaks=0",  # CPython leaks at exit
+        "PYTHONPATH": str(site),
+        "PYTHONMALLOC": "malloc",
+        "ISAGEN_TEST_EXAMPLES": "25",
+    }
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_kernels(site):
+    # That the sanitizer is really there: a kernel that is told of more items than there are.
+    code = (
+        "import numpy as np, ctypes, isagen_kernels as k\n"
+        "assert 'sanitized' in k.__file__, k.__file__\n"
+        "x = np.zeros(1000, np.float32)\n"
+        "liar = (ctypes.c_float * 1100).from_address(x.ctypes.data)\n"
+        "print(k.sum(liar))\n"
+    )
+    done = sanitized(site, "-c", code)
+    assert done.returncode != 0
+    assert "heap-buffer-overflow" in done.stderr
+
+    tests = [f"tests/kernels/{test}" for test in TESTS]
+    done = sanitized(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"not ({NOT})", *tests)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert "passed" in done.stdout

@@ -1,0 +1,16 @@
+"""The kernels over tiles with sanitizers, at this CPU's levels and emulated."""
+
+from dataclasses import replace
+
+from support.tiles_levels import LEVELS
+from support.tiles_library import FEW, build
+
+
+def test_sanitizers(tmp_path_factory):
+    """Every product in memory that ends where the matrices end; the emulator's loads and stores are looked at too."""
+    levels = [level for level in LEVELS if level.split()[0] in FEW]
+    project = replace(build("g++", tmp_path_factory).project, build="sanitized")
+    project.setup("-Db_sanitize=address,undefined", "-Doptimization=0", f"-Disa_levels={','.join(FEW)}", CXX="g++")
+    project.run("ninja", "-C", project.build, "products")
+    done = project.run(project.path("products"), *levels, UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
+    assert done.stdout.splitlines() == [f"{level.removesuffix(' emulated')} agrees" for level in levels]

@@ -1,0 +1,39 @@
+"""Faults that are planted in projects, and what the audit says of them."""
+
+import json
+
+FAULT = """
+__attribute__((target("avx2"), noinline)) void planted_fault(float *data)
+{
+  for (int i = 0; i < 64; i++)
+    data[i] *= 2;
+}
+"""
+
+
+def build(new_project, package, *arguments, **environment):
+    project = new_project(package)
+    project.setup(*arguments, **environment)
+    return project
+
+
+def audit(project, *arguments, check=False):
+    """Run `isagen audit`; return its exit status and its report as data."""
+    done = project.isagen("audit", *map(str, arguments), "--format", "json", check=check)
+    return done.returncode, json.loads(done.stdout)
+
+
+def findings(report):
+    return [finding for target in report["targets"] for finding in target["findings"]]
+
+
+def append(project, name, text):
+    with (project.folder / name).open("a") as stream:
+        stream.write(text)
+
+
+def plant_in_baseline(project):
+    """Make the program's own source, which every CPU runs, use AVX2."""
+    append(project, "main.cpp", FAULT)
+    project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
+    project.edit("main.cpp", "int main()", "void planted_fault(float *data);\nint main()")

@@ -1,0 +1,46 @@
+"""What a CPU runs of a table's levels, computed from what it supports: no test writes down the CPU that it runs on."""
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from isagen.processors.detection import ask_permissions, detect
+from isagen.processors.table import load_table
+from isagen.processors.x86.machine import ThisMachine
+
+# The levels of the x86 table, lowest rank first.
+ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
+
+
+@functools.cache
+def supported_levels() -> list[str]:
+    """The levels of the x86 table that this CPU supports, lowest first, as the reference extension says."""
+    code = "import isagen_kernels._core as c, json, os, subprocess, sys\nprint(c.current_level())"
+    found = []
+    for name in ALL:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "ISAGEN_KERNELS_ISA": name},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        if done.stdout.strip() == name:
+            found.append(name)
+    return found
+
+
+def level_that_runs(supported: Iterable[str], asked: str, table: str = "x86") -> str:
+    """Return the level that an override selects: the best supported one of `asked` and of those that it requires."""
+    levels = load_table(table, Path())
+    allowed = {asked, *(level.name for level in levels.below(asked))}
+    return [name for name in levels.names() if name in allowed and name in supported][-1]
+
+
+def lacks(features: Iterable[str], table: str = "x86") -> tuple[str, ...]:
+    """Return those of the features that this CPU or OS lacks, as isagen's own detection says."""
+    machine = ThisMachine()
+    return ask_permissions(detect(load_table(table, Path()).features, machine), machine).missing(features)

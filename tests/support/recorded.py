@@ -1,0 +1,121 @@
+"""CPUs as recorded in tests/cpuid/*.toml: raw registers for the detection to read, and what it must find.
+
+max_leaf, max_extended, max_subleaf_7   how far CPUID goes; without max_extended there are no extended leaves
+beyond       what a leaf past the highest answers: "highest" (that leaf's data, as Intel does) or "zero" (as AMD does)
+features     names of isagen/processors/x86/features.toml whose bits are set; `without` takes some (patterns) out
+xcr0, permission, sysctl                what the OS saves; whether it grants AMX; sysctls that are 1 (macOS)
+[registers]  "LEAF.SUBLEAF" = registers that are not made of features: laid over the others, whatever the limits
+[selected]   per table, for an override (none: no override), the level that must be selected; "" for none at all
+[missing]    per table and level, a part of the text that says what is missing
+like         a recording to start from: its features and what it says of CPU and OS, not what is expected
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from isagen.processors.features import REGISTERS
+from isagen.processors.table import builtin_tables, load_table
+from support.checkout import ROOT
+
+FOLDER = ROOT / "tests/cpuid"
+FEATURES = load_table("x86", Path()).features
+X86_TABLES = [name for name in builtin_tables() if load_table(name, Path()).features.name == "x86"]
+EXTENDED = 0x80000000
+KEYS = {"like", "max_leaf", "max_extended", "max_subleaf_7", "beyond", "features", "without", "xcr0", "permission"}
+KEYS |= {"sysctl", "registers", "selected", "missing"}
+
+# Of seed 0, IPEX's documentation: the report of a Sapphire Rapids.
+SAMPLE = """
+XCR0: 00000000000602e7 os --> avx: true os --> avx2: true os --> avx512: true os --> amx: true mmx: true sse: true sse2:
+true sse3: true ssse3: true sse4_1: true sse4_2: true aes_ni: true sha: true xsave: true fma: true f16c: true avx: true
+avx2: true avx_vnni: true avx512_f: true avx512_cd: true avx512_pf: false avx512_er: false avx512_vl: true avx512_bw:
+true avx512_dq: true avx512_ifma: true avx512_vbmi: true avx512_vpopcntdq: true avx512_4fmaps: false avx512_4vnniw:
+false avx512_vbmi2: true avx512_vpclmul: true avx512_vnni: true avx512_bitalg: true avx512_fp16: true avx512_bf16: true
+avx512_vp2intersect: true amx_bf16: true amx_tile: true amx_int8: true prefetchw: true prefetchwt1: false
+"""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A CPU and its OS, as `isagen.cpu.Machine` asks them."""
+
+    name: str
+    rows: dict[tuple[int, int], tuple[int, ...]]
+    otherwise: tuple[int, ...]
+    xcr0: int | None
+    grants: bool
+    sysctl: tuple[str, ...]
+    selected: dict[str, dict[str, str]]
+    missing: dict[str, dict[str, str]]
+
+    def cpuid(self, leaf: int, subleaf: int) -> tuple[int, ...]:
+        if (leaf, subleaf) in self.rows:
+            return self.rows[leaf, subleaf]
+        known = any(row[0] == leaf for row in self.rows)
+        return (0, 0, 0, 0) if known else self.otherwise
+
+    def xgetbv(self, index: int) -> int:
+        assert index == 0
+        assert self.xcr0 is not None, "XGETBV without OSXSAVE is an illegal instruction"
+        return self.xcr0
+
+    def permission(self, component: int) -> bool:
+        assert component == 18
+        return self.grants
+
+    def is_enabled(self, sysctl: str) -> bool:
+        return sysctl in self.sysctl
+
+
+def recorded() -> list[Recorded]:
+    """Return every recording, by name."""
+    return [_recording(path.stem) for path in sorted(FOLDER.glob("*.toml"))]
+
+
+def _recording(name: str) -> Recorded:
+    data = _data(name)
+    features = data["features"]
+    assert set(features) <= set(FEATURES.features), f"{name}: {set(features) - set(FEATURES.features)}"
+    last, extended = data["max_leaf"], data.get("max_extended", 0)
+    rows: dict[tuple[int, int], list[int]] = {(0, 0): [last, 0, 0, 0]}
+    if extended:
+        rows[EXTENDED, 0] = [extended, 0, 0, 0]
+    for feature in FEATURES.features.values():
+        if feature.leaf <= (extended if feature.leaf >= EXTENDED else last):
+            row = rows.setdefault((feature.leaf, feature.subleaf), [0, 0, 0, 0])
+            if feature.name in features:
+                row[REGISTERS.index(feature.register)] |= 1 << feature.bit
+    if last >= 7:
+        rows[7, 0][0] = data.get("max_subleaf_7", 0)
+    for place, registers in data.get("registers", {}).items():
+        leaf, subleaf = (int(word, 16) for word in place.split("."))
+        row = rows.setdefault((leaf, subleaf), [0, 0, 0, 0])
+        for register, value in registers.items():
+            row[REGISTERS.index(register)] = value
+    highest = rows.get((last, 0), [0, 0, 0, 0]) if data["beyond"] == "highest" else [0, 0, 0, 0]
+    return Recorded(
+        name=name,
+        rows={place: tuple(row) for place, row in rows.items()},
+        otherwise=tuple(highest),
+        xcr0=data["xcr0"] if "osxsave" in features else None,
+        grants=data.get("permission", False),
+        sysctl=tuple(data.get("sysctl", ())),
+        selected=data["selected"],
+        missing=data.get("missing", {}),
+    )
+
+
+def _data(name: str) -> dict[str, Any]:
+    own = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    assert set(own) <= KEYS, f"{name}: {set(own) - KEYS}"
+    like = _data(own["like"]) if "like" in own else {"features": []}
+    for key in ("selected", "missing", "registers"):
+        like.pop(key, None)
+    without = own.get("without", [])
+    features = [x for x in like["features"] if not any(fnmatchcase(x, pattern) for pattern in without)]
+    return {**like, **own, "features": [*features, *own.get("features", [])]}

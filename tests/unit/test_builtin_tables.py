@@ -1,0 +1,116 @@
+"""The tables and features that come with isagen."""
+
+from pathlib import Path
+
+import pytest
+
+from isagen.processors.table import builtin_tables, load_table
+
+
+@pytest.mark.parametrize("name", builtin_tables())
+def test_builtin_tables_load(name):
+    table = load_table(name, Path())
+    assert table.files == ()
+    assert all(level.probe.strip() for level in table.levels)
+
+
+def test_no_two_features_share_a_bit_or_a_macro():
+    features = load_table("x86", Path()).features
+    places = [(f.leaf, f.subleaf, f.register, f.bit) for f in features.features.values()]
+    macros = [macro for f in features.features.values() for macro in f.macros]
+    assert len(set(places)) == len(places)
+    assert len(set(macros)) == len(macros)
+    assert not [macro for macro in macros if features.ignores(macro)]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "state"), [("avx512_", "avx512"), ("amx_", "amx"), ("avx2", "avx"), ("fma", "avx"), ("f16c", "avx")]
+)
+def test_vector_features_need_the_state_of_their_registers(prefix, state):
+    features = load_table("x86", Path()).features.features.values()
+    assert {f.state for f in features if f.name.startswith(prefix)} == {state}
+
+
+SPLIT = "-mno-avx256-split-unaligned-load -mno-avx256-split-unaligned-store"
+F512 = "-mprefer-vector-width=512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma"
+FAMX = f"{F512} -mavx512vbmi -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16"
+C = "CPU_CAPABILITY"
+# IPEX cmake/cpu/IsaCodegen.cmake at 6d3ba89cf: flags, macros besides the level's own two, oldest GCC, MSVC's /arch.
+IPEX = {
+    "DEFAULT": (f"-mavx2 -mfma -mf16c {SPLIT}", f"__AVX__ {C}_AVX2", None, "AVX2"),
+    "AVX2": (f"-mavx2 -mfma -mf16c {SPLIT}", "__AVX__", None, "AVX2"),
+    "AVX2_VNNI": (f"-mavx2 -mavxvnni -mfma -mf16c {SPLIT}", f"__AVX__ {C}_AVX2", "11.2", None),
+    "AVX512": (F512, "__AVX512F__", "9.2", "AVX512"),
+    "AVX512_VNNI": (f"{F512} -mavx512vnni", f"__AVX512F__ {C}_AVX512", "9.2", None),
+    "AVX512_BF16": (
+        f"{F512} -mavx512vnni -mavx512bf16",
+        f"__AVX512F__ {C}_AVX512 {C}_AVX512_VNNI",
+        "10.3",
+        None,
+    ),
+    "AMX": (FAMX, f"__AVX512F__ {C}_AVX512 {C}_AVX512_VNNI {C}_AVX512_BF16", "11.2", None),
+    "AVX512_FP16": (
+        f"{FAMX} -mavx512fp16",
+        f"__AVX512F__ {C}_AVX512 {C}_AVX512_VNNI {C}_AVX512_BF16 {C}_AMX",
+        "12.1",
+        None,
+    ),
+}
+
+
+def test_ipex_levels():
+    table = load_table("ipex", Path())
+    assert table.names() == tuple(IPEX)
+    assert table.override == "ATEN_CPU_CAPABILITY"
+
+
+@pytest.mark.parametrize("name", IPEX)
+def test_ipex_level(name):
+    table = load_table("ipex", Path())
+    flags, defines, minimum, arch = IPEX[name]
+    one = table.level(name)
+    assert {*one.flags["gnu"], *one.optional_flags.get("gnu", ())} == set(flags.split())
+    assert set(table.defines(name)) == {*defines.split(), f"{C}={name}", f"{C}_{name}"}
+    assert one.minimum.get("gcc") == minimum
+    assert one.flags.get("msvc") == ((f"/arch:{arch}",) if arch else None)
+
+
+def test_x86_has_ipex_flags_above_its_own_baseline():
+    ours, theirs = load_table("x86", Path()), load_table("ipex", Path())
+    assert ours.names() == theirs.names()
+    assert ours.base.flags == {"gnu": (), "msvc": ()}
+    assert not ours.base.features
+    for name in ours.names()[1:]:
+        assert ours.level(name).flags == theirs.level(name).flags
+        assert ours.level(name).minimum == theirs.level(name).minimum
+
+
+def test_aten_level_flags():
+    table = load_table("aten", Path())
+    assert table.names() == ("DEFAULT", "AVX2", "AVX512")
+    assert table.override == "ATEN_CPU_CAPABILITY"
+    assert table.base.flags["gnu"] == ()
+    assert table.level("AVX2") == load_table("x86", Path()).level("AVX2")
+    assert table.level("AVX512").flags == {
+        "gnu": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
+        "msvc": ("/arch:AVX512",),
+    }
+
+
+# x86-64 psABI, table 3.1, without OSFXSR and SCE.
+PSABI = {
+    "X86_64": "cmov cx8 fpu fxsr mmx sse sse2",
+    "X86_64_V2": "cx16 lahf_lm popcnt sse3 sse4_1 sse4_2 ssse3",
+    "X86_64_V3": "avx avx2 bmi1 bmi2 f16c fma lzcnt movbe osxsave",
+    "X86_64_V4": "avx512_f avx512_bw avx512_cd avx512_dq avx512_vl",
+}
+
+
+def test_psabi_levels():
+    table = load_table("x86-64", Path())
+    assert {level.name: set(level.features) for level in table.levels} == {
+        name: set(features.split()) for name, features in PSABI.items()
+    }
+    assert set(table.required_features("X86_64_V4")) == set(" ".join(PSABI.values()).split())
+    names = [level.flags["gnu"] for level in table.levels]
+    assert names == [("-march=x86-64",), ("-march=x86-64-v2",), ("-march=x86-64-v3",), ("-march=x86-64-v4",)]

@@ -1,0 +1,86 @@
+"""isa.toml: what it says, and what it may not say."""
+
+import pytest
+
+from isagen.configure.render import render
+from isagen.model.errors import ConfigError
+from isagen.planning.config import Config, KernelConfig, load_config
+
+
+def load(folder, text) -> Config:
+    path = folder / "isa.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_config(path)
+
+
+def test_empty_file_leaves_everything_to_the_table(tmp_path):
+    config = load(tmp_path, "")
+    assert config == Config(tmp_path / "isa.toml", table="default", levels=(), override=None, kernels={})
+    assert config.shown == "isa.toml"
+
+
+def test_full_file(tmp_path):
+    config = load(
+        tmp_path,
+        """
+        table = "mine.toml"
+        levels = ["all", "-AMX"]
+        override = "MY_ISA"
+        compat = ["ipex", "aten", "ipex"]
+        [kernels."kernels/dot.cpp"]
+        levels = ["AVX2"]
+        args = ["-funroll-loops"]
+        [kernels."kernels/sum.c"]
+        levels = []
+        [kernels."kernels/max.c"]
+        args = "-O3"
+        """,
+    )
+    assert (config.table, config.levels, config.override) == ("mine.toml", ("all", "-AMX"), "MY_ISA")
+    assert config.compat == ("ipex", "aten")
+    assert config.kernels == {
+        "kernels/dot.cpp": KernelConfig(("AVX2",), ("-funroll-loops",)),
+        "kernels/sum.c": KernelConfig((), ()),
+        "kernels/max.c": KernelConfig(None, ("-O3",)),
+    }
+
+
+def test_no_override_is_not_the_tables(tmp_path):
+    assert load(tmp_path, 'override = ""').override == ""
+
+
+def test_the_file_that_init_writes_is_valid(tmp_path):
+    config = load(tmp_path, render("isa.toml.j2", variable="PKG_ISA"))
+    assert (config.table, config.levels, config.override) == ("default", ("all",), "PKG_ISA")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "message", "remedy"),
+    [
+        ("level = []", "level", "unknown key", "did you mean 'levels'?"),
+        ("[kernels.'a.c']\narg = []", "kernels.a.c.arg", "unknown key", "did you mean 'args'?"),
+        ("levels = 3", "levels", "must be a list of strings, not 3", ""),
+        ("levels = [3]", "levels", "holds 3", ""),
+        ("kernels = []", "kernels", "must be a table", ""),
+        ("[kernels]\n'a.c' = 3", "kernels.a.c", "must be a table", ""),
+        ("compat = ['atem']", "compat", "'atem' is nothing that isagen stands in for", "did you mean 'aten'?"),
+        ("compat = 'torch'", "compat", "'torch' is nothing that isagen stands in for", "known: ipex, aten"),
+        ("compat = true", "compat", "must be a list of strings", ""),
+        ("override = 'MY-ISA'", "override", "'MY-ISA' cannot name an environment variable", "letters"),
+        ("override = '1SA'", "override", "cannot name an environment variable", ""),
+        ("override = false", "override", "must be a string", ""),
+        ("[kernels.'a.c']\nargs = ['-O2', '-march=native']", "kernels.a.c.args", "-march=native", "instruction sets"),
+        ("[kernels.'a.c']\nlevels = {}", "kernels.a.c.levels", "must be a list of strings", ""),
+    ],
+)
+def test_bad_file(tmp_path, text, where, message, remedy):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+    assert caught.value.where == f"isa.toml: {where}"
+    assert message in caught.value.message
+    assert remedy in caught.value.remedy
+
+
+def test_absent_file(tmp_path):
+    with pytest.raises(ConfigError, match=r"^isa\.toml: cannot be read: No such file"):
+        load_config(tmp_path / "isa.toml")

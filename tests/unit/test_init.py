@@ -1,0 +1,334 @@
+"""`isagen init`: what it writes, keeps, updates and refuses."""
+
+import json
+import os
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from isagen.model.errors import ProjectError
+from isagen.planning.config import load_config
+from isagen.project.init import OPTIONS_BEGIN, OPTIONS_END, init_project, is_unchanged, package_name, signed
+
+EXISTING = "project('mine', 'cpp', version: '1')\nexecutable('mine', 'main.cpp')\n"
+OPTIONS = "option('speed', type: 'boolean')\n"
+
+
+def run(folder: Path, **arguments) -> str:
+    return "\n".join(init_project(folder, **arguments))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def refused(folder: Path, match: str, **arguments) -> None:
+    """Check that init raises, and that it wrote nothing, not even a folder."""
+    before, paths = tree(folder), set(folder.rglob("*"))
+    with pytest.raises(ProjectError, match=match):
+        run(folder, **arguments)
+    assert tree(folder) == before
+    assert set(folder.rglob("*")) == paths
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """Return a project that has a meson.build already."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "meson.build").write_text(EXISTING)
+    return folder
+
+
+@pytest.fixture
+def empty(tmp_path) -> Path:
+    folder = tmp_path / "hello-isa"
+    folder.mkdir()
+    return folder
+
+
+# ---- an empty folder
+
+
+def test_scaffold(empty):
+    said = run(empty)
+    files = tree(empty)
+    assert set(files) == {
+        "pyproject.toml",
+        "meson.build",
+        "meson_options.txt",
+        "isagen/meson.build",
+        "isagen/isa.toml",
+        "kernels/dot.h",
+        "kernels/dot.cpp",
+        "kernels/level.cpp",
+        "src/core.cpp",
+        "src/hello_isa/__init__.py",
+    }
+    for path in files:
+        assert f"wrote    {path}" in said
+    assert "pip install ." in said
+    assert b"project('hello_isa'" in files["meson.build"]
+    assert b'name = "hello-isa"' in files["pyproject.toml"]
+    assert b"subdir('isagen')" in files["meson.build"]
+    assert not [path for path, content in files.items() if b"{{" in content or b"{%" in content]
+    assert load_config(empty / "isagen/isa.toml").override == "HELLO_ISA_ISA"
+
+
+def test_scaffold_under_other_names(empty):
+    run(empty, name="Kern", fragment="build-aux/isa")
+    files = tree(empty)
+    assert {"src/Kern/__init__.py", "build-aux/isa/meson.build", "build-aux/isa/isa.toml"} <= set(files)
+    assert b"subdir('build-aux/isa')" in files["meson.build"]
+    assert load_config(empty / "build-aux/isa/isa.toml").override == "KERN_ISA"
+
+
+def test_running_again_changes_nothing_and_says_so(empty):
+    run(empty)
+    before = tree(empty)
+    for path in empty.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    said = run(empty).strip().splitlines()
+    assert tree(empty) == before
+    assert {path.stat().st_mtime for path in empty.rglob("*")} == {1_000_000_000}
+    assert said[:3] == [
+        "kept     isagen/meson.build (up to date)",
+        "kept     isagen/isa.toml (yours)",
+        "kept     meson_options.txt (up to date)",
+    ]
+
+
+@pytest.mark.parametrize("path", ["pyproject.toml", "kernels/dot.cpp", "src/core.cpp", "src/hello_isa/__init__.py"])
+def test_scaffold_overwrites_nothing(empty, path):
+    (empty / path).parent.mkdir(parents=True, exist_ok=True)
+    (empty / path).write_text("mine")
+    refused(empty, "exists already, but there is no meson.build")
+
+
+def test_absent_folder(tmp_path):
+    with pytest.raises(ProjectError, match="there is no such folder"):
+        run(tmp_path / "none")
+
+
+# ---- a project of somebody's own
+
+
+def test_existing_project_gets_the_fragment_and_advice(project):
+    said = run(project)
+    assert set(tree(project)) == {"meson.build", "isagen/meson.build", "isagen/isa.toml", "meson_options.txt"}
+    assert (project / "meson.build").read_text() == EXISTING
+    assert "subdir('isagen')" in said
+    assert "isa_kernels_dep" in said
+
+
+def test_no_advice_where_it_was_followed(project):
+    (project / "sub").mkdir()
+    (project / "sub" / "meson.build").write_text("library('x', dependencies: isa_kernels_dep)\n")
+    assert "subdir(" not in run(project)
+
+
+def test_advice_names_a_fragment_in_a_deeper_folder(project):
+    assert "subdir('build-aux/isa')" in run(project, fragment="build-aux/isa")
+
+
+def test_advice_does_not_depend_on_where_the_project_lies(tmp_path):
+    folder = tmp_path / "isagen" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "meson.build").write_text(EXISTING.replace("'main.cpp'", "'main.cpp', dependencies: isa_kernels_dep"))
+    assert "subdir(" not in run(folder)
+
+
+def test_own_isa_toml_is_kept(project):
+    (project / "isagen").mkdir()
+    (project / "isagen" / "isa.toml").write_text("levels = 'none'\n")
+    assert "kept     isagen/isa.toml (yours)" in run(project)
+    assert (project / "isagen" / "isa.toml").read_text() == "levels = 'none'\n"
+
+
+def test_file_where_the_fragments_folder_should_be(project):
+    (project / "isagen").write_text("a script\n")
+    refused(project, "isagen")
+
+
+@pytest.mark.parametrize("fragment", ["", "/tmp/x", "..", "../x", "a/../../x", ".", "./", "a b", "a'b", "a\n"])
+def test_fragment_must_be_a_folder_inside_the_project(project, fragment):
+    refused(project, "--fragment: .* cannot hold the fragment", fragment=fragment)
+
+
+# ---- the fragment
+
+
+def test_fragment_of_an_older_isagen_is_updated(project):
+    run(project)
+    path = project / "isagen" / "meson.build"
+    newest = path.read_text()
+    path.write_text(signed("# an older fragment\n"))
+    assert "updated  isagen/meson.build" in run(project)
+    assert path.read_text() == newest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: b"# mine\n" + text,
+        lambda text: text.replace(b"static_library", b"shared_library"),
+        lambda text: text + b"# after the checksum\n",
+        lambda text: b"# no checksum at all\n",
+        lambda text: b"",
+        lambda text: b"# Latin-1: \xe9\n" + text,
+    ],
+    ids=["before", "inside", "after", "unsigned", "empty", "no UTF-8"],
+)
+def test_changed_fragment_is_refused_unless_forced(project, change):
+    (project / "meson_options.txt").write_text(OPTIONS)
+    run(project)
+    path = project / "isagen" / "meson.build"
+    newest = path.read_bytes()
+    changed = change(newest)
+    path.write_bytes(changed)
+    (project / "isagen" / "isa.toml").unlink()
+    (project / "meson_options.txt").write_text(OPTIONS)
+    refused(project, r"isagen/meson\.build: was changed since isagen wrote it\n.*--force")
+    said = run(project, force=True)
+    assert "kept     isagen/meson.build.orig" in said
+    assert "updated  isagen/meson.build" in said
+    assert path.read_bytes() == newest
+    assert (project / "isagen" / "meson.build.orig").read_bytes() == changed
+
+
+def test_force_without_a_change_keeps_no_copy(project):
+    run(project)
+    run(project, force=True)
+    assert not (project / "isagen" / "meson.build.orig").exists()
+
+
+def test_line_ends_are_no_change(project):
+    run(project)
+    path = project / "isagen" / "meson.build"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    run(project)
+
+
+@pytest.mark.parametrize(
+    ("text", "unchanged"),
+    [
+        (signed("a\n"), True),
+        (signed(""), True),
+        (signed("a\n").replace("a", "b"), False),
+        (signed("a\n") + "b", False),
+        ("a\n", False),
+        (signed(signed("a\n")), True),
+    ],
+)
+def test_signature(text, unchanged):
+    assert is_unchanged(text.encode()) is unchanged
+
+
+# ---- the options
+
+
+def test_options_are_appended(project):
+    (project / "meson_options.txt").write_text(OPTIONS)
+    assert "updated  meson_options.txt" in run(project)
+    text = (project / "meson_options.txt").read_text()
+    assert text.startswith(OPTIONS)
+    assert all(text.count(f"'{name}'") == 1 for name in ("isa_levels", "isa_probe_cache", "isa_seal"))
+    assert text.count(OPTIONS_BEGIN) == text.count(OPTIONS_END) == 1
+
+
+def test_options_are_appended_to_a_file_without_a_last_line_end(project):
+    (project / "meson_options.txt").write_text(OPTIONS.rstrip())
+    run(project)
+    assert (project / "meson_options.txt").read_text().startswith(OPTIONS)
+
+
+def test_old_options_are_updated_in_place(project):
+    run(project)
+    path = project / "meson_options.txt"
+    newest = path.read_text()
+    path.write_text(f"{OPTIONS}{OPTIONS_BEGIN}\noption('isa_levels', type: 'integer')\n{OPTIONS_END}\n# last\n")
+    assert "updated  meson_options.txt" in run(project)
+    assert path.read_text() == f"{OPTIONS}{newest}# last\n"
+    assert "kept     meson_options.txt (up to date)" in run(project)
+
+
+def test_rest_of_the_options_keeps_its_bytes(project):
+    rest = b"option('speed', type: 'boolean')\r\noption('size', type: 'integer')\r\n"
+    (project / "meson_options.txt").write_bytes(rest)
+    run(project)
+    assert (project / "meson_options.txt").read_bytes().startswith(rest)
+
+
+def test_options_that_are_no_utf8_are_an_error_or_kept(project):
+    rest = b"# Latin-1: \xe9\n"
+    (project / "meson_options.txt").write_bytes(rest)
+    try:
+        run(project)
+    except ProjectError:
+        assert not (project / "isagen").exists()
+    assert (project / "meson_options.txt").read_bytes().startswith(rest)
+
+
+def test_options_declared_by_hand_are_left(project):
+    text = "option('isa_levels', type: 'string', value: 'AVX2')\n"
+    (project / "meson_options.txt").write_text(text)
+    assert "kept     meson_options.txt" in run(project)
+    assert (project / "meson_options.txt").read_text() == text
+
+
+def test_meson_options_is_preferred(project):
+    (project / "meson.options").write_text(OPTIONS)
+    (project / "meson_options.txt").write_text(OPTIONS)
+    run(project)
+    assert "isa_levels" in (project / "meson.options").read_text()
+    assert (project / "meson_options.txt").read_text() == OPTIONS
+
+
+# ---- names of packages
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("plain", "plain"),
+        ("My-Kernels 2", "my_kernels_2"),
+        ("a.b--c", "a_b_c"),
+        ("2fast", "my_2fast"),
+        ("_private_", "private"),
+        ("ÄÖ größe", "ao_groe"),
+        ("日本", "my"),
+        ("-", "my"),
+        ("class", "class_package"),
+        ("isagen", "isagen_package"),
+        ("Kernels", "kernels_package"),
+        ("src", "src_package"),
+        ("build", "build_package"),
+        ('l\'été & "co"', "l_ete_co"),
+    ],
+)
+def test_package_name_of_a_folder(tmp_path, folder, name):
+    (tmp_path / folder).mkdir()
+    assert package_name(None, tmp_path / folder) == name
+    assert package_name(name, tmp_path) == name
+    run(tmp_path / folder)
+    assert (tmp_path / folder / "src" / name / "__init__.py").is_file()
+
+
+def test_package_name_of_the_folder_one_is_in(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert package_name(None, Path()) == "here"
+
+
+@pytest.mark.parametrize("name", ["", "a-b", "2a", "a b", "class", "kernels", "isagen", "grün", "a.b", "a/b", "a\n"])
+def test_name_that_cannot_be(empty, name):
+    refused(empty, "--name: .* cannot name the package", name=name)
+
+
+def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):
+    origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}").get("url", "")
+    if not origin.startswith("file:"):
+        pytest.skip("this isagen was installed from an index")
+    assert "export PIP_FIND_LINKS=" in run(empty)
+    assert "pip wheel --no-deps" in run(empty)

@@ -1,0 +1,261 @@
+"""Probing, with a compiler of the tests' own: verdicts, reasons, and the cache."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from isagen.model.errors import CompilerError
+from isagen.model.plan import Verdict
+from isagen.probe.cache import NO_CACHE, Cache
+from isagen.probe.compiler import Compiler
+from isagen.probe.probe import probe_all, probe_text
+from isagen.processors.table import load_table
+from support.probing import ask, table
+
+# Answers as GCC does, but of its own: `-mavx2` and `-mnovel` turn on their macros, what ends in -bad is unknown.
+FAKE = r"""#!/bin/sh
+echo "$*" >> "$0.log"
+macros='#define __x86_64__ 1'
+for word; do
+  case $word in
+    -mavx2) macros="$macros
+#define __AVX2__ 1" ;;
+    -mnovel) macros="$macros
+#define __NOVEL__ 1
+#define __tune_novel__ 1" ;;
+    *-bad) echo "cc1: error: unrecognized command-line option '$word'" >&2; exit 1 ;;
+    --version) echo fake 12; exit ;;
+    -print-prog-name=*) echo "${word#*=}"; exit ;;
+    -dM) preprocess=yes ;;
+    *probe.c) program=$word ;;
+  esac
+done
+if [ "$preprocess" ]; then echo "$macros"; exit; fi
+if [ "$program" ]; then
+  case $(cat "$program") in
+    *bad_instruction*) printf '/tmp/cc1x2y.s: Assembler messages:\n/tmp/cc1x2y.s:7: Error: no such instruction: `%s'"'"'\n' vnovel >&2; exit 1 ;;
+    *bad_symbol*) printf '/usr/bin/ld: /tmp/cc1x2y.o: in function `main'"'"':\nprobe.c:(.text+0x10): undefined reference to `%s'"'"'\ncollect2: error: ld returned 1 exit status\n' novel_run >&2; exit 1 ;;
+    *bad_silent*) exit 1 ;;
+    *bad_warning*) echo "$program:5:3: error: unused variable 'x' [-Werror=unused-variable]" >&2; echo 'cc1: all warnings being treated as errors' >&2; exit 1 ;;
+  esac
+fi
+"""  # noqa: E501
+
+
+def fake(folder: Path, *args: str, version: str = "12.2.0", family: str = "gcc", dialect: str = "gnu") -> Compiler:
+    script = folder / "fakecc"
+    if not script.exists():
+        script.write_text(FAKE)
+        script.chmod(0o755)
+    return Compiler("c", (str(script),), family, version, dialect, args)
+
+
+def calls(folder: Path, part: str) -> int:
+    log = folder / "fakecc.log"
+    return sum(part in line for line in log.read_text().splitlines()) if log.exists() else 0
+
+
+# ---- verdicts, by a compiler of our own
+
+
+def test_available(tmp_path):
+    verdict = ask(table(tmp_path, 'features = ["avx2"]'), fake(tmp_path))
+    assert verdict == Verdict(True, "probed with GCC 12.2.0", ("-mavx2",), (), ("avx2",))
+
+
+@pytest.mark.parametrize(
+    ("version", "minimum", "reason"),
+    [
+        ("11.1.0", "11.2", "GCC 11.1.0 is older than 11.2"),
+        ("9.4.0", "10", "GCC 9.4.0 is older than 10"),
+        ("11.2.0", "11.2", ""),
+        ("12.0.0", "11.2", ""),
+        ("11.10.0", "11.2", ""),
+    ],
+)
+def test_too_old(tmp_path, version, minimum, reason):
+    verdict = ask(table(tmp_path, f'minimum.gcc = "{minimum}"'), fake(tmp_path, version=version))
+    assert verdict.available == (not reason)
+    if reason:
+        assert verdict.reason == reason
+        assert calls(tmp_path, "-mavx2") == 0
+
+
+def test_minimum_of_another_compiler_does_not_count(tmp_path):
+    assert ask(table(tmp_path, 'minimum.gcc = "99"'), fake(tmp_path, family="clang")).available
+
+
+@pytest.mark.parametrize(
+    ("lines", "probe", "reason"),
+    [
+        (['flags.gnu = ["-mavx2", "-mx-bad"]'], "", "unrecognized command-line option '-mx-bad'"),
+        ([], "bad_instruction();", "the assembler rejects it: no such instruction: `vnovel'"),
+        ([], "bad_silent();", "the compiler failed without a message"),
+        ([], "bad_warning();", "error: unused variable 'x'"),
+        (['flags.gnu = ["-mavx2", "-mnovel"]'], "", "__NOVEL__, which no feature names"),
+        (['features = ["avx2"]', 'flags.gnu = ["-mnovel2"]'], "", "do not turn on avx2 (__AVX2__ is not defined under"),
+    ],
+    ids=["unknown flag", "assembler", "no message", "warning", "macro without feature", "feature without macro"],
+)
+def test_unavailable(tmp_path, lines, probe, reason):
+    verdict = ask(table(tmp_path, *lines, probe=probe), fake(tmp_path))
+    assert not verdict.available
+    assert reason in verdict.reason
+    assert "\n" not in verdict.reason
+    assert verdict.features == ()
+    assert ask(table(tmp_path, *lines, probe=probe), fake(tmp_path), level="BASE").available
+
+
+def test_not_linking_names_what_is_missing_and_no_temporary_file(tmp_path):
+    verdict = ask(table(tmp_path, probe="bad_symbol();"), fake(tmp_path))
+    assert verdict.reason.startswith("it does not link: ")
+    assert "novel_run" in verdict.reason
+    assert "/tmp/" not in verdict.reason
+
+
+def test_reason_names_no_temporary_file(tmp_path, monkeypatch):
+    (tmp_path / "with blank").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "with blank"))
+    verdict = ask(table(tmp_path, probe="bad_warning();"), fake(tmp_path))
+    assert verdict.reason.startswith("error: unused variable")
+
+
+def test_feature_that_the_table_adds(tmp_path):
+    lines = ['features = ["novel"]', 'flags.gnu = ["-mavx2", "-mnovel"]']
+    tail = '[extra_features]\nnovel = { cpuid = [7, 1, "eax", 30], macros = ["__NOVEL__"] }'
+    verdict = ask(table(tmp_path, *lines, tail=tail), fake(tmp_path))
+    assert verdict.available
+    assert verdict.features == ("avx2", "novel")  # avx2 as the macro says, though the level does not
+
+
+def test_macros_of_the_baseline_are_no_levels(tmp_path):
+    assert ask(table(tmp_path), fake(tmp_path, "-mnovel")).available
+
+
+def test_optional_flag_is_dropped(tmp_path):
+    tab = table(tmp_path, 'optional_flags.gnu = ["-mone", "-mtwo-bad", "-mthree"]')
+    verdict = ask(tab, fake(tmp_path))
+    assert verdict.available
+    assert verdict.flags == ("-mavx2", "-mone", "-mthree")
+    assert [flag for flag, _ in verdict.dropped] == ["-mtwo-bad"]
+    assert "unrecognized command-line option '-mtwo-bad'" in verdict.dropped[0][1]
+
+
+def test_optional_flag_is_not_blamed_for_another(tmp_path):
+    tab = table(tmp_path, 'flags.gnu = ["-mx-bad"]', 'optional_flags.gnu = ["-mone"]')
+    verdict = ask(tab, fake(tmp_path))
+    assert not verdict.available
+    assert verdict.dropped == ()
+
+
+def test_dialect_without_flags(tmp_path):
+    compiler = fake(tmp_path, family="msvc", dialect="msvc", version="19.3")
+    verdict = ask(table(tmp_path), compiler)
+    assert not verdict.available
+    assert verdict.reason == "the table has no msvc flags for FAST, which MSVC would need"
+    assert calls(tmp_path, "probe.c") == 0
+
+
+def test_probe_is_the_build(tmp_path):
+    ask(table(tmp_path, 'features = ["avx2"]'), fake(tmp_path, "-O2", "-DPROJECT"))
+    lines = [line.split() for line in (tmp_path / "fakecc.log").read_text().splitlines() if "probe.c" in line]
+    assert len(lines) == 2  # BASE and FAST, and never without the flags
+    for words in lines:
+        assert words[:2] == ["-O2", "-DPROJECT"]
+        assert "-Werror" in words
+        assert "-c" not in words
+    assert sum("-mavx2" in words for words in lines) == 1
+
+
+def test_arguments_of_the_project_that_do_not_work(tmp_path):
+    with pytest.raises(CompilerError, match=r"cannot preprocess an empty file: .*'-f-bad'\n.*-O2 -f-bad"):
+        ask(table(tmp_path), fake(tmp_path, "-O2", "-f-bad"))
+
+
+def test_compiler_that_does_not_exist(tmp_path):
+    with pytest.raises(CompilerError, match="cannot be run"):
+        ask(table(tmp_path), Compiler("c", (str(tmp_path / "none"),), "gcc", "1"))
+
+
+def test_probe_text_has_prologue_and_body():
+    tab = load_table("x86", Path())
+    text = probe_text(tab, tab.level("AVX2"))
+    assert text.startswith(tab.prologue)
+    assert tab.level("AVX2").probe.strip() in text
+    assert re.search(r"\bint main\(int argc, char \*\*argv\)", text)
+
+
+# ---- verdicts are kept
+
+
+def test_second_call_asks_the_cache(tmp_path):
+    tab, cache = table(tmp_path, 'features = ["avx2"]'), Cache(tmp_path / "cache")
+    first = probe_all(tab, [fake(tmp_path)], cache)
+    assert calls(tmp_path, "probe.c") == 2
+    assert probe_all(tab, [fake(tmp_path)], cache) == first
+    assert calls(tmp_path, "probe.c") == 2
+    assert calls(tmp_path, "-mavx2") == 2  # once for its macros, once for its program
+
+
+def test_no_cache_asks_again(tmp_path):
+    for count in (2, 4):
+        probe_all(table(tmp_path), [fake(tmp_path)], NO_CACHE)
+        assert calls(tmp_path, "probe.c") == count
+
+
+def test_unavailable_is_kept_with_all_it_said(tmp_path):
+    tab = table(tmp_path, 'optional_flags.gnu = ["-m-bad"]', probe="bad_instruction();")
+    cache = Cache(tmp_path / "cache")
+    first = ask(tab, fake(tmp_path), cache)
+    assert first.dropped
+    assert ask(tab, fake(tmp_path), cache) == first
+    assert calls(tmp_path, "probe.c") == 2
+
+
+def edit_compiler(folder):
+    with (folder / "fakecc").open("a") as stream:
+        stream.write("# a newer one\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        (lambda folder: (table(folder, 'flags.gnu = ["-mavx2", "-O3"]'), fake(folder)), 1),
+        (lambda folder: (table(folder, probe="return 2;"), fake(folder)), 1),
+        (lambda folder: (table(folder, 'features = ["avx2"]'), fake(folder)), 1),
+        (lambda folder: (table(folder), fake(folder, "-O3")), 2),
+        (lambda folder: (table(folder), fake(folder, version="12.3.0")), 2),
+        (lambda folder: (edit_compiler(folder), (table(folder), fake(folder)))[1], 2),
+        (lambda folder: (table(folder, tail='[extra_features]\nn = { cpuid = [7, 1, "eax", 30] }'), fake(folder)), 2),
+    ],
+    ids=["flags", "probe", "features", "project arguments", "version", "compiler file", "known features"],
+)
+def test_change_asks_again(tmp_path, change, asked):
+    cache = Cache(tmp_path / "cache")
+    probe_all(table(tmp_path), [fake(tmp_path)], cache)
+    before = calls(tmp_path, "probe.c")
+    tab, compiler = change(tmp_path)
+    probe_all(tab, [compiler], cache)
+    assert calls(tmp_path, "probe.c") - before == asked
+
+
+@pytest.mark.parametrize("variable", ["CPATH", "LIBRARY_PATH", "COMPILER_PATH"])
+def test_changed_environment_asks_again(tmp_path, monkeypatch, variable):
+    cache = Cache(tmp_path / "cache")
+    monkeypatch.delenv(variable, raising=False)
+    probe_all(table(tmp_path), [fake(tmp_path)], cache)
+    monkeypatch.setenv(variable, str(tmp_path))
+    probe_all(table(tmp_path), [fake(tmp_path)], cache)
+    assert calls(tmp_path, "probe.c") == 4
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"available": true}', '{"available": 1, "reason": 2, "flags": 3}'])
+def test_damaged_verdict_is_asked_again(tmp_path, content):
+    cache = Cache(tmp_path / "cache")
+    first = probe_all(table(tmp_path), [fake(tmp_path)], cache)
+    for path in (tmp_path / "cache").iterdir():
+        path.write_text(content)
+    assert probe_all(table(tmp_path), [fake(tmp_path)], cache) == first
+    assert calls(tmp_path, "probe.c") == 4

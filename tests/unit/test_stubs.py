@@ -1,0 +1,104 @@
+"""Registrations and the dispatch source that is made of them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from isagen.binary.elf.objects import ElfObject
+from isagen.build.completeness import stubs_of
+from isagen.build.registrations import registered_by_kernel, source_of
+from isagen.build.stubs import stub_table, write_dispatch_source
+from isagen.model.errors import BuildError
+from isagen.model.names import STUBS_MARK
+from isagen.model.plan_file import registrations_text
+from support.model import registered_at, write_build
+from support.registrations import LEVELS, plan_for
+
+# ---- from objects
+
+
+def test_an_object_s_name_tells_the_source():
+    sources = {"k.cpp.DEFAULT.cpp": "x/k.cpp", "a_k.cpp.DEFAULT.cpp": "a/k.cpp"}
+    assert source_of(Path("lib.p/meson-generated_.._a_k.cpp.DEFAULT.cpp.o"), sources) == "a/k.cpp"
+    assert source_of(Path("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj"), sources) == "x/k.cpp"
+    with pytest.raises(BuildError, match="does not come from a kernel"):
+        source_of(Path("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o"), sources)
+
+
+def test_shared_data_of_different_sizes():
+    levels = [
+        registered_at("DEFAULT", {"same": 4, "table": 16, "only": 1}, a="dot"),
+        registered_at("AVX2", {"same": 4, "table": 32}, a="dot"),
+    ]
+    with pytest.raises(BuildError, match=r"^table: this variable .* 16 bytes at DEFAULT and 32 at AVX2\n"):
+        stubs_of(levels, "DEFAULT")
+
+
+def test_not_an_object(tmp_path):
+    (tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o").write_text("!<arch> or bitcode")
+    with pytest.raises(BuildError, match=r"DEFAULT\.cpp\.o: is not an object file.*\n.*ELF"):
+        registered_by_kernel(
+            plan_for("a"), "DEFAULT", [ElfObject.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
+        )
+
+
+# ---- across levels
+
+
+def test_stubs_are_sorted_and_join_levels_and_kernels():
+    levels = [
+        registered_at("DEFAULT", a="z a", b=""),
+        registered_at("AVX2", a="z -a", b=""),
+        registered_at("AVX512_BF16", b="z"),
+    ]
+    with pytest.raises(BuildError, match="b registers it at"):
+        stubs_of(levels, "DEFAULT")
+    levels = [registered_at("DEFAULT", a="z a"), registered_at("AVX2", a="z -a"), registered_at("AVX512_BF16", b="z")]
+    assert list(stubs_of(levels, "DEFAULT").items()) == [
+        ("a", ["DEFAULT"]),
+        ("z", ["DEFAULT", "AVX2", "AVX512_BF16"]),
+    ]
+
+
+def test_kernels_that_register_nothing():
+    with pytest.raises(BuildError, match="no kernel registers itself"):
+        stubs_of([registered_at("DEFAULT", a="", b="")], "DEFAULT")
+
+
+def test_a_stub_without_a_kernel_at_the_lowest_level():
+    levels = [registered_at("DEFAULT", a="-dot"), registered_at("AVX2", a="dot"), registered_at("AVX512_BF16", a="dot")]
+    with pytest.raises(BuildError, match=r"^dot: a registers it at AVX2, AVX512_BF16, but no kernel does at DEFAULT\n"):
+        stubs_of(levels, "DEFAULT")
+
+
+def test_a_stub_that_its_kernel_forgets_at_a_level():
+    levels = [registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="")]
+    with pytest.raises(BuildError, match=r"^dot: a registers it at DEFAULT, but not at AVX2, .*\n.*NO_DISPATCH\(dot\)"):
+        stubs_of(levels, "DEFAULT")
+
+
+# ---- the dispatch source
+
+
+def test_table_has_a_cell_for_every_level():
+    text = stub_table({"dot": ["AVX512_BF16", "DEFAULT"]}, LEVELS)
+    assert '{"dot", isa_bind_dot, {&isa_kernel_DEFAULT__dot, NULL, &isa_kernel_AVX512_BF16__dot}},' in text
+    assert "isa_kernel_AVX2__dot" not in text
+
+
+def test_the_source_is_written_from_registrations_and_only_when_it_changes(tmp_path):
+    plan = write_build(tmp_path, plan_for("a"), {"isa_dispatch.c": f"before\n{STUBS_MARK}\nafter\n"})
+    paths = []
+    for noted in (registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="dot")):
+        paths.append(tmp_path / f"{noted.level}.json")
+        paths[-1].write_text(registrations_text(noted))
+    output = tmp_path / "isa_dispatch.c"
+    write_dispatch_source(plan, paths, output)
+    text = output.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert STUBS_MARK not in text
+    os.utime(output, (1_000_000_000, 1_000_000_000))
+    write_dispatch_source(plan, paths, output)
+    assert output.stat().st_mtime == 1_000_000_000
