@@ -151,11 +151,11 @@ def _probe(options: argparse.Namespace) -> int:
 
 def _cpu(options: argparse.Namespace) -> int:
     from .processors.detection import ask_permissions, detect, missing_by_level
+    from .processors.registry import this_machine
     from .processors.report import levels_json, levels_text, report, report_text
-    from .processors.x86.machine import ThisMachine
 
     table = _table(options.table)
-    machine = ThisMachine()
+    machine = this_machine(table.features.name)
     cpu = detect(table.features, machine)
     if options.levels:
         missing = missing_by_level(table, ask_permissions(cpu, machine))
@@ -170,22 +170,21 @@ def _cpu(options: argparse.Namespace) -> int:
 
 def _table(name: str) -> Table:
     """Return the table that --table names; the default one is this machine's."""
-    import platform
-
     from .planning.config import DEFAULT_TABLE
-    from .processors.table import default_table, load_table
+    from .processors.registry import default_table, this_cpu_family
+    from .processors.table import load_table
 
-    family = {"AMD64": "x86_64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
-    return load_table(default_table(family) if name == DEFAULT_TABLE else name, Path.cwd(), "--table")
+    return load_table(default_table(this_cpu_family()) if name == DEFAULT_TABLE else name, Path.cwd(), "--table")
 
 
 def _audit(options: argparse.Namespace) -> int:
     from .audit.report import as_data, as_text, found_any
     from .audit.targets import Baseline, audit_targets
+    from .processors.registry import audited_processor
     from .processors.table import load_table
 
-    table = load_table("x86-64", Path.cwd(), "--baseline")
-    name = (options.baseline or "X86_64").upper().replace("-", "_")
+    table = load_table(audited_processor().baseline_table, Path.cwd(), "--baseline")
+    name = (options.baseline or table.base.name).upper().replace("-", "_")
     if name not in table.names():
         raise AuditError(
             f"there is no level {options.baseline!r}",

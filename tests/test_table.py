@@ -3,7 +3,10 @@ from pathlib import Path
 import pytest
 
 from isagen.model.errors import TableError
-from isagen.processors.table import Table, builtin_tables, default_table, load_table, reject_host_flag
+from isagen.processors.flags import reject_host_flag
+from isagen.processors.registry import builtin_tables, default_table
+from isagen.processors.sources import Condition, Cpuid
+from isagen.processors.table import Table, load_table
 
 
 def level(name: str, rank: int, *lines: str) -> str:
@@ -86,7 +89,7 @@ def test_extra_features_and_ignored_macros_of_a_table(tmp_path):
     )
     found = table.features.of_macro("__NOVEL__")
     assert found is not None
-    assert (found.name, found.leaf, found.subleaf, found.register, found.bit) == ("novel", 7, 1, "eax", 30)
+    assert (found.name, found.condition) == ("novel", Condition(Cpuid(7, 1, "eax"), low=30))
     assert table.features.ignores("__MINE_TOO__")
     assert table.features.ignores("__tune_core2__")  # the features file's own stay
     assert not table.features.ignores("__AVX__")
@@ -274,7 +277,7 @@ def test_builtin_tables_load(name):
 
 def test_no_two_features_share_a_bit_or_a_macro():
     features = load_table("x86", Path()).features
-    places = [(f.leaf, f.subleaf, f.register, f.bit) for f in features.features.values()]
+    places = [f.condition for f in features.features.values()]
     macros = [macro for f in features.features.values() for macro in f.macros]
     assert len(set(places)) == len(places)
     assert len(set(macros)) == len(macros)

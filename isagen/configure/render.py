@@ -8,13 +8,13 @@ from typing import Any
 
 import jinja2
 
-from ..processors.features import PROCESSORS
+from ..processors.registry import FOLDER
 
 
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader([template_folder(), PROCESSORS]),
+        loader=jinja2.FileSystemLoader([template_folder(), FOLDER]),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,

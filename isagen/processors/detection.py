@@ -5,13 +5,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
-from .features import REGISTERS, Feature, Features, State
+from .features import Features
+from .sources import Cpuid, Hwcap, Source, Sysctl
 from .table import Table
-
-OSXSAVE = 1 << 27  # CPUID.1:ECX
-EXTENDED = 0x80000000
+from .x86.registers import Registers
 
 
 class Machine(Protocol):
@@ -29,6 +29,12 @@ class Machine(Protocol):
     def is_enabled(self, sysctl: str) -> bool:
         """Return whether macOS says that it enables a state on first use."""
 
+    def hwcap(self, word: int) -> int:
+        """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 where the OS has none."""
+
+    def sysctl(self, name: str) -> int:
+        """Return the number that macOS has under `name`; 0 where there is none."""
+
 
 class Presence(enum.Enum):
     """Whether a feature can be used, or what stands in the way. The values are how `missing` puts it."""
@@ -41,7 +47,7 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """What was found: XCR0, the features whose CPUID bit is set, the states that the OS saves, and those it refuses."""
+    """What was found: XCR0, the features that the CPU has, the states that the OS saves, and those it refuses."""
 
     features: Features
     xcr0: int
@@ -65,32 +71,38 @@ class Cpu:
         return tuple(name + presence.value for name, presence in found if presence is not Presence.USABLE)
 
 
+@dataclass
+class _Words:
+    """The words that features are read from; what no feature needs is not asked for."""
+
+    machine: Machine
+
+    @cached_property
+    def registers(self) -> Registers:
+        return Registers(self.machine)
+
+    def read(self, source: Source) -> int:
+        match source:
+            case Cpuid():
+                return self.registers.read(source)
+            case Hwcap(word):
+                return self.machine.hwcap(word)
+            case Sysctl(name):
+                return self.machine.sysctl(name)
+
+
 def detect(features: Features, machine: Machine) -> Cpu:
     """Read what CPU and OS have. Permissions are not asked for: `ask_permissions` does."""
-    highest = machine.cpuid(0, 0)[0]
-    extended = machine.cpuid(EXTENDED, 0)[0]
-    if extended >> 16 != EXTENDED >> 16:  # a CPU without extended leaves answers with another's data
-        extended = 0
-    xcr0 = machine.xgetbv(0) if highest >= 1 and machine.cpuid(1, 0)[2] & OSXSAVE else 0
-    highest_of_7 = machine.cpuid(7, 0)[0] if highest >= 7 else 0
-
-    def has(feature: Feature) -> bool:
-        last = extended if feature.leaf >= EXTENDED else highest
-        if feature.leaf > last or (feature.leaf == 7 and feature.subleaf > highest_of_7):
-            return False
-        values = machine.cpuid(feature.leaf, feature.subleaf)
-        return bool(values[REGISTERS.index(feature.register)] >> feature.bit & 1)
-
-    def saves(state: State) -> bool:
-        if xcr0 & state.xcr0 == state.xcr0:
-            return True
-        return state.macos_sysctl is not None and machine.is_enabled(state.macos_sysctl)
-
+    words = _Words(machine)
+    bits: set[str] = set()
+    for name, feature in features.features.items():  # those that a feature needs stand above it
+        if bits.issuperset(feature.needs) and feature.condition.holds(words.read(feature.condition.source)):
+            bits.add(name)
     return Cpu(
         features=features,
-        xcr0=xcr0,
-        bits=frozenset(name for name, feature in features.features.items() if has(feature)),
-        saved=frozenset(name for name, state in features.states.items() if saves(state)),
+        xcr0=words.registers.xcr0 if features.states else 0,
+        bits=frozenset(bits),
+        saved=frozenset(name for name, state in features.states.items() if words.registers.saves(state)),
     )
 
 
