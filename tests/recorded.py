@@ -30,7 +30,7 @@ KEYS |= {"sysctl", "registers", "selected", "missing"}
 
 @dataclass(frozen=True)
 class Recorded:
-    """A CPU and its OS, as `isagen.processors.detection.Machine` asks them."""
+    """A CPU and its OS, as `isagen.processors.machines.Machine` asks them."""
 
     name: str
     rows: dict[tuple[int, int], tuple[int, ...]]

@@ -4,13 +4,14 @@ import platform
 import re
 import shutil
 import subprocess
-import tomllib
 
 import pytest
 from conftest import ROOT, need
 from isagen_kernels import isa
 
-TABLE = tomllib.loads((ROOT / "isagen/processors/x86/tables/x86.toml").read_text())["levels"]
+from isagen.processors.table import load_table
+
+TABLE = load_table("x86", ROOT)
 COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")
 WARNINGS = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", ROOT / "kernels")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -33,7 +34,7 @@ def run(*command, check=True):
 
 def build(compiler, form, target, *more, source="vec.cpp"):
     need(compiler)
-    flags = TABLE.get(form, {"flags": {"gnu": []}})["flags"]["gnu"]
+    flags = TABLE.level(form).flags["gnu"] if form in TABLE.names() else ()
     run(compiler, *WARNINGS, *flags, *FORMS[form], *more, ROOT / "tests/cpp" / source, "-o", target)
 
 

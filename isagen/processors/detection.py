@@ -5,35 +5,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Protocol
 
 from .features import Features
+from .machines import Machine, NoRegisters, Registers
 from .sources import Cpuid, Hwcap, Source, Sysctl
 from .table import Table
-from .x86.registers import Registers
-
-
-class Machine(Protocol):
-    """A CPU and its OS, asked as the hardware is: raw registers, with no rule applied yet."""
-
-    def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
-        """Return (eax, ebx, ecx, edx)."""
-
-    def xgetbv(self, index: int) -> int:
-        """Return XCR0 for `index` 0; called only where the OS has enabled the instruction."""
-
-    def permission(self, component: int) -> bool:
-        """Ask the OS for an XSAVE component, and return whether the process may use it."""
-
-    def is_enabled(self, sysctl: str) -> bool:
-        """Return whether macOS says that it enables a state on first use."""
-
-    def hwcap(self, word: int) -> int:
-        """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 where the OS has none."""
-
-    def sysctl(self, name: str) -> int:
-        """Return the number that macOS has under `name`; 0 where there is none."""
 
 
 class Presence(enum.Enum):
@@ -71,39 +47,32 @@ class Cpu:
         return tuple(name + presence.value for name, presence in found if presence is not Presence.USABLE)
 
 
-@dataclass
-class _Words:
-    """The words that features are read from; what no feature needs is not asked for."""
-
-    machine: Machine
-
-    @cached_property
-    def registers(self) -> Registers:
-        return Registers(self.machine)
-
-    def read(self, source: Source) -> int:
-        match source:
-            case Cpuid():
-                return self.registers.read(source)
-            case Hwcap(word):
-                return self.machine.hwcap(word)
-            case Sysctl(name):
-                return self.machine.sysctl(name)
-
-
 def detect(features: Features, machine: Machine) -> Cpu:
     """Read what CPU and OS have. Permissions are not asked for: `ask_permissions` does."""
-    words = _Words(machine)
+    rules = features.processor.registers
+    registers: Registers = NoRegisters() if rules is None else rules(machine)
     bits: set[str] = set()
     for name, feature in features.features.items():  # those that a feature needs stand above it
-        if bits.issuperset(feature.needs) and feature.condition.holds(words.read(feature.condition.source)):
+        if bits.issuperset(feature.needs) and feature.condition.holds(
+            _word(feature.condition.source, registers, machine)
+        ):
             bits.add(name)
     return Cpu(
         features=features,
-        xcr0=words.registers.xcr0 if features.states else 0,
+        xcr0=registers.xcr0,
         bits=frozenset(bits),
-        saved=frozenset(name for name, state in features.states.items() if words.registers.saves(state)),
+        saved=frozenset(name for name, state in features.states.items() if registers.saves(state)),
     )
+
+
+def _word(source: Source, registers: Registers, machine: Machine) -> int:
+    match source:
+        case Cpuid():
+            return registers.read(source)
+        case Hwcap(word):
+            return machine.hwcap(word)
+        case Sysctl(name):
+            return machine.sysctl(name)
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .detection import Machine
+    from .machines import Machine, Registers
 
 ANY_FAMILY = "*"
 
@@ -33,7 +33,9 @@ class Processor:
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
     answers, in lower case, to them. `machines` has the processor's numbers by binary format: ``{"elf": (62,)}``.
     `detection` names the folder whose `detect.c.j2` reads registers: the generic one reads none. `baseline_table` is
-    the table whose levels an audit's baseline is named after. The callables import only when they are called.
+    the table whose levels an audit's baseline is named after. The callables import only when they are called:
+    `decoder` gives what decodes instructions, or None where it is not installed, `registers` the rules by which a
+    machine's registers are read, `this_machine` the CPU and OS that Python runs on.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Processor:
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     decoder: Callable[[], Any] | None = None
+    registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 
     @property

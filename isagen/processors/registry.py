@@ -13,7 +13,7 @@ from .processor import Processor
 from .x86 import PROCESSOR as X86
 
 if TYPE_CHECKING:
-    from .detection import Machine
+    from .machines import Machine
 
 # The folder that the processors' folders are in.
 FOLDER = Path(__file__).parent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..processor import DecodableCode, Processor
 
 if TYPE_CHECKING:
-    from ..detection import Machine
+    from ..machines import Machine, Registers
 
 
 def _decoder() -> Any:
@@ -16,6 +16,12 @@ def _decoder() -> Any:
     from .instructions import iced_x86
 
     return iced_x86
+
+
+def _registers(machine: Machine) -> Registers:
+    from .registers import X86Registers
+
+    return X86Registers(machine)
 
 
 def _this_machine() -> Machine:
@@ -39,5 +45,6 @@ PROCESSOR = Processor(
     baseline_table="x86-64",
     decodable=DecodableCode("64-bit code for x86", defined=("__x86_64__",), undefined=("__ILP32__",)),
     decoder=_decoder,
+    registers=_registers,
     this_machine=_this_machine,
 )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from ..sources import REGISTERS, Cpuid
 
 if TYPE_CHECKING:
-    from ..detection import Machine
     from ..features import State
+    from ..machines import Machine
 
 OSXSAVE = 1 << 27  # CPUID.1:ECX
 EXTENDED = 0x80000000
 
 
-class Registers:
+class X86Registers:
     """The registers of a machine, each read where CPU and OS say that it can be."""
 
     def __init__(self, machine: Machine) -> None:
