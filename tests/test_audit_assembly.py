@@ -7,12 +7,14 @@ from conftest import need
 from damaged import mutations
 
 from isagen.audit.targets import Baseline, audit_targets
+from isagen.binary.elf.notes import note_of
 from isagen.model.errors import AuditError
-from isagen.model.record import Record, note
+from isagen.model.record import NOTE_OWNER, Record
 from isagen.processors.table import load_table
 
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
-RECORD = note(
+RECORD = note_of(
+    NOTE_OWNER,
     Record(
         project="assembly",
         isagen="0",
@@ -22,7 +24,7 @@ RECORD = note(
         seal_reason="",
         baseline=BASELINE,
         levels={"DEFAULT": BASELINE, "AVX2": (*BASELINE, "avx", "avx2")},
-    ).to_json()
+    ).to_json(),
 )
 NOTE = f"""
   .section .note.isagen, "a", @note

@@ -5,7 +5,8 @@ import re
 import pytest
 from conftest import UNSEALED, need
 
-from isagen.binary.elf.objects import ObjectFile
+from isagen.binary.elf.objects import ElfObject
+from isagen.binary.protocol import Binding, Kind
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
 
@@ -23,17 +24,17 @@ def test_what_a_sealed_object_offers_to_others(new_project, compiler):
     project = build(new_project, CXX=compiler)
     code = []
     for level in LEVELS:
-        symbols = [s for s in ObjectFile.load(project.path(f"isagen/isa_{level}.kernel.cpp.o")).symbols if s.defined]
+        symbols = [s for s in ElfObject.load(project.path(f"isagen/isa_{level}.kernel.cpp.o")).symbols if s.defined]
         assert f"isa_kernel_{level}__probe_stub" in {s.name for s in symbols}
         private = [s for s in symbols if re.search(rf"\.{level.lower()}\.\d+\Z", s.name)]
         assert all(s.hidden and s.constant for s in private)
         assert {"threes", "_ZTV5shapeIiE", "_Z18width_of_this_codeIiEiT_"} <= {s.name.split(".")[0] for s in private}
-        assert [s.name for s in symbols if s.kind == "FUNC" and s not in private] == []
-        shared = {s.name for s in symbols if s.binding == "WEAK" and s not in private}
+        assert [s.name for s in symbols if s.kind == Kind.FUNCTION and s not in private] == []
+        shared = {s.name for s in symbols if s.binding == Binding.WEAK and s not in private}
         assert {"shared_counter", "_ZTI5shapeIiE", "_ZTS5shapeIiE"} <= shared
         code += [s.name for s in private]
     assert len(code) == len(set(code))
-    unsealed = ObjectFile.load(next(project.path("isagen").glob("libisa_AVX2__*.a.p/*.o")))
+    unsealed = ElfObject.load(next(project.path("isagen").glob("libisa_AVX2__*.a.p/*.o")))
     assert "_Z18width_of_this_codeIiEiT_" in {s.name for s in unsealed.symbols}
 
 

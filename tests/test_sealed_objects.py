@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import need
 
-from isagen.binary.elf.objects import ObjectFile
-from isagen.binary.elf.private import private_symbols
-from isagen.build.seal import sealed
+from isagen.binary.elf.objects import ElfObject
+from isagen.binary.elf.sealing import sealed
+from isagen.binary.protocol import CODE_KINDS, Binding, Kind
 from isagen.model.errors import BuildError
 
 MARK = "7"
@@ -28,7 +28,7 @@ def compiled(folder: Path, name: str, text: str, *command: str) -> Path:
 
 def seal(level: str, *objects: Path) -> list[Path]:
     """Seal the objects of a level into files beside them."""
-    contents = sealed([ObjectFile.load(path) for path in objects], level, MARK)
+    contents = sealed([ElfObject.load(path) for path in objects], level, MARK)
     places = [path.with_suffix(f".{level}.o") for path in objects]
     for place, content in zip(places, contents, strict=True):
         place.write_bytes(content)
@@ -36,11 +36,11 @@ def seal(level: str, *objects: Path) -> list[Path]:
 
 
 def symbols(path: Path) -> dict:
-    return {symbol.name: symbol for symbol in ObjectFile.load(path).symbols}
+    return {symbol.name: symbol for symbol in ElfObject.load(path).symbols}
 
 
 def sections(path: Path) -> set[str]:
-    return {section.name for section in ObjectFile.load(path).sections}
+    return {section.name for section in ElfObject.load(path).sections}
 
 
 CXX = """
@@ -101,18 +101,21 @@ def test_nothing_but_names_changes(tmp_path, machine):
         return [re.sub(r"\b(?:HIDDEN|DEFAULT|UNIQUE|WEAK|OBJECT) ", "", " ".join(line.split())) for line in kept]
 
     assert described(after) == described(before)
-    code = [s.name for s in ObjectFile.load(after).sections if s.executable]
+    code = [s.name for s in ElfObject.load(after).sections if s.executable]
     assert set(code) == {".isa_text.AVX2"}
     renamed = {name for name in symbols(after) if name.endswith(f".avx2.{MARK}")}
-    assert renamed == {s.name + f".avx2.{MARK}" for s in private_symbols(ObjectFile.load(before))}
+    assert renamed == {s.name + f".avx2.{MARK}" for s in ElfObject.load(before).private_symbols}
     assert renamed
-    assert all(symbols(after)[name].hidden and symbols(after)[name].binding in ("WEAK", "GLOBAL") for name in renamed)
+    assert all(
+        symbols(after)[name].hidden and symbols(after)[name].binding in (Binding.WEAK, Binding.GLOBAL)
+        for name in renamed
+    )
 
 
 def test_sealing_twice_gives_the_same_bytes(tmp_path):
     need("g++")
     path = compiled(tmp_path, "x.cpp", CXX, "g++", "-g")
-    files = [ObjectFile.load(path)]
+    files = [ElfObject.load(path)]
     assert sealed(files, "AVX2", MARK) == sealed(files, "AVX2", MARK)
 
 
@@ -187,8 +190,8 @@ template <class T> __attribute__((target_clones("avx2", "default"))) T f(T x) { 
 int a() { return f(1); }
 """
     (path,) = seal("AVX2", compiled(tmp_path, "x.cpp", text, "g++", "-fPIC", "-O1"))
-    assert "IFUNC" in {symbol.kind for symbol in symbols(path).values()}
-    assert [s.name for s in symbols(path).values() if s.kind in ("FUNC", "IFUNC") and not s.hidden] == ["_Z1av"]
+    assert Kind.RESOLVER in {symbol.kind for symbol in symbols(path).values()}
+    assert [s.name for s in symbols(path).values() if s.kind in CODE_KINDS and not s.hidden] == ["_Z1av"]
 
 
 def test_unique_constants_are_private_and_unique_variables_shared(tmp_path):
@@ -198,12 +201,12 @@ template <class T> T *f(int i) { static const T c[] = {1, 2}; static T v[2]; ret
 int *a(int i) { return f<int>(i); }
 """
     raw = compiled(tmp_path, "x.cpp", text, "g++", "-fgnu-unique")
-    assert [s.binding for s in symbols(raw).values() if s.kind == "OBJECT"] == ["UNIQUE", "UNIQUE"]
+    assert [s.binding for s in symbols(raw).values() if s.kind == Kind.DATA] == [Binding.UNIQUE, Binding.UNIQUE]
     (path,) = seal("AVX2", raw)
-    found = {s.name.split("E")[-1]: (s.binding, s.hidden) for s in symbols(path).values() if s.kind == "OBJECT"}
-    assert found == {f"1c.avx2.{MARK}": ("WEAK", True), "1v": ("UNIQUE", False)} or found == {
-        f"c.avx2.{MARK}": ("WEAK", True),
-        "v": ("UNIQUE", False),
+    found = {s.name.split("E")[-1]: (s.binding, s.hidden) for s in symbols(path).values() if s.kind == Kind.DATA}
+    assert found == {f"1c.avx2.{MARK}": (Binding.WEAK, True), "1v": (Binding.UNIQUE, False)} or found == {
+        f"c.avx2.{MARK}": (Binding.WEAK, True),
+        "v": (Binding.UNIQUE, False),
     }
 
 
@@ -237,8 +240,8 @@ def test_more_sections_than_a_symbol_can_name(tmp_path):
 def test_projects_in_one_program_have_names_of_their_own(tmp_path):
     need("g++")
     text = "template <class T> T f(T x) { return x; }\nint a() { return f(1); }\n"
-    elf = ObjectFile.load(compiled(tmp_path, "x.cpp", text, "g++"))
-    one, other = (ObjectFile(sealed([elf], "AVX2", mark)[0], Path(mark)) for mark in ("1", "2"))
+    elf = ElfObject.load(compiled(tmp_path, "x.cpp", text, "g++"))
+    one, other = (ElfObject(sealed([elf], "AVX2", mark)[0], Path(mark)) for mark in ("1", "2"))
     assert {s.name for s in one.symbols} & {s.name for s in other.symbols} == {"_Z1av"}
 
 
@@ -255,12 +258,12 @@ GROUPS = "struct A { A(); int i; }; inline __attribute__((noinline)) A::A() : i(
 def test_a_group_with_a_name_from_nowhere_is_an_error(tmp_path):
     need("g++")
     raw = bytearray(compiled(tmp_path, "x.cpp", GROUPS, "g++").read_bytes())
-    elf = ObjectFile(bytes(raw), Path("x.o"))
+    elf = ElfObject(bytes(raw), Path("x.o"))
     (group,) = (group for group in elf.groups if group.name == "_ZN1AC5Ev")
     table = elf.sections[elf.symbol_section]
-    struct.pack_into("<I", raw, table.offset + group.signature * elf.symbol_size, 0x7FFFFFFF)
+    struct.pack_into("<I", raw, table.offset + group.signature * elf.elf.layout.symbol.size, 0x7FFFFFFF)
     with pytest.raises(BuildError, match="is not an object file that isagen can read"):
-        ObjectFile(bytes(raw), Path("x.o"))
+        ElfObject(bytes(raw), Path("x.o"))
 
 
 @pytest.mark.parametrize(("name", "text", "compiler"), [("x.c", C, "gcc"), ("x.cpp", GROUPS, "g++")])
@@ -276,7 +279,7 @@ def test_damaged_objects_are_errors_and_nothing_else(tmp_path, name, text, compi
             damaged[place] = chance.randrange(256)
         damaged = damaged[: chance.choice((len(whole), len(whole), chance.randrange(len(whole))))]
         try:
-            sealed([ObjectFile(bytes(damaged), Path("damaged.o"))], "AVX2", MARK)
+            sealed([ElfObject(bytes(damaged), Path("damaged.o"))], "AVX2", MARK)
         except BuildError as problem:
             errors += 1
             assert str(problem).startswith("damaged.o: is not an object file that isagen can read")
@@ -285,4 +288,4 @@ def test_damaged_objects_are_errors_and_nothing_else(tmp_path, name, text, compi
 
 def test_a_program_is_not_an_object(tmp_path):
     with pytest.raises(BuildError, match="it is a program or library, not an object"):
-        ObjectFile.load(Path(shutil.which("true") or "/bin/true"))
+        ElfObject.load(Path(shutil.which("true") or "/bin/true"))

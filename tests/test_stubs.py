@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.model import build_of, kernel_row, plan_of, registered_at, write_build
 
-from isagen.binary.elf.objects import ObjectFile
+from isagen.binary.elf.objects import ElfObject
 from isagen.build.registrations import registered_by_kernel, source_of, stubs_of
 from isagen.build.stubs import stub_table, write_dispatch_source
 from isagen.configure.dispatch import dispatch_texts
@@ -25,10 +25,10 @@ LEVELS = ["DEFAULT", "AVX2", "AVX512_BF16"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
-def compiled(folder: Path, name: str, text: str) -> ObjectFile:
+def compiled(folder: Path, name: str, text: str) -> ElfObject:
     (folder / f"{name}.c").write_text(text)
     subprocess.run(["cc", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
-    return ObjectFile.load(folder / f"{name}.o")
+    return ElfObject.load(folder / f"{name}.o")
 
 
 def constants(*names: str) -> str:
@@ -95,7 +95,7 @@ def test_not_an_object(tmp_path):
     (tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o").write_text("!<arch> or bitcode")
     with pytest.raises(BuildError, match=r"DEFAULT\.cpp\.o: is not an object file.*\n.*ELF"):
         registered_by_kernel(
-            plan_for("a"), "DEFAULT", [ObjectFile.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
+            plan_for("a"), "DEFAULT", [ElfObject.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
         )
 
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from conftest import ALL, matrix, need, verdicts
 
-from isagen.matrix import WITHOUT_LTO
+from isagen.matrix.summary import WITHOUT_LTO
 
 
 def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):

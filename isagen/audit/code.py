@@ -11,11 +11,10 @@ from functools import cache, cached_property
 from itertools import chain
 from operator import attrgetter
 
-from ..binary.elf import reader as e
-from ..binary.elf.pointers import GOT_RELATIVE, Pointers, Reference, within
-from ..binary.elf.reader import Elf, ElfSection, ElfSymbol
-from ..binary.elf.unwind import unwound
+from ..binary.protocol import CODE_KINDS, DATA_KINDS, Binary, Binding, Kind, Reference, Section, Symbol
+from ..binary.spans import within
 from ..processors.x86.instructions import INVALID, Codes, iced_x86
+from ..processors.x86.relocations import ELF
 from .flow import CALL, CONDITIONAL, INDIRECT_BRANCH, INDIRECT_CALL, UNCONDITIONAL, Flow, follow
 
 # iced-x86's OpAccess: write, conditional write, read and write, read and conditional write.
@@ -67,17 +66,17 @@ class Code:
     for unwinding the stack.
     """
 
-    def __init__(self, binary: Elf) -> None:
+    def __init__(self, binary: Binary) -> None:
         self.elf = binary
-        self.pointers = Pointers(binary)
+        self.pointers = binary.pointers(ELF)
         executable = {s.index: s for s in binary.sections if s.executable and self._is_code(s.address)}
         packed: list[int] = []  # start, preference, size, symbol's number + 1: in one number each, which sorts fast
-        for symbol in binary.symbols(binary.symbol_table):
+        for symbol in binary.symbols():
             # Some are beyond the last byte: `etext` and its like.
             if symbol.section not in executable or not self._is_code(symbol.address):
                 continue
-            local = symbol.binding == e.STB_LOCAL
-            if symbol.kind in (e.STT_FUNC, e.STT_IFUNC) or (symbol.kind == e.STT_NOTYPE and not local):
+            local = symbol.binding == Binding.LOCAL
+            if symbol.kind in CODE_KINDS or (symbol.kind == Kind.LABEL and not local):
                 packed.append(_pack(symbol.address, int(local), symbol.size, symbol.number + 1))
         packed += [_pack(section.address, 3, 0, 0) for section in executable.values()]
         self._number(packed)
@@ -85,15 +84,9 @@ class Code:
         if tails:
             packed += tails
             self._number(packed)
-        table = binary.section(".eh_frame")
-        if table is not None and table.in_file and not binary.relocatable:
-            more = [
-                _pack(start, 2, size, 0)
-                for start, size in unwound(binary.content(table), table.address)
-                if self._is_new(start, size)
-            ]
-            if more:
-                self._number(packed + more)
+        more = [_pack(start, 2, size, 0) for start, size in binary.unwound() if self._is_new(start, size)]
+        if more:
+            self._number(packed + more)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
         self._asks: dict[int, bool] = {}  # by function
@@ -177,7 +170,7 @@ class Code:
         piece = self._piece(number)
         return piece[0] if piece else self.starts[number]
 
-    def symbol(self, number: int) -> ElfSymbol | None:
+    def symbol(self, number: int) -> Symbol | None:
         """Return the symbol of a function, if it has one."""
         piece = self._piece(number)
         if piece:
@@ -185,28 +178,27 @@ class Code:
             if self.starts[number] != piece[0]:
                 return self._label(piece[0])
         place = self.numbers[number]
-        table = self.elf.symbol_table
-        return self.elf.symbol(table, place - 1) if place and table is not None else None
+        return self.elf.symbol(place - 1) if place else None
 
-    def _label(self, address: int) -> ElfSymbol | None:
+    def _label(self, address: int) -> Symbol | None:
         """Return the local label at an address, as assembly without types has them."""
-        for symbol in self.elf.symbols(self.elf.symbol_table):
-            if symbol.address == address and symbol.kind == e.STT_NOTYPE and symbol.defined and symbol.name_offset:
+        for symbol in self.elf.symbols():
+            if symbol.address == address and symbol.kind == Kind.LABEL and symbol.defined and symbol.named:
                 return symbol
         return None
 
     def name(self, number: int) -> str:
         """Return a function's name, or where it is."""
         symbol = self.symbol(number)
-        if symbol is not None and self.elf.symbol_table is not None:
-            return self.elf.name(self.elf.symbol_table, symbol)
+        if symbol is not None:
+            return self.elf.name(symbol)
         return f"function at {self.start(number):#x}"
 
     def named(self, number: int) -> bool:
         """Return whether a function has a name."""
         return self.symbol(number) is not None
 
-    def section(self, number: int) -> ElfSection:
+    def section(self, number: int) -> Section:
         """Return the section that a function is in."""
         section = self.elf.section_at(self.start(number))
         assert section is not None
@@ -391,7 +383,7 @@ class Code:
         if self.elf.relocatable:
             reference = self._relocation(instruction)
             if reference is not None:
-                if not near and reference.kind not in GOT_RELATIVE:
+                if not near and not reference.through_slot:
                     return 0, ""  # a variable holds the address
                 return self.pointers.target(reference, instruction.next_ip), self.pointers.target_name(reference)
             return (instruction.near_branch_target, "") if near else (0, "")
@@ -412,7 +404,7 @@ class Code:
         loads = memory and not lea
         if self.elf.relocatable:
             reference = self._relocation(instruction)
-            if reference is None or (loads and reference.kind not in GOT_RELATIVE):
+            if reference is None or (loads and not reference.through_slot):
                 return 0
             return self.pointers.target(reference, instruction.next_ip)
         if immediate:
@@ -526,32 +518,30 @@ class Code:
         """The variables that the symbols tell of: their addresses, in order, sizes, and symbols' numbers."""
         found = sorted(
             (symbol.address, symbol.size, symbol.number)
-            for symbol in self.elf.symbols(self.elf.symbol_table)
-            if symbol.kind in (e.STT_OBJECT, e.STT_TLS) and symbol.defined
+            for symbol in self.elf.symbols()
+            if symbol.kind in DATA_KINDS and symbol.defined
         )
         return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
 
     def object_at(self, address: int) -> str:
         """Return the name of the variable at an address, if the symbols tell."""
         addresses, sizes, numbers = self._variables
-        table = self.elf.symbol_table
         place = bisect_right(addresses, address) - 1
-        if table is None or place < 0 or address >= addresses[place] + max(sizes[place], 1):
+        if place < 0 or address >= addresses[place] + max(sizes[place], 1):
             return ""
-        return self.elf.name(table, self.elf.symbol(table, numbers[place]))
+        return self.elf.name(self.elf.symbol(numbers[place]))
 
-    def bindable(self) -> Iterator[tuple[int, ElfSymbol, str]]:
+    def bindable(self) -> Iterator[tuple[int, Symbol, str]]:
         """Yield what other files may bind to: (function's number, symbol, why)."""
         binary = self.elf
-        table = binary.symbol_table if binary.relocatable else binary.dynamic_table
-        reasons = {e.STB_WEAK: "weak", e.STB_UNIQUE: "unique"}
+        reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
         if not binary.relocatable:  # every function of another object is
-            reasons[e.STB_GLOBAL] = "exported"
-        found: dict[int, tuple[int, ElfSymbol, str]] = {}
-        for symbol in binary.symbols(table):
-            if symbol.kind not in (e.STT_FUNC, e.STT_NOTYPE) or not symbol.defined:
+            reasons[Binding.GLOBAL] = "exported"
+        found: dict[int, tuple[int, Symbol, str]] = {}
+        for symbol in binary.exports():
+            if symbol.kind not in (Kind.FUNCTION, Kind.LABEL) or not symbol.defined:
                 continue
-            if symbol.visibility not in (e.STV_DEFAULT, e.STV_PROTECTED) or symbol.binding not in reasons:
+            if not symbol.visible or symbol.binding not in reasons:
                 continue
             number = self.at(symbol.address)
             why = reasons[symbol.binding]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..binary.elf.reader import Elf
+from ..binary.protocol import Binary
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.features import features_of
 from ..processors.x86.instructions import InstructionSets
@@ -14,7 +14,7 @@ from .objects import Objects
 from .rules import audit_record, audit_unsealed
 
 
-def records_of(binary: Elf) -> list[Record]:
+def records_of(binary: Binary) -> list[Record]:
     """Return the records in a file: one for each project of isagen that is linked into it."""
     return [record_from_json(text, binary.shown) for text in binary.notes(NOTE_OWNER)]
 
@@ -40,7 +40,7 @@ def merge(records: Sequence[Record]) -> Record:
     )
 
 
-def audit_linked(binary: Elf, records: Sequence[Record], objects: Objects | None) -> Result:
+def audit_linked(binary: Binary, records: Sequence[Record], objects: Objects | None) -> Result:
     """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
     record = merge(records)
     sets = InstructionSets(features_of(record))

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
-from ..binary.elf import reader as e
-from ..binary.elf.objects import ObjectFile
-from ..binary.elf.private import private_symbols
-from ..binary.elf.reader import Elf
+from ..binary.formats import load_object, open_binary
+from ..binary.protocol import CODE_KINDS
 from ..model.names import copy_of_object, sealed_name
 from ..model.plan import Plan
 
@@ -119,16 +117,11 @@ def expand(paths: Sequence[Path]) -> Iterator[Path]:
 
 def functions_of(path: Path) -> frozenset[str]:
     """Return the names of all functions that an object defines."""
-    with Elf(path) as binary:
-        table = binary.symbol_table
-        if table is None:
-            return frozenset()
-        return frozenset(
-            binary.name(table, s) for s in binary.symbols(table) if s.defined and s.kind in (e.STT_FUNC, e.STT_IFUNC)
-        )
+    with open_binary(path) as binary:
+        return frozenset(binary.name(s) for s in binary.symbols() if s.defined and s.kind in CODE_KINDS)
 
 
 @cache
 def borrowable(path: Path) -> frozenset[str]:
     """Return what of an object another one may get to use in place of its own: weak code, and weak constants."""
-    return frozenset(symbol.name for symbol in private_symbols(ObjectFile.load(path)))
+    return frozenset(symbol.name for symbol in load_object(path).private_symbols)

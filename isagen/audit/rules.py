@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from ..binary.elf import reader as e
-from ..binary.elf.reader import Elf
+from ..binary.formats import open_binary
+from ..binary.protocol import MERGEABLE, Binary
 from ..model.names import CODE_SECTION
 from ..model.record import Allowance, Record, matches
 from ..processors.x86.instructions import INVALID, Codes, InstructionSets, normal
@@ -159,7 +159,7 @@ class Audit:
             ]
         for target in nearest:
             section = self.code.elf.section_at(target)
-            if section is not None and section.flags & e.SHF_WRITE:
+            if section is not None and section.writable:
                 name = self.code.object_at(target)
                 if name and name != "__dso_handle" and not name.startswith(("DW.ref.", "_ZGV")):
                     return name
@@ -248,24 +248,23 @@ class Audit:
     def borrowed(self) -> list[Finding]:
         """Return functions of sealed levels that other objects can still borrow."""
         binary = self.code.elf
-        table = binary.symbol_table
         found = []
-        for symbol in binary.symbols(table):
-            if not symbol.defined or symbol.binding not in (e.STB_WEAK, e.STB_UNIQUE):
+        for symbol in binary.symbols():
+            if not symbol.defined or symbol.binding not in MERGEABLE:
                 continue
             number = self.code.at(symbol.address)
-            if number < 0 or not (level := self.level_of(number)) or table is None:
+            if number < 0 or not (level := self.level_of(number)):
                 continue
-            name = binary.name(table, symbol)
+            name = binary.name(symbol)
             # Sealed names end in the level and the project's number; hidden ones are out of reach after the link.
             own = re.search(rf"\.{re.escape(level.lower())}\.\d+\Z", name)
-            if symbol.visibility in (e.STV_DEFAULT, e.STV_PROTECTED) or (binary.relocatable and not own):
+            if symbol.visible or (binary.relocatable and not own):
                 place, kernel = self.origin(name, level)
                 found.append(Finding("shared", name, "it is still weak", level, place, kernel))
         return found
 
 
-def audit_record(binary: Elf, record: Record, sets: InstructionSets, origin: Origin = nowhere) -> Result:
+def audit_record(binary: Binary, record: Record, sets: InstructionSets, origin: Origin = nowhere) -> Result:
     """Audit a linked binary that says how it was built."""
     allowances = Allowances(record.allow)
     audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances, origin, record.levels)
@@ -301,7 +300,7 @@ def judged(record: Record, sets: InstructionSets) -> str:
 
 
 def audit_object(
-    binary: Elf, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin = nowhere
+    binary: Binary, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin = nowhere
 ) -> tuple[list[Finding], Counter[str]]:
     """Audit an object of a build, all of it of `level`, or of none: its own code, and what of it runs by itself."""
     audit = Audit(Code(binary), sets, frozenset(record.baseline), allowances, origin, record.levels, level)
@@ -310,7 +309,7 @@ def audit_object(
     return [*load.values(), *called], counted
 
 
-def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, name: str) -> Result:
+def audit_foreign(binary: Binary, baseline: Iterable[str], sets: InstructionSets, name: str) -> Result:
     """Audit a binary of which nothing is known but the `baseline`, called `name`, that it should run on."""
     code = Code(binary)
     allowed = frozenset(baseline)
@@ -326,15 +325,14 @@ def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, n
         if every & beyond:
             offenders[number] = every & beyond
     findings = list(load.values())
-    table = binary.symbol_table if binary.relocatable else binary.dynamic_table
     bound = set()
     for number, symbol, why in code.bindable():
         body = code.body(number)
         codes = code.codes(body) & beyond if number in offenders else frozenset()
-        if codes and table is not None and body not in load:
+        if codes and body not in load:
             bound.add(number)
             finding = audit.finding("bindable", body, codes, allowed, "")
-            findings.append(replace(finding, symbol=binary.name(table, symbol), detail=why))
+            findings.append(replace(finding, symbol=binary.name(symbol), detail=why))
     for number, codes in offenders.items():
         if code.body(number) not in load and number not in bound:
             counted.update(sets.missing(codes, allowed))
@@ -343,7 +341,7 @@ def audit_foreign(binary: Elf, baseline: Iterable[str], sets: InstructionSets, n
     return Result(binary.shown, f"no record of isagen in it; judged as code for {name}", tuple(findings), dict(counted))
 
 
-def audit_unsealed(binary: Elf, record: Record, sets: InstructionSets, objects: Objects) -> Result:
+def audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objects: Objects) -> Result:
     """Audit a linked binary whose levels are not sealed, by the objects that it was linked from."""
     allowances = Allowances(record.allow)
     findings: list[Finding] = []
@@ -352,7 +350,7 @@ def audit_unsealed(binary: Elf, record: Record, sets: InstructionSets, objects: 
     for level, paths in (*groups, ("", objects.others)):
         for path in paths:
             place = (objects.shown(path), objects.kernel(path))
-            with Elf(path, place[0]) as part:
+            with open_binary(path, place[0]) as part:
                 found, more = audit_object(part, record, sets, level, allowances, lambda *_, place=place: place)
             findings += found
             counted.update(more)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..binary.elf.reader import Elf, is_elf
+from ..binary.formats import is_binary, open_binary
+from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import CODE_SECTION, TOOL_FOLDER
 from ..model.plan_file import find_plans, has_plan, read_plan
@@ -92,7 +93,7 @@ def _audit(target: Path, baseline: Baseline) -> Iterator[Result]:
                 where=str(target),
                 remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
             )
-        elif not is_elf(target) and zipfile.is_zipfile(target):  # the end of a wheel may be anywhere in a library
+        elif not is_binary(target) and zipfile.is_zipfile(target):  # the end of a wheel may be anywhere in a library
             with _unpacked(target) as folder:
                 yield from _folder(folder, target.name, baseline)
         else:
@@ -143,7 +144,7 @@ def _folder(folder: Path, shown: str, baseline: Baseline) -> Iterator[Result]:
     found = False
     for path in _files(folder):
         name = f"{shown}/{path.relative_to(folder).as_posix()}"
-        if is_elf(path):
+        if is_binary(path):
             found = True
             yield _attempt(name, lambda path=path, name=name: _file(path, name, baseline))  # type: ignore[misc]
         elif _is_archive(path):
@@ -173,11 +174,11 @@ def _is_archive(path: Path) -> bool:
 def _build_folder(folder: Path, baseline: Baseline) -> Iterator[Result]:
     found = False
     plans = find_plans(folder)
-    for path in filter(is_elf, _files(folder, PRIVATE_FOLDERS)):
+    for path in filter(is_binary, _files(folder, PRIVATE_FOLDERS)):
         if _other_machine(path):
             continue  # none of them holds a record
         try:
-            with Elf(path) as binary:
+            with open_binary(path) as binary:
                 if binary.relocatable or not records_of(binary):
                     continue
                 found = True
@@ -192,7 +193,7 @@ def _build_folder(folder: Path, baseline: Baseline) -> Iterator[Result]:
         )
 
 
-def _linked(binary: Elf, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
+def _linked(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
     """Audit a linked file in a `folder` with builds, with the objects that Meson put beside it."""
     records = records_of(binary)
     texts = {record.to_json() for record in records}
@@ -225,7 +226,7 @@ def _file(path: Path, shown: str, baseline: Baseline) -> Result:
     other = _other_machine(path)
     if other:
         return Result(shown, f"not audited: code for {other} is not decoded", decoded=False)
-    with Elf(path, shown) as binary:
+    with open_binary(path, shown) as binary:
         root = _build_of(path)
         plans = find_plans(root) if root is not None and has_plan(root) else []
         if binary.relocatable:
@@ -253,7 +254,7 @@ def _other_machine(path: Path) -> str:
 
 
 def _object(
-    binary: Elf, path: Path, shown: str, plans: Iterable[Path], root: Path | None, baseline: Baseline
+    binary: Binary, path: Path, shown: str, plans: Iterable[Path], root: Path | None, baseline: Baseline
 ) -> Result:
     """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
     inside = next((s.name.removeprefix(CODE_SECTION) for s in binary.sections if s.name.startswith(CODE_SECTION)), "")
@@ -274,14 +275,14 @@ def _object(
 def _is_of_target(path: Path, records: Sequence[Record]) -> bool:
     """Return whether an object of no level is linked with kernels: into a target that has their record."""
     target = path.parent.with_name(path.parent.name.removesuffix(".p"))
-    if not path.parent.name.endswith(".p") or not target.is_file() or not is_elf(target):
+    if not path.parent.name.endswith(".p") or not target.is_file() or not is_binary(target):
         return False
-    with Elf(target) as linked:
+    with open_binary(target) as linked:
         found = {record.to_json() for record in records_of(linked)}
     return any(record.to_json() in found for record in records)
 
 
-def _one_object(binary: Elf, record: Record, level: str, shown: str, objects: Objects | None) -> Result:
+def _one_object(binary: Binary, record: Record, level: str, shown: str, objects: Objects | None) -> Result:
     allowances = Allowances(record.allow)
     kernel = objects.kernel(binary.path) if objects is not None else ""
     sets = InstructionSets(features_of(record))

@@ -15,7 +15,7 @@ from ..audit.findings import Result
 from ..audit.linked import audit_linked, records_of
 from ..audit.objects import Objects, expand
 from ..audit.report import as_text
-from ..binary.elf.reader import Elf, is_elf
+from ..binary.formats import is_binary, open_binary
 from ..model.errors import BuildError, IsagenError
 from ..model.names import LINK_PROOF
 from ..model.plan_file import read_plan
@@ -51,7 +51,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
         return status if status > 0 else 128 - status
     output = output_of(words)
-    if output is None or not is_elf(output):
+    if output is None or not is_binary(output):
         return 0
     try:
         result = _audit(plan_path, output, words)
@@ -75,7 +75,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
 
 
 def _audit(plan_path: Path, output: Path, words: Sequence[str]) -> Result | None:
-    with Elf(output) as binary:
+    with open_binary(output) as binary:
         records = records_of(binary)
         if binary.relocatable or not records:
             return None  # not final, or another target that is linked with the same arguments

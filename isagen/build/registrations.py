@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..binary.elf.objects import ObjectFile
+from ..binary.protocol import DATA_KINDS, Binding, ObjectFile
 from ..model.errors import BuildError
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL, copy_of_object
 from ..model.plan import Plan
@@ -32,10 +32,10 @@ def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) 
     kernels: dict[str, _Found] = {}
     owners: dict[str, str] = {}
     shared: dict[str, int] = {}
-    for elf in objects:
-        source = source_of(elf.path, sources)
+    for file in objects:
+        source = source_of(file.path, sources)
         found = kernels.setdefault(source, _Found())
-        for symbol in elf.symbols:
+        for symbol in file.symbols:
             if not symbol.defined:
                 continue
             if symbol.name.startswith(registers):
@@ -50,7 +50,7 @@ def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) 
                 found.registers.append(stub)
             elif symbol.name.startswith(without):
                 found.without.append(symbol.name.removeprefix(without))
-            elif symbol.binding == "WEAK" and symbol.kind in ("OBJECT", "TLS") and not symbol.constant:
+            elif symbol.binding == Binding.WEAK and symbol.kind in DATA_KINDS and not symbol.constant:
                 shared[symbol.name] = symbol.size
     return Registrations(
         level=level,

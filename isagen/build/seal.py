@@ -1,102 +1,29 @@
-"""Sealing: the weak code and constants of a level get names of their own, so that no other object can borrow them.
+"""Sealing a level: its objects become private to it, and what they register is noted.
 
-A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
-signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
-hidden, in all objects of AVX2: they go on sharing one copy, and nobody else knows it. The number tells apart projects
-in one program; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which symbols
-those are.
-
-A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
-of a program or library, even of a stripped one, tell which code belongs to which level.
+How an object is sealed is its format's business: `binary.elf.sealing`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..binary.elf.objects import SHT_REL, SHT_RELA, ObjectFile, Symbol
-from ..binary.elf.private import private_symbols
-from ..binary.elf.renaming import Renaming
+from ..binary.formats import load_object, seal_objects
 from ..model.files import write_if_changed
-from ..model.names import CODE_SECTION, copy_of_object, sealed_name
+from ..model.names import copy_of_object, sealed_name
 from ..model.plan_file import read_plan, registrations_text
 from .registrations import registered_by_kernel
 
-# Their parts from all objects make one function each, in the order of the link.
-WHOLE_SECTIONS = (".init", ".fini")
-
 
 def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Path, folder: Path | None) -> None:
-    """Seal the `objects` of `level` into `folder`, and note in `registrations` what they register.
+    """Seal the `objects` of `level` into `folder`, and write what they register to the file `registrations`.
 
-    Without `folder`, noting is all that is done.
+    Without `folder`, only the registrations are written.
     """
     build = read_plan(plan_path)
-    files = [ObjectFile.load(path) for path in objects]
+    files = [load_object(path) for path in objects]
     noted = registrations_text(registered_by_kernel(build.plan, level, files))
     if folder is not None:
-        for path, content in zip(objects, sealed(files, level, build.sealing.mark), strict=True):
+        for path, content in zip(objects, seal_objects(files, level, build.sealing.mark), strict=True):
             write_if_changed(folder / sealed_name(copy_of_object(path.name), level), content)
     write_if_changed(registrations, noted)
-
-
-def sealed(files: Sequence[ObjectFile], level: str, mark: str) -> list[bytes]:
-    """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has."""
-    private = [list(private_symbols(elf)) for elf in files]
-    names = {symbol.name for symbols in private for symbol in symbols}
-    bounded = _bounded_sections(files)
-    contents = []
-    for elf, own in zip(files, private, strict=True):
-        changes = Renaming(elf)
-        _rename_private(elf, changes, own, names, f".{level.lower()}.{mark}")
-        _rename_code(elf, changes, CODE_SECTION + level, bounded)
-        contents.append(changes.content())
-    return contents
-
-
-def _rename_private(elf: ObjectFile, changes: Renaming, own: Iterable[Symbol], names: set[str], suffix: str) -> None:
-    """Rename the symbols called one of `names`, and the groups that hold `own`, the private symbols of this object."""
-    renamed = [symbol for symbol in elf.symbols if symbol.name in names]
-    for symbol in renamed:
-        changes.rename_symbol(symbol.place, symbol.name + suffix)
-        if symbol.defined:
-            changes.hide_symbol(symbol.place)
-    first: dict[int, Symbol] = {}
-    for symbol in own:
-        first.setdefault(symbol.section, symbol)
-    done = {symbol.place for symbol in renamed}
-    data = {symbol.place for symbol in elf.symbols if symbol.section}
-    for group in elf.groups:
-        inside = [first[member] for member in group.members if member in first]
-        if not inside or group.signature in done:
-            continue
-        if group.signature in data:  # shared data with code: the data keeps its name, the group gets the code's
-            changes.sign_group(group.section, inside[0].place)
-        else:  # a name for the group alone, such as _ZN1AC5Ev for all constructors of a class
-            changes.rename_symbol(group.signature, group.name + suffix)
-
-
-def _rename_code(elf: ObjectFile, changes: Renaming, name: str, bounded: set[str]) -> None:
-    """Rename the sections of code, and their relocations, but for those that are looked for by name."""
-    code = {
-        index
-        for index, section in enumerate(elf.sections)
-        if section.executable and section.name not in WHOLE_SECTIONS and section.name not in bounded
-    }
-    for index, section in enumerate(elf.sections):
-        if index in code:
-            changes.rename_section(index, name)
-        elif section.type in (SHT_RELA, SHT_REL) and section.info in code:
-            changes.rename_section(index, (".rela" if section.type == SHT_RELA else ".rel") + name)
-
-
-def _bounded_sections(files: Iterable[ObjectFile]) -> set[str]:
-    """Return the sections that the objects look for by name, through `__start_NAME` and `__stop_NAME`."""
-    found = set()
-    for elf in files:
-        for symbol in elf.symbols:
-            for prefix in ("__start_", "__stop_"):
-                if not symbol.defined and symbol.name.startswith(prefix):
-                    found.add(symbol.name.removeprefix(prefix))
-    return found

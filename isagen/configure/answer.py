@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..matrix import summary_lines
+from ..matrix.summary import summary_lines
 from ..model.names import sealed_name
 from ..model.plan import Build
 

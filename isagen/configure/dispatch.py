@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..binary.formats import FORMATS
 from ..model.names import STUBS_MARK, guard_name
 from ..model.plan import BUILT, Build, LevelRow
-from ..model.record import note
+from ..model.record import NOTE_OWNER
 from ..processors.features import Features
 from ..processors.table import Table
 from .detection import detection_values
@@ -48,7 +49,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         **detection_values(plan, table.features),
         "stubs_mark": STUBS_MARK,
         "detection": table.features.processor.detection,
-        "note": _bytes(note(build.record.to_json())) if decodes else [],
+        "records": _records(build.record.to_json()) if decodes else [],
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
@@ -56,6 +57,11 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }
     return headers, render("isa_dispatch.c.j2", **values)
+
+
+def _records(text: str) -> list[dict[str, Any]]:
+    """Return what each binary format's template needs to make `text` part of a binary of that format."""
+    return [{"template": f"{one.name}/record.c.j2", "lines": _bytes(one.record(NOTE_OWNER, text))} for one in FORMATS]
 
 
 def _bytes(content: bytes) -> list[str]:

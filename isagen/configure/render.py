@@ -8,13 +8,14 @@ from typing import Any
 
 import jinja2
 
-from ..processors.registry import FOLDER
+from ..binary.formats import FOLDER as BINARY_FORMATS
+from ..processors.registry import FOLDER as PROCESSORS
 
 
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader([template_folder(), FOLDER]),
+        loader=jinja2.FileSystemLoader([template_folder(), PROCESSORS, BINARY_FORMATS]),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,

@@ -1,7 +1,8 @@
-"""Frozen dataclasses as plain JSON data and back: the fields' types say what is read."""
+"""Frozen dataclasses as JSON that people can read, and back: the fields' types say what is read."""
 
 from __future__ import annotations
 
+import json
 import types
 import typing
 from collections.abc import Mapping
@@ -10,6 +11,24 @@ from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+WIDTH = 120
+
+
+def to_text(data: Any, indent: int = 0, before: int = 0) -> str:
+    """Return plain data as JSON: what fits into a line is on one line, the rest is broken up and indented.
+
+    `before` is what stands before it on its line, in characters.
+    """
+    line = json.dumps(data, ensure_ascii=False)
+    if indent + before + len(line) < WIDTH or not data or not isinstance(data, (dict, list, tuple)):
+        return line
+    inner = " " * (indent + 1)
+    if isinstance(data, dict):
+        keys = {json.dumps(key, ensure_ascii=False) + ": ": value for key, value in data.items()}
+        parts = [inner + key + to_text(value, indent + 1, len(key)) for key, value in keys.items()]
+        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
+    parts = [inner + to_text(value, indent + 1) for value in data]
+    return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"
 
 
 def from_data(kind: type[T], data: Any) -> T:

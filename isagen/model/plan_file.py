@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .codec import from_data
+from .codec import from_data, to_text
 from .errors import PlanError, ProjectError
 from .names import PLAN_FILE, TOOL_FOLDER
 from .plan import Build
@@ -63,7 +64,7 @@ def has_plan(folder: Path) -> bool:
     return next(_plans(folder), None) is not None
 
 
-def _plans(folder: Path) -> Any:
+def _plans(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
         if PLAN_FILE in files:
@@ -71,18 +72,20 @@ def _plans(folder: Path) -> Any:
 
 
 def _text(value: Build | Registrations) -> str:
-    return json.dumps({"format": PLAN_FORMAT, **asdict(value)}, indent=1, ensure_ascii=False) + "\n"
+    return to_text({"format": PLAN_FORMAT, **asdict(value)}) + "\n"
 
 
 def _read(path: Path, kind: type[T], remedy: str) -> T:
     try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        found = data.pop("format", None)
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError("it is no JSON object")
     except OSError as problem:
         raise PlanError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
-    except (ValueError, AttributeError) as problem:
+    except ValueError as problem:
         raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
-    if found != PLAN_FORMAT:
+    found = data.pop("format", None)
+    if found != PLAN_FORMAT or isinstance(found, bool):
         raise PlanError(
             f"is of format {found}, and this isagen reads format {PLAN_FORMAT}: another version wrote it",
             where=str(path),

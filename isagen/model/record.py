@@ -16,7 +16,6 @@ from .codec import from_data
 from .errors import AuditError
 
 NOTE_OWNER = "isagen"
-NOTE_TYPE = 1
 RECORD_FORMAT = 1
 
 
@@ -72,10 +71,3 @@ def record_from_json(text: bytes | str, shown: str) -> Record:
         return from_data(Record, data)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise AuditError(f"its record is damaged: {problem}", where=shown) from None
-
-
-def note(text: str) -> bytes:
-    """Return the ELF note of a record's text: sizes and type, the owner, the text, each padded to 4 bytes."""
-    owner, content = NOTE_OWNER.encode() + b"\0", text.encode()
-    head = b"".join(number.to_bytes(4, "little") for number in (len(owner), len(content), NOTE_TYPE))
-    return head + b"".join(part + b"\0" * (-len(part) % 4) for part in (owner, content))

@@ -1,4 +1,4 @@
-"""Reading TOML strictly: every key is asked for by name and type, and what was never asked for is an error."""
+"""Reading TOML strictly: every key is read by name and type, and a key that is not read is an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Section:
     """One TOML table that remembers which of its keys were read.
 
     `where` starts every message (file and dotted key); `error` is the class that is raised.
-    Call `finish` after the last read: it reports the first key that nobody asked for.
+    Call `finish` after the last read: it reports the first key that was not read.
     """
 
     def __init__(self, data: Mapping[str, Any], file: str, error: type[IsagenError], path: str = "") -> None:

@@ -85,13 +85,15 @@ def load_config(path: Path) -> Config:
 
 
 def _allow(audit: Section) -> tuple[Allowance, ...]:
-    """Read the functions that the audit lets pass, each with its reason."""
+    """Read the functions that the audit allows, each with its reason."""
     found = []
     for entry in audit.tables("allow"):
         allowance = Allowance(symbol=entry.string("symbol"), reason=entry.string("reason"))
         for key, value in (("symbol", allowance.symbol), ("reason", allowance.reason)):
             if not value.strip():
-                raise entry.fail(key, "is empty", "say which function may use what nobody checks, and why it is safe")
+                raise entry.fail(
+                    key, "is empty", "name the function that may use unchecked instructions, and why that is safe"
+                )
         if not allowance.symbol.strip("*?"):
             raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")
         entry.finish()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Table
-from .config import Config
+from .config import Config, KernelConfig
 from .selection import select_levels
 
 LANGUAGE_OF_SUFFIX = {
@@ -64,42 +64,25 @@ def make_plan(
     be named too. Raises `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config)
+    names = copy_names(kernels)
     project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
     packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
-    names = copy_names(kernels)
     rows = []
     for source in kernels:
-        own = config.kernels.get(source)
-        chosen, where = project, f"{config.shown}: levels"
-        if own is not None and own.levels is not None:
-            where = f"{config.shown}: kernels.{source!r}.levels"
-            chosen = select_levels(own.levels, table, where, elsewhere)
-        args = own.args if own is not None else ()
         language = language_of(source)
-        cells = []
-        for level in table.names():
-            verdict = verdicts[level, language]
-            if level not in project:
-                cell = Cell(level, DISABLED, f"by {config.shown}: levels")
-            elif level not in chosen:
-                cell = Cell(level, DISABLED, f"by {where}")
-            elif level not in packager:
-                cell = Cell(level, DISABLED, "by the Meson option isa_levels")
-            elif not verdict.available:
-                cell = Cell(level, UNAVAILABLE, verdict.reason)
-            else:
-                suffix = posixpath.splitext(source)[1]
-                defines = tuple(style.define + define for define in table.defines(level))
-                flags = (*verdict.flags, *defines, *args)
-                cell = Cell(level, BUILT, verdict.reason, flags, f"{names[source]}.{level}{suffix}")
-            cells.append(cell)
+        own = config.kernels.get(source, KernelConfig())
+        disabled = _disabled(table, config, source, own, project, packager, elsewhere)
+        cells = tuple(
+            _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args)
+            for level in table.names()
+        )
         if cells[0].verdict != BUILT:
             raise ConfigError(
                 f"{table.base.name} cannot be built for {source}: {cells[0].reason}",
                 where=f"table {table.name}",
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
-        rows.append(KernelRow(source, posixpath.join(source_root, source), language, args, tuple(cells)))
+        rows.append(KernelRow(source, posixpath.join(source_root, source), language, own.args, cells))
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -107,6 +90,37 @@ def make_plan(
         kernels=tuple(rows),
         units=tuple(_units(rows, table, style)),
     )
+
+
+def _disabled(
+    table: Table,
+    config: Config,
+    source: str,
+    own: KernelConfig,
+    project: frozenset[str],
+    packager: frozenset[str],
+    elsewhere: frozenset[str],
+) -> dict[str, str]:
+    """Return the levels that project or packager switched off for one kernel, each with where."""
+    found = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager}
+    if own.levels is not None:
+        where = f"{config.shown}: kernels.{source!r}.levels"
+        chosen = select_levels(own.levels, table, where, elsewhere)
+        found |= {level: f"by {where}" for level in table.names() if level not in chosen}
+    return found | {level: f"by {config.shown}: levels" for level in table.names() if level not in project}
+
+
+def _cell(
+    level: str, disabled: str, verdict: Verdict, name: str, table: Table, style: Style, args: tuple[str, ...]
+) -> Cell:
+    """Return the cell of a kernel, whose copies are called after `name`, at one level."""
+    if disabled:
+        return Cell(level, DISABLED, disabled)
+    if not verdict.available:
+        return Cell(level, UNAVAILABLE, verdict.reason)
+    defines = tuple(style.define + define for define in table.defines(level))
+    flags = (*verdict.flags, *defines, *args)
+    return Cell(level, BUILT, verdict.reason, flags, f"{name}.{level}{posixpath.splitext(name)[1]}")
 
 
 def check_kernels(kernels: Sequence[str], config: Config) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import zlib
 
+from ..binary.formats import known_systems
 from ..model.errors import CompilerError
 from ..model.plan import Sealing
-
-# Meson's host_machine.system() values whose objects are ELF.
-ELF_SYSTEMS = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
 
 
 def sealing_of(project: str, wanted: bool) -> Sealing:
@@ -21,9 +19,10 @@ def sealing_of(project: str, wanted: bool) -> Sealing:
 
 def check_system(system: str) -> None:
     """Raise `CompilerError` for a Meson host system whose objects isagen cannot read."""
-    if system not in ELF_SYSTEMS:
+    systems = known_systems()
+    if system not in systems:
         raise CompilerError(
             f"objects of {system} cannot be read yet",
             where="host machine",
-            remedy=f"isagen builds where objects are ELF: {', '.join(ELF_SYSTEMS)}",
+            remedy=f"isagen builds on these systems: {', '.join(systems)}",
         )

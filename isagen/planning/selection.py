@@ -1,4 +1,4 @@
-"""Which levels somebody asked for: `all`, `none`, `NAME`, `-NAME`."""
+"""Selecting levels by words: `all`, `none`, `NAME`, `-NAME`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ..matrix import load_matrix, print_matrix
+from ..matrix.data import load_matrix
+from ..matrix.terminal import print_matrix
 from ..model.errors import ProjectError
 from ..model.plan_file import find_plans
 from .init import init_project

@@ -1,6 +1,6 @@
 """`isagen init`: writes the Meson fragment, isa.toml and options into a project; makes one in an empty folder.
 
-What isagen wrote and nobody changed is updated; what somebody changed is left alone, and said so.
+Files that isagen wrote are updated; files that you edited are kept and reported.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _is_taken(name: str) -> bool:
 
 
 def signed(text: str) -> str:
-    """Return `text` with a last line that tells later whether somebody changed it."""
+    """Return `text` with a last line that tells later whether the text was edited."""
     return f"{text}\n# isagen-checksum: {_checksum(text)}\n"
 
 

@@ -1,1 +1,3 @@
-"""ELF: the object files, programs and libraries of Linux and the BSDs."""
+"""ELF: the objects, programs and libraries of Linux and the BSDs."""
+
+from .format import FORMAT as FORMAT

@@ -1,60 +1,32 @@
-"""Reading ELF object files (ELF32 and ELF64, of either byte order): sections, COMDAT groups, and symbols."""
+"""An ELF object as sealing sees it: global symbols by name, COMDAT groups, and what belongs to one level alone."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from ...model.errors import BuildError
-
-# Names and numbers are those of the System V gABI, chapters 4 and 5.
-SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_REL, SHT_GROUP, SHT_SYMTAB_SHNDX = 2, 4, 8, 9, 17, 18
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
-SHN_LORESERVE, SHN_XINDEX = 0xFF00, 0xFFFF
-GRP_COMDAT = 1
-ET_REL = 1
-STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = range(4)
-STB_WEAK, STB_GNU_UNIQUE = 2, 10
-KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "IFUNC"}
-BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "UNIQUE"}
+from ...model.errors import AuditError, BuildError
+from ..protocol import Binding, Kind
+from . import layout as e
+from .private import is_private
+from .reader import Elf
+from .values import ElfSection, ElfSymbol
 
 
-class Section(NamedTuple):
-    """A section header. `offset` and `size` are bytes of the file, `flags` are SHF_*, `type` is SHT_*."""
+class ObjectSymbol(NamedTuple):
+    """A symbol that is not local; `size` is in bytes, `place` its index in the symbol table.
 
-    name: str
-    type: int
-    flags: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    entsize: int
-
-    @property
-    def executable(self) -> bool:
-        """Whether it holds code that is loaded."""
-        return self.flags & (SHF_EXECINSTR | SHF_ALLOC) == SHF_EXECINSTR | SHF_ALLOC
-
-    @property
-    def constant(self) -> bool:
-        """Whether the program never writes to it: code, read-only data, or data that only the loader relocates."""
-        return not self.flags & SHF_WRITE or self.name.startswith(".data.rel.ro")
-
-
-class Symbol(NamedTuple):
-    """A symbol: name, kind (``FUNC``, ``OBJECT``, ``TLS``), binding (``GLOBAL``, ``WEAK``), size in bytes.
-
-    `constant` tells that nobody writes to it, `hidden` that no other program or library can refer to it. `section` is
-    the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`) absolute or
-    common. `place` is its index in the symbol table.
+    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it.
+    `section` is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`)
+    absolute or common.
     """
 
     name: str
-    kind: str
-    binding: str
+    kind: Kind
+    binding: Binding
     size: int
     constant: bool
     hidden: bool
@@ -72,19 +44,22 @@ class Group(NamedTuple):
     members: tuple[int, ...]
 
 
-class ObjectFile:
+class ElfObject:
     """An ELF object in memory. Raises `BuildError`, which names `path`, if `data` is not one."""
 
     def __init__(self, data: bytes, path: Path) -> None:
         self.data = data
         self.path = path
         try:
+            self.elf = Elf(path, data=data)
             self._read()
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.broken(str(problem)) from None
+        except AuditError as problem:
+            raise self.broken(problem.message.rpartition(": ")[2]) from None
 
     @classmethod
-    def load(cls, path: Path) -> ObjectFile:
+    def load(cls, path: Path) -> ElfObject:
         """Read the object at `path`."""
         try:
             return cls(path.read_bytes(), path)
@@ -99,98 +74,70 @@ class ObjectFile:
             remedy="kernels must be compiled to ELF objects; is link-time optimisation switched on by hand?",
         )
 
+    @property
+    def sections(self) -> tuple[ElfSection, ...]:
+        """The sections, by index."""
+        return self.elf.sections
+
     def _read(self) -> None:
-        data = self.data
-        if data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
-            raise ValueError("it does not start as an ELF file does")
-        self.order = "<" if data[5] == 1 else ">"
-        self.wide = data[4] == 2
-        self.header_format = self.order + ("IIQQQQIIQQ" if self.wide else "IIIIIIIIII")
-        self.symbol_format = self.order + ("IBBHQQ" if self.wide else "IIIBBH")
-        self.symbol_size: int = struct.calcsize(self.symbol_format)
-        words = struct.unpack_from(self.order + ("HHIQQQIHHHHHH" if self.wide else "HHIIIIIHHHHHH"), data, 16)
-        if words[0] != ET_REL:
+        if not self.elf.relocatable:
             raise ValueError("it is a program or library, not an object")
-        self.headers_at: int = words[5]
-        self.header_size: int = words[10]
-        count, names = words[11], words[12]
-        if not self.headers_at:
-            raise ValueError("it has no sections")
-        first = self._header(0)
-        count, names = count or first[5], first[6] if names == SHN_XINDEX else names
-        headers = [self._header(index) for index in range(count)]
-        self.names_section = names
-        table = data[headers[names][4] : headers[names][4] + headers[names][5]]
-        self.sections = [
-            Section(_text(table, name), kind, flags, offset, size, link, info, entry)
-            for name, kind, flags, _, offset, size, link, info, _, entry in headers
-        ]
-        for section in self.sections[1:]:
-            if section.type != SHT_NOBITS and section.offset + section.size > len(data):
-                raise ValueError("it is cut off")
-        self.symbol_section = next((i for i, s in enumerate(self.sections) if s.type == SHT_SYMTAB), 0)
+        table = self.elf.full_table
+        self.symbol_section = table.index if table is not None else 0
         self.groups = tuple(self._groups())
         self.symbols = tuple(self._symbols())
-        symbols = self.sections[self.symbol_section].size // self.symbol_size
+        symbols = table.size // self.elf.layout.symbol.size if table is not None else 0
+        count = len(self.sections)
         if any(group.signature >= symbols or max(group.members, default=0) >= count for group in self.groups):
             raise ValueError("a group refers to what is not there")
 
-    def _header(self, index: int) -> tuple[int, ...]:
-        return struct.unpack_from(self.header_format, self.data, self.headers_at + index * self.header_size)
-
     def _groups(self) -> Iterator[Group]:
-        for index, section in enumerate(self.sections):
-            if section.type == SHT_GROUP:
-                words = struct.unpack_from(f"{self.order}{section.size // 4}I", self.data, section.offset)
-                if words[0] & GRP_COMDAT:
-                    yield Group(index, section.info, self._name_of(section.info), words[1:])
+        for section in self.sections:
+            if section.type == e.SHT_GROUP:
+                form = f"{self.elf.layout.order}{section.size // 4}I"
+                words = struct.unpack_from(form, self.data, section.offset)
+                if words[0] & e.GRP_COMDAT:
+                    yield Group(section.index, section.info, self._name_of(section.info), words[1:])
 
-    def _symbols(self) -> Iterator[Symbol]:
+    def _name_of(self, place: int) -> str:
+        table = self.sections[self.symbol_section]
+        symbol = self.elf.symbol_of(table, place)
+        return self._text(self.sections[table.link].offset + symbol.name_offset)
+
+    def _symbols(self) -> Iterator[ObjectSymbol]:
         """Yield the symbols that are not local; those come first, and their number is the table's `info`."""
         if not self.symbol_section:
             return
         table = self.sections[self.symbol_section]
         strings = self.sections[table.link]
-        text = self.data[strings.offset : strings.offset + strings.size]
-        far = self._far_places()
-        wanted = self.data[table.offset + table.info * self.symbol_size : table.offset + table.size]
         constant = [section.constant for section in self.sections]
-        for index, words in enumerate(struct.iter_unpack(self.symbol_format, wanted), table.info):
-            if self.wide:
-                name, info, other, where, _, length = words
-            else:
-                name, _, length, info, other, where = words
-            section = where
-            if where == SHN_XINDEX and far:
-                section = far[index]
-            elif where >= SHN_LORESERVE:
-                section = 0
-            kind, binding = info & 15, info >> 4
-            yield Symbol(
-                _text(text, name),
-                KINDS.get(kind, str(kind)),
-                BINDINGS.get(binding, str(binding)),
-                length,
-                section != 0 and constant[section],
-                other & 3 in (STV_INTERNAL, STV_HIDDEN),
-                where != 0,
-                section,
-                index,
-            )
+        for symbol in self.elf.symbols_of(table, table.info):
+            yield self._symbol(symbol, strings.offset, constant)
 
-    def _name_of(self, index: int) -> str:
-        table = self.sections[self.symbol_section]
-        strings = self.sections[table.link]
-        words = struct.unpack_from(self.symbol_format, self.data, table.offset + index * self.symbol_size)
-        return _text(self.data, strings.offset + words[0])
+    def _symbol(self, symbol: ElfSymbol, strings: int, constant: list[bool]) -> ObjectSymbol:
+        return ObjectSymbol(
+            self._text(strings + symbol.name_offset),
+            symbol.kind,
+            symbol.binding,
+            symbol.size,
+            symbol.section != 0 and constant[symbol.section],
+            symbol.visibility in (e.STV_INTERNAL, e.STV_HIDDEN),
+            symbol.placed,
+            symbol.section,
+            symbol.number,
+        )
 
-    def _far_places(self) -> tuple[int, ...]:
-        """Return the sections of symbols in files with more sections than a symbol can name; else nothing."""
-        for section in self.sections:
-            if section.type == SHT_SYMTAB_SHNDX:
-                return struct.unpack_from(f"{self.order}{section.size // 4}I", self.data, section.offset)
-        return ()
+    def _text(self, start: int) -> str:
+        return self.data[start : self.data.index(0, start)].decode(errors="surrogateescape")
 
+    @cached_property
+    def mergeable_symbols(self) -> tuple[ObjectSymbol, ...]:
+        """What this object and others may define: weak and unique symbols, and all that are in groups."""
+        grouped = {member for group in self.groups for member in group.members}
+        merged = (Binding.WEAK, Binding.UNIQUE)
+        return tuple(s for s in self.symbols if s.defined and (s.binding in merged or s.section in grouped))
 
-def _text(table: bytes, start: int) -> str:
-    return table[start : table.index(0, start)].decode(errors="surrogateescape")
+    @cached_property
+    def private_symbols(self) -> tuple[ObjectSymbol, ...]:
+        """Those of the mergeable symbols that belong to the object's level alone."""
+        return tuple(s for s in self.mergeable_symbols if is_private(s, self.sections[s.section]))

@@ -1,22 +1,17 @@
-"""The pointers of a binary that code is called through: tables of the linker, and arrays that the loader walks."""
+"""The pointers of an ELF file that code is called through: tables of the linker, and arrays that the loader walks."""
 
 from __future__ import annotations
 
-import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property
 
-from . import reader as e
-from .reader import Elf, ElfSection
+from ..protocol import Kind, Reference, Relocations, Section
+from ..spans import within
+from . import layout as e
+from .reader import Elf
+from .relocations import relocations, word_at
 
-# x86-64 psABI, "Relocation Types".
-R_64, R_GLOB_DAT, R_JUMP_SLOT, R_RELATIVE, R_IRELATIVE = 1, 6, 7, 8, 37
-# Those that hold a distance from themselves: PC32, PLT32, GOTPCREL, PC64, and GOTPCREL's newer spellings.
-PC_RELATIVE = frozenset({2, 4, 9, 24, 41, 42, 43, 44, 45})
-GOT_RELATIVE = frozenset({9, 41, 42, 43})
-ABSOLUTE = frozenset({R_64, 10, 11})  # R_64, 32, 32S
 # Sections of pointers to functions that the loader calls, by their names and types; and the tags by which .dynamic says
 # their address and size.
 WHEN_LOADED, AT_EXIT = "when loaded", "at exit"
@@ -29,28 +24,12 @@ DYNAMIC_FUNCTIONS = {WHEN_LOADED: 12, AT_EXIT: 13}  # DT_INIT, DT_FINI
 NO_FUNCTION = (0, (1 << 64) - 1)  # ends or starts an array
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A relocation of an object: at `address`, of `kind` (R_X86_64_*), to a symbol of a table."""
+class ElfPointers:
+    """The pointers of an ELF file; `kinds` are the relocation types of its processor."""
 
-    address: int
-    kind: int
-    table: int
-    symbol: int
-    addend: int
-
-
-def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
-    """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
-    place = bisect_right(spans, (address, 1 << 64)) - 1
-    return place >= 0 and address < spans[place][1]
-
-
-class Pointers:
-    """The pointers of an ELF file for x86-64."""
-
-    def __init__(self, binary: Elf) -> None:
-        self.elf = binary
+    def __init__(self, elf: Elf, kinds: Relocations) -> None:
+        self.elf = elf
+        self._kinds = kinds
 
     @cached_property
     def _dynamic(self) -> dict[int, int]:
@@ -59,7 +38,8 @@ class Pointers:
         found: dict[int, int] = {}
         if section is not None:
             content = self.elf.content(section)
-            for tag, value in struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]):
+            form = self.elf.layout.dynamic
+            for tag, value in form.iter_unpack(content[: len(content) // form.size * form.size]):
                 found.setdefault(tag, value)
         return found
 
@@ -93,13 +73,15 @@ class Pointers:
         """What the loader writes into pointers: by their address, (how, address or symbol's number)."""
         found: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections:
-            if section.type not in e.RELOCATIONS or not section.flags & e.SHF_ALLOC:
+            if section.type not in e.RELOCATION_SECTIONS or not section.flags & e.SHF_ALLOC:
                 continue
-            for offset, kind, symbol, addend in self.elf.relocations(section):
-                if kind == R_IRELATIVE:
+            for offset, kind, symbol, addend in relocations(self.elf, section):
+                if kind == self._kinds.resolved:
                     found[offset] = ("resolver", addend)
-                elif kind in (R_GLOB_DAT, R_JUMP_SLOT, R_RELATIVE, R_64) and self._is_slot(offset):
-                    found[offset] = ("address", addend) if kind == R_RELATIVE else ("symbol", symbol)
+                elif kind == self._kinds.rebased and self._is_slot(offset):
+                    found[offset] = ("address", addend)
+                elif kind in self._kinds.slot and self._is_slot(offset):
+                    found[offset] = ("symbol", symbol)
         return found
 
     @cached_property
@@ -107,7 +89,7 @@ class Pointers:
         """The addresses of ifunc resolvers, which the loader calls."""
         found = [address for how, address in self._slots.values() if how == "resolver"]
         for table in {self.elf.symbol_table, self.elf.dynamic_table}:
-            found += [s.address for s in self.elf.symbols(table) if s.kind == e.STT_IFUNC and s.defined]
+            found += [s.address for s in self.elf.symbols_of(table) if s.kind == Kind.RESOLVER and s.defined]
         return tuple(sorted(set(found)))
 
     def follow(self, slot: int) -> int:
@@ -120,18 +102,15 @@ class Pointers:
         if how == "address":
             return value
         if how == "symbol" and self.elf.dynamic_table is not None:
-            symbol = self.elf.symbol(self.elf.dynamic_table, value)
-            return symbol.address if symbol.defined and symbol.kind != e.STT_IFUNC else 0
-        if how == "none" and self._is_slot(slot):
-            raw = self.elf.read(slot, 8)
-            return int.from_bytes(raw, "little") if len(raw) == 8 else 0
-        return 0
+            symbol = self.elf.symbol_of(self.elf.dynamic_table, value)
+            return symbol.address if symbol.defined and symbol.kind != Kind.RESOLVER else 0
+        return word_at(self.elf, slot) if how == "none" and self._is_slot(slot) else 0
 
     def name(self, slot: int) -> str:
         """Return the name of the symbol that a pointer is for, if the loader looks for it by name."""
         how, value = self._slots.get(slot, ("none", 0))
         table = self.elf.dynamic_table
-        return self.elf.name(table, self.elf.symbol(table, value)) if how == "symbol" and table is not None else ""
+        return self.elf.name(self.elf.symbol_of(table, value)) if how == "symbol" and table is not None else ""
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""
@@ -140,8 +119,9 @@ class Pointers:
         if self.elf.relocatable:
             yield from self._of_object()
             return
+        word = self.elf.layout.word
         for address, size, when in self._arrays:
-            for slot in range(address, address + size - 7, 8):
+            for slot in range(address, address + size - word + 1, word):
                 target = self.follow(slot)
                 if target not in NO_FUNCTION:
                     yield target, when
@@ -166,23 +146,25 @@ class Pointers:
         """By the number of a section, its relocations, in order."""
         found: dict[int, list[Reference]] = {}
         for section in self.elf.sections:
-            if section.type not in e.RELOCATIONS or section.info >= len(self.elf.sections):
+            if section.type not in e.RELOCATION_SECTIONS or section.info >= len(self.elf.sections):
                 continue
             place = self.elf.sections[section.info]
             if place.flags & e.SHF_ALLOC:
                 found.setdefault(place.index, []).extend(
-                    Reference(place.address + offset, kind, section.link, symbol, addend)
-                    for offset, kind, symbol, addend in self.elf.relocations(section)
+                    Reference(
+                        place.address + offset, kind, section.link, symbol, addend, kind in self._kinds.through_slot
+                    )
+                    for offset, kind, symbol, addend in relocations(self.elf, section)
                 )
         for listed in found.values():
             listed.sort(key=lambda reference: reference.address)
         return found
 
-    def references(self, section: ElfSection) -> list[Reference]:
+    def references(self, section: Section) -> list[Reference]:
         """Return the relocations of an object's section, in order."""
         return self._references.get(section.index, [])
 
-    def reference(self, section: ElfSection, start: int, end: int) -> Reference | None:
+    def reference(self, section: Section, start: int, end: int) -> Reference | None:
         """Return the relocation of an object's section from `start` to before `end`, if there is one."""
         listed = self.references(section)
         place = bisect_right(listed, start - 1, key=lambda reference: reference.address)
@@ -193,14 +175,13 @@ class Pointers:
 
         `after` is the address after the instruction that it is in.
         """
-        symbol = self.elf.symbol(self.elf.sections[reference.table], reference.symbol)
+        symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
         if not symbol.defined:
             return 0
-        if reference.kind in PC_RELATIVE:
+        if reference.kind in self._kinds.relative:
             return symbol.address + reference.addend + (after - reference.address if after else 0)
-        return symbol.address + reference.addend if reference.kind in ABSOLUTE else 0
+        return symbol.address + reference.addend if reference.kind in self._kinds.absolute else 0
 
     def target_name(self, reference: Reference) -> str:
         """Return the name of what an object's relocation is for."""
-        table = self.elf.sections[reference.table]
-        return self.elf.name(table, self.elf.symbol(table, reference.symbol))
+        return self.elf.name(self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol))

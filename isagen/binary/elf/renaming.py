@@ -8,63 +8,65 @@ from __future__ import annotations
 
 import struct
 
-from .objects import STB_GNU_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED, ObjectFile
+from .layout import STB_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED
+from .objects import ElfObject
 
 
 class Renaming:
     """Changes to one object, which `content` applies."""
 
-    def __init__(self, elf: ObjectFile) -> None:
-        self._elf = elf
-        self._data = bytearray(elf.data)
+    def __init__(self, file: ElfObject) -> None:
+        self._file = file
+        self._layout = file.elf.layout
+        self._data = bytearray(file.data)
         self._added: dict[int, bytearray] = {}
         self._places: dict[tuple[int, str], int] = {}
 
     def rename_symbol(self, index: int, name: str) -> None:
         """Give the symbol at `index` of the symbol table another name."""
-        table = self._elf.sections[self._elf.symbol_section]
-        struct.pack_into(self._elf.order + "I", self._data, self._symbol(index), self._place(table.link, name))
+        table = self._file.sections[self._file.symbol_section]
+        struct.pack_into(self._layout.order + "I", self._data, self._symbol(index), self._place(table.link, name))
 
     def hide_symbol(self, index: int) -> None:
         """Keep the symbol at `index` inside the program or library: hidden, and weak where it was unique."""
-        info_at = self._symbol(index) + (4 if self._elf.wide else 12)
+        info_at = self._symbol(index) + (4 if self._layout.wide else 12)
         info, other = self._data[info_at : info_at + 2]
-        if info >> 4 == STB_GNU_UNIQUE:
+        if info >> 4 == STB_UNIQUE:
             self._data[info_at] = STB_WEAK << 4 | info & 15
         if other & 3 in (STV_DEFAULT, STV_PROTECTED):
             self._data[info_at + 1] = other & ~3 | STV_HIDDEN
 
     def rename_section(self, index: int, name: str) -> None:
         """Give the section at `index` another name."""
-        place = self._place(self._elf.names_section, name)
-        struct.pack_into(self._elf.order + "I", self._data, self._header(index), place)
+        place = self._place(self._file.elf.names_section, name)
+        struct.pack_into(self._layout.order + "I", self._data, self._header(index), place)
 
     def sign_group(self, section: int, signature: int) -> None:
         """Let the group section at `section` have the symbol at `signature` as its signature."""
-        place = self._header(section) + (44 if self._elf.wide else 28)
-        struct.pack_into(self._elf.order + "I", self._data, place, signature)
+        place = self._header(section) + (44 if self._layout.wide else 28)
+        struct.pack_into(self._layout.order + "I", self._data, place, signature)
 
     def content(self) -> bytes:
         """Return the changed object."""
-        word = self._elf.order + ("QQ" if self._elf.wide else "II")
+        word = self._layout.order + ("QQ" if self._layout.wide else "II")
         for index, added in self._added.items():
-            table = self._elf.sections[index]
-            place = (word, self._data, self._header(index) + (24 if self._elf.wide else 16))
+            table = self._file.sections[index]
+            place = (word, self._data, self._header(index) + (24 if self._layout.wide else 16))
             struct.pack_into(*place, len(self._data), table.size + len(added))
-            self._data += self._elf.data[table.offset : table.offset + table.size] + added
+            self._data += self._file.data[table.offset : table.offset + table.size] + added
         return bytes(self._data)
 
     def _symbol(self, index: int) -> int:
-        table = self._elf.sections[self._elf.symbol_section]
-        return table.offset + index * self._elf.symbol_size
+        table = self._file.sections[self._file.symbol_section]
+        return table.offset + index * self._layout.symbol.size
 
     def _header(self, index: int) -> int:
-        return self._elf.headers_at + index * self._elf.header_size
+        return self._file.elf.headers_at + index * self._layout.section.size
 
     def _place(self, table: int, name: str) -> int:
         """Return where `name` stands in the string table at section `table`, adding it if need be."""
         if (table, name) not in self._places:
             added = self._added.setdefault(table, bytearray())
-            self._places[table, name] = self._elf.sections[table].size + len(added)
+            self._places[table, name] = self._file.sections[table].size + len(added)
             added += name.encode(errors="surrogateescape") + b"\0"
         return self._places[table, name]

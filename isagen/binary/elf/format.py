@@ -1,0 +1,43 @@
+"""What ELF offers the rest of isagen: the format's one object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .layout import MAGIC
+from .notes import note_of
+from .objects import ElfObject
+from .reader import Elf
+from .sealing import sealed
+
+
+class ElfFormat:
+    """ELF (`isagen.binary.protocol.Format`)."""
+
+    name = "elf"
+    shown = "ELF"
+    systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
+
+    def starts(self, head: bytes) -> bool:
+        """Return whether a file with these first bytes is of the format."""
+        return head.startswith(MAGIC)
+
+    def open(self, path: Path, shown: str) -> Elf:
+        """Open a file; messages name it `shown`."""
+        return Elf(path, shown)
+
+    def load_object(self, path: Path) -> ElfObject:
+        """Read an object."""
+        return ElfObject.load(path)
+
+    def seal(self, files: Sequence[ElfObject], level: str, mark: str) -> Sequence[bytes]:
+        """Return the sealed contents of all objects of `level`."""
+        return sealed(files, level, mark)
+
+    def record(self, owner: str, text: str) -> bytes:
+        """Return the note that says `text`."""
+        return note_of(owner, text)
+
+
+FORMAT = ElfFormat()

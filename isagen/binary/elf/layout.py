@@ -1,0 +1,88 @@
+"""Numbers and structures of ELF, for files of either word size and byte order.
+
+System V gABI, chapters 4 and 5; the GNU and Android extensions where they add to it.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cache
+
+MAGIC = b"\x7fELF"
+ET_REL, ET_EXEC = 1, 2
+SHT_NULL, SHT_SYMTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 0, 2, 4, 6, 7, 8, 11
+SHT_REL, SHT_CREL, SHT_ANDROID_REL, SHT_ANDROID_RELA = 9, 0x40000014, 0x60000001, 0x60000002
+SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_GROUP, SHT_SYMTAB_SHNDX, SHT_RELR = 14, 15, 16, 17, 18, 19
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS = 1, 2, 4, 0x400
+SHN_UNDEF, SHN_LORESERVE, SHN_XINDEX = 0, 0xFF00, 0xFFFF
+STB_WEAK, STB_UNIQUE = 2, 10
+STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = range(4)
+GRP_COMDAT = 1
+RELOCATION_SECTIONS = frozenset({SHT_RELA, SHT_REL, SHT_ANDROID_RELA, SHT_ANDROID_REL})
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The structures of files of one word size (`wide`: 64 bits) and byte order (struct's ``<`` or ``>``).
+
+    The fields of a section header come in one order in both sizes: name, type, flags, address, offset, size, link,
+    info, alignment, entry size. Those of a symbol come in two: `reader.Elf` knows both.
+    """
+
+    order: str
+    wide: bool
+
+    @property
+    def header(self) -> struct.Struct:
+        """The file's header."""
+        return _struct(self.order + ("16sHHIQQQIHHHHHH" if self.wide else "16sHHIIIIIHHHHHH"))
+
+    @property
+    def section(self) -> struct.Struct:
+        """A section header."""
+        return _struct(self.order + ("IIQQQQIIQQ" if self.wide else "IIIIIIIIII"))
+
+    @property
+    def symbol(self) -> struct.Struct:
+        """An entry of a symbol table."""
+        return _struct(self.order + ("IBBHQQ" if self.wide else "IIIBBH"))
+
+    def relocation(self, addend: bool) -> struct.Struct:
+        """A relocation with or without an addend of its own."""
+        plain, with_addend = ("QQ", "QQq") if self.wide else ("II", "IIi")
+        return _struct(self.order + (with_addend if addend else plain))
+
+    @property
+    def symbol_shift(self) -> int:
+        """How far left the symbol stands in a relocation's info."""
+        return 32 if self.wide else 8
+
+    @property
+    def dynamic(self) -> struct.Struct:
+        """An entry of .dynamic: tag and value."""
+        return _struct(self.order + ("QQ" if self.wide else "II"))
+
+    @property
+    def word(self) -> int:
+        """The size of a pointer in bytes."""
+        return 8 if self.wide else 4
+
+    @property
+    def byteorder(self) -> str:
+        """What int.from_bytes calls the byte order."""
+        return "little" if self.order == "<" else "big"
+
+
+@cache
+def _struct(text: str) -> struct.Struct:
+    return struct.Struct(text)
+
+
+def layout_of(identification: bytes) -> Layout | None:
+    """Return the layout that a file's first bytes tell; None where they are not those of an ELF file."""
+    if len(identification) < 6 or identification[:4] != MAGIC:
+        return None
+    if identification[4] not in (1, 2) or identification[5] not in (1, 2):
+        return None
+    return Layout("<" if identification[5] == 1 else ">", identification[4] == 2)

@@ -1,0 +1,27 @@
+"""ELF notes: who wrote one, and what it says; `strip` and garbage collection keep them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+TYPE = 1
+
+
+def note_of(owner: str, text: str) -> bytes:
+    """Return the note of a text: sizes and type, the owner, the text, each padded to 4 bytes; little-endian."""
+    parts = owner.encode() + b"\0", text.encode()
+    head = b"".join(number.to_bytes(4, "little") for number in (*map(len, parts), TYPE))
+    return head + b"".join(part + b"\0" * (-len(part) % 4) for part in parts)
+
+
+def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:
+    """Yield what the notes of `owner` in a section say; `order` is struct's sign of the byte order."""
+    place = 0
+    while place + 12 <= len(raw):
+        name_size, size, _ = struct.unpack_from(order + "III", raw, place)
+        name = raw[place + 12 : place + 12 + name_size].rstrip(b"\0")
+        start = place + 12 + (name_size + 3) // 4 * 4
+        if name == owner.encode():
+            yield raw[start : start + size]
+        place = start + (size + 3) // 4 * 4

@@ -1,0 +1,85 @@
+"""Sections and symbols of an ELF file, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..protocol import Binding, Kind
+from . import layout as e
+
+KINDS = tuple(Kind(value) if value in Kind.__members__.values() else Kind.OTHER for value in range(16))
+BINDINGS = tuple(Binding(value) if value in Binding.__members__.values() else Binding.OTHER for value in range(16))
+
+
+@dataclass(frozen=True)
+class ElfSection:
+    """A section; `address` is where its bytes are looked for, made up in an object, which has no addresses."""
+
+    index: int
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is loaded from the file."""
+        return bool(self.flags & e.SHF_ALLOC) and self.type != e.SHT_NOBITS
+
+    @property
+    def executable(self) -> bool:
+        """Whether it holds code that is loaded."""
+        return self.in_file and bool(self.flags & e.SHF_EXECINSTR)
+
+    @property
+    def writable(self) -> bool:
+        """Whether the program may write to it."""
+        return bool(self.flags & e.SHF_WRITE)
+
+    @property
+    def constant(self) -> bool:
+        """Whether the program never writes to it: code, read-only data, or data that only the loader relocates."""
+        return not self.writable or self.name.startswith(".data.rel.ro")
+
+
+class ElfSymbol(NamedTuple):
+    """A symbol: its place in its table, and what the table says of it. `address` is 0 for one that is not defined.
+
+    `section` is 0 where no section of the file holds it: it is undefined, absolute or common.
+    """
+
+    number: int
+    table: int
+    name_offset: int
+    kind: Kind
+    binding: Binding
+    visibility: int
+    section: int
+    address: int
+    size: int
+    placed: bool
+
+    @property
+    def defined(self) -> bool:
+        """Whether this file defines it, in a section of its own."""
+        return self.section != e.SHN_UNDEF
+
+    @property
+    def visible(self) -> bool:
+        """Whether other programs and libraries can refer to it."""
+        return self.visibility in (e.STV_DEFAULT, e.STV_PROTECTED)
+
+    @property
+    def named(self) -> bool:
+        """Whether it has a name."""
+        return self.name_offset != 0
+
+
+def undefined(number: int, table: int) -> ElfSymbol:
+    """Return a symbol that no section of the file holds."""
+    return ElfSymbol(number, table, 0, Kind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)

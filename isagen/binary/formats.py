@@ -1,0 +1,64 @@
+"""The binary formats that isagen knows, and opening a file of any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..model.errors import AuditError, BuildError
+from . import elf
+from .protocol import Binary, Format, ObjectFile
+
+FOLDER = Path(__file__).parent
+# One line for each format.
+FORMATS: tuple[Format, ...] = (elf.FORMAT,)
+HEAD = 8  # bytes that tell a file's format
+
+
+def is_binary(path: Path) -> bool:
+    """Return whether a file is of a format that isagen knows."""
+    return _format(path) is not None
+
+
+def known_systems() -> tuple[str, ...]:
+    """Return Meson's names of the systems whose objects are of a format that isagen knows."""
+    return tuple(system for one in FORMATS for system in one.systems)
+
+
+def open_binary(path: Path, shown: str = "") -> Binary:
+    """Open an object, program or library; messages name it `shown`. Raises `AuditError` if it is of no known format."""
+    found = _format(path)
+    if found is None and not path.is_file():
+        raise AuditError("there is no such file", where=shown or str(path))
+    if found is None:
+        names = ", ".join(one.shown for one in FORMATS)
+        raise AuditError(f"is not a binary that isagen can read: {names}", where=shown or str(path))
+    return found.open(path, shown)
+
+
+def load_object(path: Path) -> ObjectFile:
+    """Read an object to be sealed. Raises `BuildError` if it is of no known format."""
+    return (_format(path) or FORMATS[0]).load_object(path)
+
+
+def seal_objects(files: Sequence[ObjectFile], level: str, mark: str) -> Sequence[bytes]:
+    """Return the sealed contents of the objects of one level, which are all of one format.
+
+    Raises `BuildError` where they are not.
+    """
+    formats = {_format(file.path) or FORMATS[0] for file in files}
+    if len(formats) > 1:
+        names = ", ".join(sorted(one.shown for one in formats))
+        raise BuildError(
+            f"are of several formats: {names}", where=f"objects of {level}", remedy="clean the build folder"
+        )
+    return formats.pop().seal(files, level, mark) if formats else ()
+
+
+def _format(path: Path) -> Format | None:
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(HEAD)
+    except OSError:
+        return None
+    return next((one for one in FORMATS if one.starts(head)), None)

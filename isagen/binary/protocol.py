@@ -1,0 +1,290 @@
+"""What every binary format answers: sections, symbols, code, and what its loader runs and fills in.
+
+A format is a package beside this module; `isagen.binary.formats` lists them. Addresses are those that a process sees in
+a linked file. An object has none, so its reader makes some up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Kind(IntEnum):
+    """What a symbol names."""
+
+    LABEL = 0  # of no type, as assembly has them
+    DATA = 1
+    FUNCTION = 2
+    SECTION = 3
+    FILE = 4
+    COMMON = 5
+    THREAD_DATA = 6
+    RESOLVER = 10  # a function that the loader asks for the address of another (ifunc)
+    OTHER = 99
+
+
+class Binding(IntEnum):
+    """Which symbol a linker or loader takes where several have one name."""
+
+    LOCAL = 0
+    GLOBAL = 1
+    WEAK = 2
+    UNIQUE = 10  # one for all libraries of a process
+    OTHER = 99
+
+
+CODE_KINDS = frozenset({Kind.FUNCTION, Kind.RESOLVER})
+DATA_KINDS = frozenset({Kind.DATA, Kind.THREAD_DATA})
+MERGEABLE = frozenset({Binding.WEAK, Binding.UNIQUE})
+
+
+class Section(Protocol):
+    """A section: `size` bytes at `address`."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def in_file(self) -> bool:
+        """Whether it is loaded from the file."""
+
+    @property
+    def executable(self) -> bool:
+        """Whether it holds code that is loaded."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the program may write to it."""
+
+
+class Symbol(Protocol):
+    """A symbol: its `number` in its table, what it names, and where; `address` is 0 where it is not defined here."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def binding(self) -> Binding: ...
+    @property
+    def section(self) -> int: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def defined(self) -> bool:
+        """Whether this file defines it, in a section of its own."""
+
+    @property
+    def visible(self) -> bool:
+        """Whether other programs and libraries can refer to it."""
+
+    @property
+    def named(self) -> bool:
+        """Whether it has a name."""
+
+
+@dataclass(frozen=True)
+class Relocations:
+    """The relocation types of one processor in one format, by what they do.
+
+    `absolute` ones hold an address, `relative` ones a distance from themselves; `through_slot` ones of these lead to a
+    pointer that the loader fills in. In a linked file, `slot` ones are pointers to a symbol, `rebased` ones pointers
+    into this file, and `resolved` ones pointers that a resolver's answer goes to.
+    """
+
+    absolute: frozenset[int]
+    relative: frozenset[int]
+    through_slot: frozenset[int]
+    slot: frozenset[int]
+    rebased: int
+    resolved: int
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A relocation of an object: at `address`, of the format's own `kind`, to a symbol of a table."""
+
+    address: int
+    kind: int
+    table: int
+    symbol: int
+    addend: int
+    through_slot: bool
+
+
+class Pointers(Protocol):
+    """The pointers of a binary that code is called through: tables of the linker, and arrays that the loader walks."""
+
+    @property
+    def spans(self) -> Sequence[tuple[int, int]]:
+        """Where pointers that matter are: (first address, address after the last) of each, in order."""
+
+    @property
+    def resolvers(self) -> Sequence[int]:
+        """The addresses of resolvers, which the loader calls."""
+
+    def follow(self, slot: int) -> int:
+        """Return the address that the pointer in `slot` leads to; 0 if that is in no place of this file."""
+
+    def name(self, slot: int) -> str:
+        """Return the name of the symbol that a pointer is for, if the loader looks it up by name."""
+
+    def called_by_loader(self) -> Iterator[tuple[int, str]]:
+        """Yield the functions that the loader calls: (address, when)."""
+
+    def reference(self, section: Section, start: int, end: int) -> Reference | None:
+        """Return the relocation of an object's section from `start` to before `end`, if there is one."""
+
+    def references(self, section: Section) -> Sequence[Reference]:
+        """Return the relocations of an object's section, in order."""
+
+    def target(self, reference: Reference, after: int = 0) -> int:
+        """Return the address that an object's relocation is for; 0 if it is not in this object, or not in memory.
+
+        `after` is the address after the instruction that it is in.
+        """
+
+    def target_name(self, reference: Reference) -> str:
+        """Return the name of the symbol that an object's relocation is for."""
+
+
+class Binary(Protocol):
+    """An open file of a binary format. Raises `AuditError` where it is damaged."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def shown(self) -> str:
+        """How messages name the file."""
+
+    @property
+    def format(self) -> str:
+        """The name of the format, the folder's: ``elf``."""
+
+    @property
+    def machine(self) -> int:
+        """The format's number for the processor."""
+
+    @property
+    def relocatable(self) -> bool:
+        """Whether it is an object, which has yet to be linked."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its addresses are those of the process."""
+
+    @property
+    def stripped(self) -> bool:
+        """Whether it tells only of symbols that other files can bind to."""
+
+    @property
+    def sections(self) -> Sequence[Section]: ...
+
+    def __enter__(self) -> Binary: ...
+    def __exit__(self, *details: object) -> None: ...
+
+    def section_at(self, address: int) -> Section | None:
+        """Return the loaded section that covers `address`."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return up to `size` bytes at an address, none where nothing is loaded from the file."""
+
+    def symbols(self) -> Iterator[Symbol]:
+        """Yield all symbols that the file tells of."""
+
+    def exports(self) -> Iterator[Symbol]:
+        """Yield the symbols that other files can bind to: all of an object."""
+
+    def symbol(self, number: int) -> Symbol:
+        """Return the symbol of a number among `symbols`; one that is not defined where there is none."""
+
+    def name(self, symbol: Symbol) -> str:
+        """Return a symbol's name."""
+
+    def notes(self, owner: str) -> Sequence[bytes]:
+        """Return what the notes of `owner` say."""
+
+    def unwound(self) -> Iterator[tuple[int, int]]:
+        """Yield (address, size in bytes) of the functions that the tables for unwinding the stack describe."""
+
+    def pointers(self, kinds: Relocations) -> Pointers:
+        """Return the pointers of the file; `kinds` are the relocation types of its processor."""
+
+
+class NamedSymbol(Protocol):
+    """A global symbol of an object, by name; `size` is in bytes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def binding(self) -> Binding: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def constant(self) -> bool:
+        """Whether the program never writes to it."""
+
+    @property
+    def defined(self) -> bool:
+        """Whether the object defines it."""
+
+
+class ObjectFile(Protocol):
+    """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def symbols(self) -> Sequence[NamedSymbol]:
+        """The symbols that are not local."""
+
+    @property
+    def private_symbols(self) -> Sequence[NamedSymbol]:
+        """The symbols that belong to the object's level alone, of those that a linker would merge across levels."""
+
+
+class Format(Protocol):
+    """A binary format: the one object that its package offers."""
+
+    @property
+    def name(self) -> str:
+        """Its folder's name."""
+
+    @property
+    def shown(self) -> str:
+        """How messages name it: ``ELF``."""
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """Meson's host_machine.system() of the systems whose objects are of the format."""
+
+    def starts(self, head: bytes) -> bool:
+        """Return whether a file with these first bytes is of the format."""
+
+    def open(self, path: Path, shown: str) -> Binary:
+        """Open a file; messages name it `shown`."""
+
+    def load_object(self, path: Path) -> ObjectFile:
+        """Read an object."""
+
+    def seal(self, files: Sequence[Any], level: str, mark: str) -> Sequence[bytes]:
+        """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has.
+
+        The files are those that `load_object` returned.
+        """
+
+    def record(self, owner: str, text: str) -> bytes:
+        """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""

@@ -1,0 +1,49 @@
+"""Parses the arguments, calls one command, and is the one place that turns an error into an exit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from .. import __version__
+from ..model.errors import IsagenError
+from . import audit, configure, cpu, demo, init, matrix, probe
+
+# In the order of the help text. The fragment calls `configure`, which the help does not show.
+COMMANDS = (init, matrix, probe, cpu, audit, demo, configure)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that `arguments` (default: the process's own) name; return the exit status."""
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and options.run is not configure.run:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.unknown = unknown
+    command: Callable[[argparse.Namespace], int] = options.run
+    try:
+        return command(options)
+    except IsagenError as problem:
+        print(f"isagen: error: {problem}", file=sys.stderr)
+        return problem.exit_code
+    except PermissionError as problem:
+        print(f"isagen: error: {problem.filename}: {problem.strerror}", file=sys.stderr)
+        return IsagenError.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="isagen", description="Kernels compiled once per CPU instruction-set level, on stock Meson."
+    )
+    parser.add_argument("--version", action="version", version=f"isagen {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser

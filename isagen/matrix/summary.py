@@ -1,0 +1,42 @@
+"""The build matrix in a few lines, for Meson's summary."""
+
+from __future__ import annotations
+
+from ..model.plan import BUILT, Build, LinkAudit
+
+WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
+
+
+def summary_lines(build: Build) -> list[tuple[str, str]]:
+    """Return the lines of Meson's summary: levels, kernels that are not at every level, sealing, LTO if any."""
+    plan = build.plan
+    lines = [("table", plan.table)]
+    for number, level in enumerate(plan.levels):
+        built = sum(kernel.cells[number].verdict == BUILT for kernel in plan.kernels)
+        if level.verdict == BUILT:
+            flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
+            kernels = _count(len(plan.kernels), "kernel")
+            text = f"{built} of {kernels}, {flags or 'no flags: the baseline of the compiler'}"
+        else:
+            text = f"{level.verdict}: {level.reason}"
+        lines.append((level.name, text))
+    names = [level.name for level in plan.levels if level.verdict == BUILT]
+    for kernel in plan.kernels:
+        own = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
+        if own != names:
+            lines.append((kernel.source, "only " + " ".join(own)))
+    lines.append(("sealed", "yes" if build.sealing.usable else f"no: {build.sealing.reason}"))
+    lines.append(("audited", _audited(build.link_audit)))
+    if build.lto:
+        lines.append(("lto", WITHOUT_LTO))
+    return lines
+
+
+def _audited(audit: LinkAudit) -> str:
+    if audit.reason:
+        return f"not when linked: {audit.reason}; `isagen audit` does"
+    return "when linked" + (", with warnings only" if audit.mode == "warn" else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,18 @@
+"""The relocation types of x86-64, by binary format (ELF: x86-64 psABI 1.0, "Relocation Types")."""
+
+from __future__ import annotations
+
+from ...binary.protocol import Relocations
+
+R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
+# GOTPCREL and its newer spellings.
+THROUGH_GOT = frozenset({9, 41, 42, 43})
+
+ELF = Relocations(
+    absolute=frozenset({R_64, 10, 11}),  # and the 32-bit ones, 32 and 32S
+    relative=THROUGH_GOT | {2, 4, 24, 44, 45},  # PC32, PLT32, PC64, and newer spellings of the GOT's
+    through_slot=THROUGH_GOT,
+    slot=frozenset({R_64, GLOB_DAT, JUMP_SLOT}),
+    rebased=RELATIVE,
+    resolved=IRELATIVE,
+)

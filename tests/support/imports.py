@@ -1,0 +1,114 @@
+"""Which package of isagen imports which, read from the sources, and the rule that the imports keep."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+# From the ground up: a package imports packages of its own layer and of lower ones.
+LAYERS = (
+    ("model",),
+    ("binary", "processors"),
+    ("probe", "planning", "build", "audit"),
+    ("configure", "matrix"),
+    ("project",),
+    ("cli",),
+    ("__main__",),
+)
+# What configuring copies into a build folder: it needs nothing of isagen besides.
+TOOL = {"model", "binary", "processors", "build", "audit"}
+# A format's and a processor's folder are reached through these modules alone.
+DOORS = {"binary": "formats", "processors": "registry"}
+
+
+class Import(NamedTuple):
+    """One import: dotted names below isagen, and the line of the statement."""
+
+    importer: str
+    imported: str
+    line: int
+
+
+def imports(folder: Path) -> Iterator[Import]:
+    """Yield what the modules in `folder`, isagen's package, import of each other, inside functions too."""
+    names = {_dotted(path, folder) for path in folder.rglob("*.py")}
+    for path in sorted(folder.rglob("*.py")):
+        here = _dotted(path, folder)
+        package = here if path.name == "__init__.py" else here.rpartition(".")[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for name in _imported(node, package):
+                whole = name if name in names else name.rpartition(".")[0]
+                yield Import(here, whole, node.lineno)
+
+
+def _dotted(path: Path, folder: Path) -> str:
+    return ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+
+
+def _imported(node: ast.AST, package: str) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (a.name.removeprefix("isagen.") for a in node.names if a.name.startswith("isagen."))
+    elif isinstance(node, ast.ImportFrom) and node.level:
+        parts = package.split(".") if package else []
+        base = parts[: len(parts) - node.level + 1] + (node.module.split(".") if node.module else [])
+        yield from (".".join([*base, alias.name]) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "isagen":
+        base = node.module.split(".")[1:]
+        yield from (".".join([*base, alias.name]) for alias in node.names)
+
+
+def violations(found: list[Import]) -> list[str]:
+    """Return a sentence for every import that breaks the rule."""
+    layer = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+    said = []
+    for one in found:
+        importer, imported = one.importer.split(".")[0], one.imported.split(".")[0]
+        if importer == imported or imported == "":
+            said += _past_a_door(one)
+            continue
+        where = f"{one.importer}:{one.line} imports {one.imported}"
+        if importer not in layer or imported not in layer:
+            said.append(f"{where}, one of which is in no layer")
+        elif layer[importer] < layer[imported]:
+            said.append(f"{where}, which is in a higher layer")
+        elif importer in TOOL and imported not in TOOL:
+            said.append(f"{where}, which is not copied into build folders")
+        else:
+            said += _past_a_door(one)
+    return said + _circles(found)
+
+
+def _past_a_door(one: Import) -> list[str]:
+    """Return a sentence where an import reaches into a format's or processor's folder from outside."""
+    package, _, rest = one.imported.partition(".")
+    folder = rest.partition(".")[0]
+    if package not in DOORS or f"{package}.{folder}" not in _folders(package):
+        return []
+    if one.importer.startswith(f"{package}.{folder}") or one.importer == f"{package}.{DOORS[package]}":
+        return []
+    return [f"{one.importer}:{one.line} imports {one.imported}, past {package}.{DOORS[package]}"]
+
+
+def _folders(package: str) -> set[str]:
+    import isagen
+
+    here = Path(isagen.__file__).parent / package
+    return {f"{package}.{path.name}" for path in here.iterdir() if (path / "__init__.py").is_file()}
+
+
+def _circles(found: list[Import]) -> list[str]:
+    graph: dict[str, set[str]] = {}
+    for one in found:
+        importer, imported = one.importer.split(".")[0], one.imported.split(".")[0]
+        if imported and importer != imported:
+            graph.setdefault(importer, set()).add(imported)
+    return [f"packages import each other in a circle: {circle}" for circle in _circle(graph)]
+
+
+def _circle(graph: Mapping[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as problem:
+        return [" -> ".join(problem.args[1])]
+    return []

@@ -1,0 +1,69 @@
+"""The rule of imports: which package may import which, and that the check notices what breaks it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.imports import TOOL, Import, imports, violations
+
+import isagen
+from isagen.configure.tool import write_tool
+
+PACKAGE = Path(isagen.__file__).parent
+FOUND = list(imports(PACKAGE))
+
+
+def test_packages_import_downwards_and_in_no_circle():
+    assert violations(FOUND) == []
+
+
+def test_imports_are_found_at_all():
+    assert ("build.seal", "binary.formats") in [one[:2] for one in FOUND]
+    assert any(one.importer == "cli.audit" and one.imported.startswith("audit.") for one in FOUND)  # inside a function
+    assert not [one for one in FOUND if one.importer.startswith("model") and not one.imported.startswith("model")]
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "said"),
+    [
+        ("model.plan", "processors.table", "higher layer"),
+        ("binary.elf.reader", "audit.findings", "higher layer"),
+        ("audit.report", "build.seal", "circle"),
+        ("probe.probe", "configure.render", "higher layer"),
+        ("build.link", "planning.plan", "not copied"),
+        ("configure.request", "cli", "higher layer"),
+        ("audit.report", "binary.elf.reader", "past binary.formats"),
+        ("processors.table", "processors.x86.machine", "past processors.registry"),
+        ("newcomer.module", "model.plan", "in no layer"),
+    ],
+)
+def test_a_forbidden_import_is_noticed(importer, imported, said):
+    assert any(said in problem for problem in violations([*FOUND, Import(importer, imported, 1)]))
+
+
+def test_a_forbidden_import_is_noticed_in_a_source(tmp_path):
+    for path in PACKAGE.rglob("*.py"):
+        target = tmp_path / path.relative_to(PACKAGE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    plan = tmp_path / "model/plan.py"
+    plan.write_text(plan.read_text() + "\n\ndef late():\n    from ..audit.report import as_text\n    return as_text\n")
+    assert any(
+        "model.plan:" in problem and "audit.report" in problem for problem in violations(list(imports(tmp_path)))
+    )
+
+
+def test_every_module_of_the_copied_tool_can_be_imported_on_its_own(tmp_path):
+    """As build folders hold it, without isagen's other packages and dependencies."""
+    write_tool(tmp_path, {})
+    copied = {path.name for path in (tmp_path / "isagen").iterdir() if path.is_dir()}
+    assert copied == TOOL
+    modules = [
+        ".".join(path.relative_to(tmp_path).with_suffix("").parts).removesuffix(".__init__")
+        for path in sorted((tmp_path / "isagen").rglob("*.py"))
+    ]
+    code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n" + "\n".join(f"import {name}" for name in modules)
+    code += "\nassert not {'jinja2', 'rich', 'platformdirs'} & set(sys.modules)\n"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

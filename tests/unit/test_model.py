@@ -1,0 +1,121 @@
+"""The plan and the registrations as files: what is written is read, and anything else is one clear error."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+from support.model import build_of, kernel_row, plan_of, record_of, registered_at
+
+from isagen.cli import main
+from isagen.model.codec import from_data, to_text
+from isagen.model.errors import PlanError
+from isagen.model.names import PLAN_FILE, copy_of_object, level_of_section, sealed_name
+from isagen.model.plan import Build, LinkAudit, Unit
+from isagen.model.plan_file import (
+    PLAN_FORMAT,
+    find_plans,
+    plan_text,
+    read_plan,
+    read_registrations,
+    registrations_text,
+)
+from isagen.model.record import Allowance
+
+LEVELS = ("DEFAULT", "AVX2")
+
+
+def whole_build() -> Build:
+    """A build in which every field has a value that is not empty."""
+    kernels = [kernel_row("k/ä b.cpp", {"DEFAULT": "ä b.cpp.DEFAULT.cpp", "AVX2": ""})]
+    unit = Unit("isa_DEFAULT__1", "DEFAULT", ("ä b.cpp.DEFAULT.cpp",), {"cpp": ("-iquote", '"', "\\")})
+    plan = replace(plan_of(LEVELS, kernels), units=(unit,), override="X_ISA")
+    level = replace(plan.levels[1], flags={"cpp": ("-mavx2",)}, dropped={"cpp": (("-mx", "no"),)}, below=("DEFAULT",))
+    plan = replace(plan, levels=(plan.levels[0], level))
+    record = record_of(levels={"AVX2": ("avx2",)}, allow=(Allowance("f*", "why"),), baseline=("sse2",))
+    return replace(build_of(plan, record), link_audit=LinkAudit("error", {"ld": "/usr/bin/ld"}), lto=True)
+
+
+def test_a_plan_that_is_written_is_read(tmp_path):
+    path = tmp_path / PLAN_FILE
+    path.write_text(plan_text(whole_build()), encoding="utf-8")
+    assert read_plan(path) == whole_build()
+
+
+def test_registrations_that_are_written_are_read(tmp_path):
+    found = registered_at("AVX2", {"counter": 8}, a="dot -sum", b="")
+    (tmp_path / "isa_AVX2.json").write_text(registrations_text(found))
+    assert read_registrations(tmp_path / "isa_AVX2.json") == found
+
+
+def test_the_text_is_json_in_lines_that_people_can_read():
+    data = {"format": 1, "long": ["word " * 5] * 20, "nested": {"a": {"b": list(range(100))}}, "ä": "é", "empty": {}}
+    text = to_text(data)
+    assert json.loads(text) == data
+    assert max(map(len, text.splitlines())) <= 120
+    assert '"ä": "é"' in text
+    assert "\n" not in to_text({"short": [1, 2, {"x": None}]})
+
+
+@pytest.mark.parametrize("format_", [PLAN_FORMAT - 1, PLAN_FORMAT + 1, None, "3", True])
+def test_a_plan_of_another_format(tmp_path, format_):
+    path = tmp_path / PLAN_FILE
+    path.write_text(json.dumps({**json.loads(plan_text(whole_build())), "format": format_}))
+    with pytest.raises(PlanError, match=rf"isa_plan\.json: is of format .* reads format {PLAN_FORMAT}.*\n.*--reconfig"):
+        read_plan(path)
+
+
+@pytest.mark.parametrize("format_", [1, 2, 99])
+def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, format_):
+    """As isagen 0.1 left them: format 2, with other keys."""
+    (tmp_path / PLAN_FILE).write_text(json.dumps({"format": format_, "isagen": "0.1.0", "levels": []}))
+    assert main(["matrix", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"isagen: error: {tmp_path}/{PLAN_FILE}: is of format {format_}, ")
+    assert "meson setup --reconfigure" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data: data.pop("plan"), "lacks the field 'plan'"),
+        (lambda data: data.update(more=1), "unknown field 'more'"),
+        (lambda data: data.update(lto="yes"), "Build.lto is str, not bool"),
+        (lambda data: data["plan"]["levels"][0].update(rank=True), r"Build.plan.levels\[0\].rank is bool, not int"),
+        (lambda data: data["plan"]["levels"][1]["dropped"]["cpp"][0].append("x"), "has 3 items, not 2"),
+        (lambda data: data["plan"].update(kernels={}), "Build.plan.kernels is dict, not list"),
+    ],
+)
+def test_a_damaged_plan_names_the_field(tmp_path, change, said):
+    data = json.loads(plan_text(whole_build()))
+    change(data)
+    (tmp_path / PLAN_FILE).write_text(json.dumps(data))
+    with pytest.raises(PlanError, match=said):
+        read_plan(tmp_path / PLAN_FILE)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"\xff", b"null"])
+def test_a_plan_that_is_no_object(tmp_path, content):
+    (tmp_path / PLAN_FILE).write_bytes(content)
+    with pytest.raises(PlanError, match=r"cannot be read: it is damaged"):
+        read_plan(tmp_path / PLAN_FILE)
+
+
+def test_values_are_built_from_data_as_their_types_say():
+    build = whole_build()
+    assert from_data(Build, json.loads(json.dumps(asdict(build)))) == build
+
+
+def test_plans_are_found_but_not_in_the_tool(tmp_path):
+    for folder in ("a", "b/c", "isa_tool", "x.p"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / PLAN_FILE).touch()
+    assert find_plans(tmp_path) == [tmp_path / "a" / PLAN_FILE, tmp_path / "b/c" / PLAN_FILE]
+
+
+def test_names_of_copies_objects_and_sections_fit_together():
+    copy = "softmax.cpp.AVX512_BF16.cpp"
+    assert copy_of_object(f"meson-generated_.._{copy}.o") == copy
+    assert copy_of_object(f"{copy}.obj") == copy
+    assert sealed_name(copy, "AVX512_BF16") == "isa_AVX512_BF16.softmax.cpp.o"
+    assert level_of_section(".isa_text.AVX2") == "AVX2"
+    assert level_of_section(".text") == ""
