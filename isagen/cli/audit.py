@@ -53,12 +53,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _baseline(asked: str | None) -> Baseline:
-    """Return the level that --baseline names, of the psABI's table. Raises `AuditError` if there is none."""
+    """Return what --baseline names, a level of the processor's baseline table. Raises `AuditError` if not."""
     from ..audit.targets import Baseline
+    from ..processors.registry import audited_processor
     from ..processors.table import load_table
 
-    table = load_table("x86-64", Path.cwd(), "--baseline")
-    name = (asked or "X86_64").upper().replace("-", "_")
+    table = load_table(audited_processor().baseline_table, Path.cwd(), "--baseline")
+    name = (asked or table.base.name).upper().replace("-", "_")
     if name not in table.names():
         raise AuditError(
             f"there is no level {asked!r}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,8 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 def table_of(options: argparse.Namespace) -> Table:
     """Return the table that --table names; the default one is this machine's."""
     from ..planning.config import DEFAULT_TABLE
-    from ..processors.table import default_table, load_table
+    from ..processors.registry import default_table, this_cpu_family
+    from ..processors.table import load_table
 
-    family = {"AMD64": "x86_64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
-    name = default_table(family) if options.table == DEFAULT_TABLE else options.table
+    name = default_table(this_cpu_family()) if options.table == DEFAULT_TABLE else options.table
     return load_table(name, Path.cwd(), "--table")

@@ -25,11 +25,11 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from ..processors.detection import ask_permissions, detect, missing_by_level
+    from ..processors.registry import this_machine
     from ..processors.report import levels_json, levels_text, report, report_text
-    from ..processors.x86.machine import ThisMachine
 
     table = table_of(options)
-    machine = ThisMachine()
+    machine = this_machine(table.features.name)
     cpu = detect(table.features, machine)
     if options.levels:
         missing = missing_by_level(table, ask_permissions(cpu, machine))

@@ -21,7 +21,8 @@ from ..planning.sealing import check_system, sealing_of
 from ..probe.cache import NO_CACHE, default_cache
 from ..probe.compiler import Compiler
 from ..probe.probe import baseline_features, probe_all
-from ..processors.table import Table, default_table, load_table, other_levels
+from ..processors.registry import default_table
+from ..processors.table import Table, load_table, other_levels
 from .answer import answer
 from .compat import COMPAT_FOLDER, compat_texts, write_compat
 from .dispatch import dispatch_texts
@@ -61,10 +62,11 @@ def _table(request: Request, config: Config) -> Table:
     """Load the table that isa.toml names. Raises `TableError` if it is for another architecture."""
     name = config.table if config.table != DEFAULT_TABLE else default_table(request.cpu_family)
     table = load_table(name, request.config.parent, f"{config.shown}: table")
-    families = table.features.cpu_families
-    if "*" not in families and request.cpu_family not in families:
+    processor = table.features.processor
+    if not processor.is_for(request.cpu_family):
         raise TableError(
-            f"table {table.name} is for {', '.join(families)}, but this build is for {request.cpu_family}",
+            f"table {table.name} is for {', '.join(processor.cpu_families)}, "
+            f"but this build is for {request.cpu_family}",
             where=f"{config.shown}: table",
             remedy=f'set table = "{DEFAULT_TABLE}", which takes the table that fits each architecture',
         )

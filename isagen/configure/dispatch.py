@@ -10,8 +10,9 @@ from ..binary.formats import FORMATS
 from ..model.names import STUBS_MARK, guard_name
 from ..model.plan import BUILT, Build, LevelRow
 from ..model.record import NOTE_OWNER
-from ..processors.features import REGISTERS, Feature, Features
+from ..processors.features import Features
 from ..processors.table import Table
+from .detection import detection_values
 from .render import render
 
 # What isa_dispatch.h offers besides macros.
@@ -40,32 +41,14 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     """
     plan, project = build.plan, build.record.project
     decodes = bool(table.features.instructions.always)
-    used = {name for level in plan.levels for name in level.features}
-    features = [feature for name, feature in table.features.features.items() if name in used]
-    sources = sorted({(feature.leaf, feature.subleaf) for feature in features})
-    states = list(table.features.states.values())
-    index = {level.name: i for i, level in enumerate(plan.levels)}
-    levels = [
-        {
-            "name": level.name,
-            "built": level.verdict == BUILT,
-            "self_and_below": sum(1 << index[name] for name in (*level.below, level.name)),
-            "permission": _permission(table.features, level.features),
-            "needs": [int(feature.name in level.features) for feature in features],
-        }
-        for level in plan.levels
-    ]
     values: Mapping[str, Any] = {
         "table": plan.table,
         "override": plan.override,
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
         "functions": FUNCTIONS,
-        "levels": levels,
-        "features": [_feature(f, sources, [state.name for state in states]) for f in features],
-        "sources": sources,
-        "states": states,
+        **detection_values(plan, table.features),
         "stubs_mark": STUBS_MARK,
-        "detection": table.features.detection,
+        "detection": table.features.processor.detection,
         "records": _records(build.record.to_json()) if decodes else [],
     }
     headers = {
@@ -95,22 +78,3 @@ def _guard(level: LevelRow, features: Features) -> str:
         for macro in feature.macros
     ]
     return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)
-
-
-def _permission(features: Features, names: tuple[str, ...]) -> int:
-    """Return the XSAVE component that the OS must grant for features `names`, or -1."""
-    for name in names:
-        state = features.features[name].state
-        if state is not None and (component := features.states[state].permission) is not None:
-            return component
-    return -1
-
-
-def _feature(feature: Feature, sources: list[tuple[int, int]], states: list[str]) -> dict[str, Any]:
-    return {
-        "name": feature.name,
-        "source": sources.index((feature.leaf, feature.subleaf)),
-        "register": REGISTERS.index(feature.register),
-        "bit": feature.bit,
-        "state": states.index(feature.state) + 1 if feature.state else 0,
-    }

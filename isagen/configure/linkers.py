@@ -18,6 +18,7 @@ from pathlib import Path
 from ..model.names import PLAN_FILE, TOOL_FOLDER
 from ..model.plan import LinkAudit
 from ..probe.compiler import Compiler
+from ..processors.registry import decodable_code, is_decodable
 from ..processors.x86.instructions import iced_x86
 
 # What -fuse-ld= and the default make GCC and Clang look for; Clang takes any ending (-fuse-ld=lld-16).
@@ -34,14 +35,14 @@ def find_linkers(compiler: Compiler, mode: str, decodes: bool) -> LinkAudit:
     if mode == "off":
         return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
     if not decodes:
-        return LinkAudit(mode, reason="only code for x86 is decoded")
+        return LinkAudit(mode, reason=f"only {decodable_code()} is decoded")
     if mode == "unreached":
         return LinkAudit(
             mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
         )
     macros, outcome = compiler.macros(())
-    if not outcome.ok or "__x86_64__" not in macros or "__ILP32__" in macros:
-        return LinkAudit(mode, reason="only 64-bit code for x86 is decoded")
+    if not outcome.ok or not is_decodable(macros):
+        return LinkAudit(mode, reason=f"only {decodable_code()} is decoded")
     if iced_x86 is None:
         return LinkAudit(mode, reason="iced-x86 is not installed")
     names = {*LINKERS, *_on_path()}

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from ..binary.formats import FOLDER as BINARY_FORMATS
-from ..processors.features import PROCESSORS
+from ..processors.registry import FOLDER as PROCESSORS
 
 
 @cache

@@ -56,6 +56,10 @@ class Section:
         """Read an integer."""
         return self._get(key, int, "an integer", default)  # type: ignore[no-any-return]
 
+    def boolean(self, key: str, default: Any = ...) -> bool:
+        """Read true or false."""
+        return self._get(key, bool, "true or false", default)  # type: ignore[no-any-return]
+
     def strings(self, key: str, default: Any = ...) -> tuple[str, ...]:
         """Read a list of strings; a single string is a list of one."""
         self._known.append(key)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..model.errors import ConfigError, did_you_mean
 from ..model.record import Allowance
 from ..model.toml import Section, read_toml
-from ..processors.table import reject_host_flag
+from ..processors.flags import reject_host_flag
 
 DEFAULT_TABLE = "default"
 # What isa.toml may name: how messages and comments call it, and the headers that its sources include.

@@ -5,29 +5,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from .features import REGISTERS, Feature, Features, State
+from .features import Features
+from .machines import Machine, NoRegisters, Registers
+from .sources import Cpuid, Hwcap, Source, Sysctl
 from .table import Table
-
-OSXSAVE = 1 << 27  # CPUID.1:ECX
-EXTENDED = 0x80000000
-
-
-class Machine(Protocol):
-    """A CPU and its OS, asked as the hardware is: raw registers, with no rule applied yet."""
-
-    def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
-        """Return (eax, ebx, ecx, edx)."""
-
-    def xgetbv(self, index: int) -> int:
-        """Return XCR0 for `index` 0; called only where the OS has enabled the instruction."""
-
-    def permission(self, component: int) -> bool:
-        """Ask the OS for an XSAVE component, and return whether the process may use it."""
-
-    def is_enabled(self, sysctl: str) -> bool:
-        """Return whether macOS says that it enables a state on first use."""
 
 
 class Presence(enum.Enum):
@@ -41,7 +23,7 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """What was found: XCR0, the features whose CPUID bit is set, the states that the OS saves, and those it refuses."""
+    """What was found: XCR0, the features that the CPU has, the states that the OS saves, and those it refuses."""
 
     features: Features
     xcr0: int
@@ -67,31 +49,30 @@ class Cpu:
 
 def detect(features: Features, machine: Machine) -> Cpu:
     """Read what CPU and OS have. Permissions are not asked for: `ask_permissions` does."""
-    highest = machine.cpuid(0, 0)[0]
-    extended = machine.cpuid(EXTENDED, 0)[0]
-    if extended >> 16 != EXTENDED >> 16:  # a CPU without extended leaves answers with another's data
-        extended = 0
-    xcr0 = machine.xgetbv(0) if highest >= 1 and machine.cpuid(1, 0)[2] & OSXSAVE else 0
-    highest_of_7 = machine.cpuid(7, 0)[0] if highest >= 7 else 0
-
-    def has(feature: Feature) -> bool:
-        last = extended if feature.leaf >= EXTENDED else highest
-        if feature.leaf > last or (feature.leaf == 7 and feature.subleaf > highest_of_7):
-            return False
-        values = machine.cpuid(feature.leaf, feature.subleaf)
-        return bool(values[REGISTERS.index(feature.register)] >> feature.bit & 1)
-
-    def saves(state: State) -> bool:
-        if xcr0 & state.xcr0 == state.xcr0:
-            return True
-        return state.macos_sysctl is not None and machine.is_enabled(state.macos_sysctl)
-
+    rules = features.processor.registers
+    registers: Registers = NoRegisters() if rules is None else rules(machine)
+    bits: set[str] = set()
+    for name, feature in features.features.items():  # those that a feature needs stand above it
+        if bits.issuperset(feature.needs) and feature.condition.holds(
+            _word(feature.condition.source, registers, machine)
+        ):
+            bits.add(name)
     return Cpu(
         features=features,
-        xcr0=xcr0,
-        bits=frozenset(name for name, feature in features.features.items() if has(feature)),
-        saved=frozenset(name for name, state in features.states.items() if saves(state)),
+        xcr0=registers.xcr0,
+        bits=frozenset(bits),
+        saved=frozenset(name for name, state in features.states.items() if registers.saves(state)),
     )
+
+
+def _word(source: Source, registers: Registers, machine: Machine) -> int:
+    match source:
+        case Cpuid():
+            return registers.read(source)
+        case Hwcap(word):
+            return machine.hwcap(word)
+        case Sysctl(name):
+            return machine.sysctl(name)
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:

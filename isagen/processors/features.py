@@ -1,20 +1,17 @@
-"""CPU features: their CPUID bits, the OS state that they need, and the macros that stand for them, read from TOML."""
+"""CPU features: how they are detected, the OS state that they need, and the macros that stand for them, from TOML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.record import Record
 from ..model.toml import Section, read_toml
-
-# Each processor has a folder of its own here.
-PROCESSORS = Path(__file__).parent
-REGISTERS = ("eax", "ebx", "ecx", "edx")
+from .processor import Processor
+from .registry import audited_processor, find_processor, processor_names
+from .sources import Condition, read_condition
 
 
 @dataclass(frozen=True)
@@ -33,15 +30,16 @@ class State:
 
 @dataclass(frozen=True)
 class Feature:
-    """One CPU capability: its CPUID bit, the OS state that it needs, and the macros that compilers predefine."""
+    """One CPU capability: the condition that shows it, the OS state that it needs, and what compilers predefine.
+
+    The condition says something only on a CPU that also has the features `needs`.
+    """
 
     name: str
-    leaf: int
-    subleaf: int
-    register: str
-    bit: int
-    state: str | None
-    macros: tuple[str, ...]
+    condition: Condition
+    state: str | None = None
+    macros: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,16 +67,19 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of an architecture, and the template that detects them."""
+    """The features of a processor, in an order in which each stands below those that it needs."""
 
-    name: str
-    cpu_families: tuple[str, ...]
-    detection: str
+    processor: Processor
     states: Mapping[str, State]
     features: Mapping[str, Feature]
     ignored_macros: tuple[str, ...]
     report: Report
     instructions: Instructions = Instructions()
+
+    @property
+    def name(self) -> str:
+        """The name of the features file: the processor's."""
+        return self.processor.name
 
     def of_macro(self, macro: str) -> Feature | None:
         """Return the feature that `macro` stands for, if any."""
@@ -92,37 +93,32 @@ class Features:
 def load_features(top: Section) -> Features:
     """Read the features file that a table names, plus the features that the table itself adds."""
     reference = top.string("features")
-    known = known_features()
-    if reference not in known:
+    if find_processor(reference) is None:
+        known = processor_names()
         raise top.fail("features", f"there is no features file {reference!r}", did_you_mean(reference, known))
     own = read_features(reference)
-    extra = {f.name: f for f in _feature_list(top, "extra_features", own.states)}
     return replace(
         own,
-        features={**own.features, **extra},
+        features=_features(top, "extra_features", own.states, own.features),
         ignored_macros=own.ignored_macros + top.strings("ignored_macros", ()),
     )
 
 
-def known_features() -> tuple[str, ...]:
-    """Return the names of isagen's own features files: one for each processor."""
-    return tuple(sorted(path.parent.name for path in PROCESSORS.glob("*/features.toml")))
-
-
 def features_of(record: Record) -> Features:
-    """Return the features that a record names: those of its features file, or x86's where that is not known."""
-    return read_features(record.features if record.features in known_features() else "x86")
+    """Return the features that a record names, or those of the processor that audits assume where it is unknown."""
+    return read_features((find_processor(record.features) or audited_processor()).name)
 
 
 def read_features(name: str) -> Features:
-    """Read one of isagen's own features files. Raises `TableError` if there is none of that name."""
-    section = read_toml(PROCESSORS / name / "features.toml", TableError, f"features {name}")
+    """Read the features file of the processor `name`. Raises `TableError` if there is none of that name."""
+    processor = find_processor(name)
+    if processor is None:
+        raise TableError(f"there is no features file {name!r}", remedy=did_you_mean(name, processor_names()))
+    section = read_toml(processor.features_file, TableError, f"features {name}")
     states = dict(_states(section))
-    features = {f.name: f for f in _feature_list(section, "features", states)}
+    features = _features(section, "features", states, {})
     result = Features(
-        name=name,
-        cpu_families=section.strings("cpu_families"),
-        detection=section.string("detection"),
+        processor=processor,
         states=states,
         features=features,
         ignored_macros=section.strings("ignored_macros", ()),
@@ -163,19 +159,25 @@ def _states(section: Section) -> Iterable[tuple[str, State]]:
         entry.finish()
 
 
-def _feature_list(section: Section, key: str, states: Mapping[str, State]) -> Iterable[Feature]:
+def _features(
+    section: Section, key: str, states: Mapping[str, State], above: Mapping[str, Feature]
+) -> dict[str, Feature]:
+    """Return the features `above`, followed by those that the section adds or replaces."""
+    features = dict(above)
     for name, entry in section.sections(key):
-        place = entry.array("cpuid")
-        if not _is_cpuid(place):
-            raise entry.fail(
-                "cpuid", f"must be [leaf, subleaf, register, bit], not {place!r}", 'for example [7, 0, "ebx", 5]'
-            )
+        condition = read_condition(entry)
         state = entry.string("state", None)
         if state is not None and state not in states:
             raise entry.fail("state", f"there is no state {state!r}", did_you_mean(state, states))
-        leaf, subleaf, register, bit = place
-        yield Feature(name, leaf, subleaf, register, bit, state, entry.strings("macros", ()))
+        needs = entry.strings("needs", ())
+        names = list(features)
+        higher = names[: names.index(name)] if name in features else names
+        for needed in needs:
+            if needed not in higher:
+                raise entry.fail("needs", f"there is no feature {needed!r} above", did_you_mean(needed, higher))
+        features[name] = Feature(name, condition, state, entry.strings("macros", ()), needs)
         entry.finish()
+    return features
 
 
 def _report(section: Section, features: Mapping[str, Feature], states: Mapping[str, State]) -> Report:
@@ -193,12 +195,3 @@ def _report(section: Section, features: Mapping[str, Feature], states: Mapping[s
             raise section.fail("features", f"there is no feature {feature!r}", did_you_mean(feature, features))
     section.finish()
     return report
-
-
-def _is_cpuid(place: list[Any]) -> bool:
-    return (
-        len(place) == 4
-        and all(type(place[i]) is int and place[i] >= 0 for i in (0, 1, 3))
-        and place[2] in REGISTERS
-        and place[3] < 32
-    )

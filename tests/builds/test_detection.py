@@ -112,7 +112,7 @@ def recordings_text() -> list[str]:
         rows = ", ".join(f"{{{leaf}u, {sub}u, {c_array(row)}}}" for (leaf, sub), row in cpu.rows.items())
         lines.append(f"static const struct row rows_{index}[] = {{{rows}}};")
         xgetbv = f"{int(cpu.xcr0 is not None)}, {cpu.xcr0 or 0}u"
-        sysctl = json.dumps(cpu.sysctl[0] if cpu.sysctl else "")
+        sysctl = json.dumps(cpu.sysctls[0] if cpu.sysctls else "")
         table.append(
             f'  {{"{cpu.name}", rows_{index}, {len(cpu.rows)}, {c_array(cpu.otherwise)}, {xgetbv}, '
             f"{int(cpu.grants)}, {sysctl}}},"

@@ -59,10 +59,11 @@ static int recorded_is_enabled(const char *name)
 int main(void)
 {
   static const struct isa_cpu cpu = {recorded_cpuid, recorded_xgetbv, recorded_grant, recorded_is_enabled};
+  static const struct isa_machine machine = {&cpu};
   char text[4096];
   size_t f, o;
   int i;
-  (void)isa_this_cpu;
+  (void)isa_this_machine;
   for (f = 0; f < sizeof recordings / sizeof *recordings; f++)
     for (o = 0; o < sizeof overrides / sizeof *overrides; o++) {
       now = &recordings[f];
@@ -70,11 +71,13 @@ int main(void)
       isa_current = (isa_level)0;
       isa_allowed = ~(uint64_t)0;
       isa_warning[0] = 0;
-      memset(isa_found, 0xff, sizeof isa_found); /* nothing of an earlier run may shine through */
+      memset(isa_in_cpu, 0xff, sizeof isa_in_cpu); /* nothing of an earlier run may shine through */
+      memset(isa_refused, 0xff, sizeof isa_refused);
+      memset(isa_usable, 0xff, sizeof isa_usable);
       memset(isa_supported, 1, sizeof isa_supported);
       for (i = 0; i < isa_stub_total; i++)
         bound[i] = -1;
-      isa_select(&cpu, overrides[o]);
+      isa_select(&machine, overrides[o]);
       printf("%s\t%d\t%d\t%d\t%s\t", now->name, (int)o, isa_allowed ? (int)isa_current_level() : -1, asked,
              isa_take_warning());
       for (i = 0; i < isa_stub_total; i++)

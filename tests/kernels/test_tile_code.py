@@ -1,12 +1,12 @@
 """Compiled tile instructions: one configuration before them on every path, and a release on every way out."""
 
 import subprocess
-import tomllib
 from pathlib import Path
 
 import isagen_kernels._core
 import pytest
 
+from isagen.processors.table import load_table
 from support.checkout import ROOT
 from support.projects import need
 from support.tile_code import Library, faults
@@ -100,8 +100,7 @@ DISPATCH = """
 def test_every_path_however_it_is_compiled(tmp_path, compiler, optimization):
     need(compiler)
     (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
-    table = tomllib.loads((ROOT / "isagen" / "tables" / "x86.toml").read_text(encoding="utf-8"))
-    flags = table["levels"]["AMX"]["flags"]["gnu"]
+    flags = [*load_table("x86", ROOT).level("AMX").flags["gnu"]]
     flags += [f"-DCPU_CAPABILITY_{level}" for level in ("AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX")]
     library = tmp_path / "products.so"
     command = [compiler, "-std=c++17", optimization, "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags]

@@ -18,8 +18,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from isagen.processors.features import REGISTERS
-from isagen.processors.table import builtin_tables, load_table
+from isagen.processors.registry import builtin_tables
+from isagen.processors.sources import REGISTERS, Cpuid
+from isagen.processors.table import load_table
 from support.checkout import ROOT
 
 FOLDER = ROOT / "tests/cpuid"
@@ -42,14 +43,14 @@ avx512_vp2intersect: true amx_bf16: true amx_tile: true amx_int8: true prefetchw
 
 @dataclass(frozen=True)
 class Recorded:
-    """A CPU and its OS, as `isagen.cpu.Machine` asks them."""
+    """A CPU and its OS, as `isagen.processors.machines.Machine` asks them."""
 
     name: str
     rows: dict[tuple[int, int], tuple[int, ...]]
     otherwise: tuple[int, ...]
     xcr0: int | None
     grants: bool
-    sysctl: tuple[str, ...]
+    sysctls: tuple[str, ...]
     selected: dict[str, dict[str, str]]
     missing: dict[str, dict[str, str]]
 
@@ -69,7 +70,13 @@ class Recorded:
         return self.grants
 
     def is_enabled(self, sysctl: str) -> bool:
-        return sysctl in self.sysctl
+        return sysctl in self.sysctls
+
+    def hwcap(self, word: int) -> int:
+        raise AssertionError("x86 has no features in HWCAP")
+
+    def sysctl(self, name: str) -> int:
+        raise AssertionError("x86 has no features in sysctls")
 
 
 def recorded() -> list[Recorded]:
@@ -86,10 +93,12 @@ def _recording(name: str) -> Recorded:
     if extended:
         rows[EXTENDED, 0] = [extended, 0, 0, 0]
     for feature in FEATURES.features.values():
-        if feature.leaf <= (extended if feature.leaf >= EXTENDED else last):
-            row = rows.setdefault((feature.leaf, feature.subleaf), [0, 0, 0, 0])
+        condition, source = feature.condition, feature.condition.source
+        assert isinstance(source, Cpuid)
+        if source.leaf <= (extended if source.leaf >= EXTENDED else last):
+            row = rows.setdefault((source.leaf, source.subleaf), [0, 0, 0, 0])
             if feature.name in features:
-                row[REGISTERS.index(feature.register)] |= 1 << feature.bit
+                row[REGISTERS.index(source.register)] |= condition.minimum << condition.low
     if last >= 7:
         rows[7, 0][0] = data.get("max_subleaf_7", 0)
     for place, registers in data.get("registers", {}).items():
@@ -104,7 +113,7 @@ def _recording(name: str) -> Recorded:
         otherwise=tuple(highest),
         xcr0=data["xcr0"] if "osxsave" in features else None,
         grants=data.get("permission", False),
-        sysctl=tuple(data.get("sysctl", ())),
+        sysctls=tuple(data.get("sysctl", ())),
         selected=data["selected"],
         missing=data.get("missing", {}),
     )

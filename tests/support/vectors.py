@@ -1,14 +1,14 @@
 """Programs of tests/cpp on kernels/vec.h: compiled for a level's vectors, or for none, and run."""
 
 import subprocess
-import tomllib
 
 from isagen_kernels import isa
 
+from isagen.processors.table import load_table
 from support.checkout import ROOT
 from support.projects import need
 
-TABLE = tomllib.loads((ROOT / "isagen/processors/x86/tables/x86.toml").read_text())["levels"]
+TABLE = load_table("x86", ROOT)
 COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")
 WARNINGS = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", ROOT / "kernels")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -31,7 +31,7 @@ def run(*command, check=True):
 
 def build(compiler, form, target, *more, source="vec.cpp"):
     need(compiler)
-    flags = TABLE.get(form, {"flags": {"gnu": []}})["flags"]["gnu"]
+    flags = TABLE.level(form).flags["gnu"] if form in TABLE.names() else ()
     run(compiler, *WARNINGS, *flags, *FORMS[form], *more, ROOT / "tests/cpp" / source, "-o", target)
 
 

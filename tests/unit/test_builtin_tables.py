@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from isagen.processors.table import builtin_tables, load_table
+from isagen.processors.registry import builtin_tables
+from isagen.processors.table import load_table
 
 
 @pytest.mark.parametrize("name", builtin_tables())
@@ -16,7 +17,7 @@ def test_builtin_tables_load(name):
 
 def test_no_two_features_share_a_bit_or_a_macro():
     features = load_table("x86", Path()).features
-    places = [(f.leaf, f.subleaf, f.register, f.bit) for f in features.features.values()]
+    places = [f.condition for f in features.features.values()]
     macros = [macro for f in features.features.values() for macro in f.macros]
     assert len(set(places)) == len(places)
     assert len(set(macros)) == len(macros)

@@ -1,1 +1,46 @@
 """x86 and x86-64."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..processor import DecodableCode, Processor
+
+if TYPE_CHECKING:
+    from ..machines import Machine, Registers
+
+
+def _decoder() -> Any:
+    """Return the library that decodes instructions, or None where it is not installed."""
+    from .instructions import iced_x86
+
+    return iced_x86
+
+
+def _registers(machine: Machine) -> Registers:
+    from .registers import X86Registers
+
+    return X86Registers(machine)
+
+
+def _this_machine() -> Machine:
+    from .machine import ThisMachine
+
+    return ThisMachine()
+
+
+PROCESSOR = Processor(
+    name="x86",
+    folder=Path(__file__).parent,
+    cpu_families=("x86", "x86_64"),
+    default_tables={"x86_64": "x86"},
+    spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
+    machines={"elf": (62,)},  # EM_X86_64; the audit decodes no 32-bit code
+    detection="x86",
+    baseline_table="x86-64",
+    decodable=DecodableCode("64-bit code for x86", defined=("__x86_64__",), undefined=("__ILP32__",)),
+    decoder=_decoder,
+    registers=_registers,
+    this_machine=_this_machine,
+)

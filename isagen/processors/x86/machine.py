@@ -11,8 +11,9 @@ import sys
 from typing import Any
 
 from ...model.errors import CpuError
-from ..detection import OSXSAVE
+from ..system import ThisSystem
 from .machine_code import ExecutableMemory, own_code
+from .registers import OSXSAVE
 
 # What platform.machine() says in an x86 process, in lower case.
 X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})
@@ -21,7 +22,7 @@ SYS_ARCH_PRCTL = 158
 ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM = 0x1022, 0x1023
 
 
-class ThisMachine:
+class ThisMachine(ThisSystem):
     """This CPU and OS. Raises `CpuError` where there is no CPUID, or the OS allows no executable memory."""
 
     def __init__(self) -> None:
@@ -67,15 +68,6 @@ class ThisMachine:
         return _is_permitted(component) or (
             _arch_prctl(ARCH_REQ_XCOMP_PERM, ctypes.c_ulong(component)) and _is_permitted(component)
         )
-
-    def is_enabled(self, sysctl: str) -> bool:
-        """Return whether a sysctl of macOS is 1; False elsewhere."""
-        if sys.platform != "darwin":
-            return False
-        value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
-        libc = ctypes.CDLL(None)
-        status = libc.sysctlbyname(sysctl.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0))
-        return bool(status == 0 and value.value == 1)
 
 
 def _is_permitted(component: int) -> bool:

@@ -1,0 +1,89 @@
+"""The processors that isagen knows, one line for each, and the look-ups that every other part makes."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Container, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..model.errors import CpuError
+from .generic import PROCESSOR as GENERIC
+from .processor import Processor
+from .x86 import PROCESSOR as X86
+
+if TYPE_CHECKING:
+    from .machines import Machine
+
+# The folder that the processors' folders are in.
+FOLDER = Path(__file__).parent
+# The last one stands for every architecture that the others are not for.
+PROCESSORS: tuple[Processor, ...] = (
+    X86,
+    GENERIC,
+)
+
+
+def processor_names() -> tuple[str, ...]:
+    """Return the processors' names, which are those of their features files."""
+    return tuple(sorted(processor.name for processor in PROCESSORS))
+
+
+def find_processor(name: str) -> Processor | None:
+    """Return the processor called `name`, if there is one."""
+    return next((processor for processor in PROCESSORS if processor.name == name), None)
+
+
+def processor_of_family(cpu_family: str) -> Processor:
+    """Return the processor for Meson's `cpu_family`: the last of them where no other is."""
+    return next((processor for processor in PROCESSORS if processor.is_for(cpu_family)), PROCESSORS[-1])
+
+
+def processor_of_machine(binary_format: str, number: int) -> Processor | None:
+    """Return the processor that a binary of `binary_format` is for, by the number in its header (ELF: e_machine)."""
+    return next((p for p in PROCESSORS if number in p.machines.get(binary_format, ())), None)
+
+
+def audited_processor() -> Processor:
+    """Return the processor that an audit assumes where nothing names one: the first that has a decoder."""
+    return next(processor for processor in PROCESSORS if processor.decoder is not None)
+
+
+def is_decodable(macros: Container[str]) -> bool:
+    """Return whether a decoder reads the code of a compiler that predefines `macros`."""
+    return any(p.decodable is not None and p.decodable.is_made_under(macros) for p in PROCESSORS)
+
+
+def decodable_code() -> str:
+    """Return what decoders read, for messages."""
+    return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
+
+
+def builtin_tables() -> Mapping[str, Path]:
+    """Return the files of the tables that come with isagen, by name and in their order."""
+    return dict(sorted(item for processor in PROCESSORS for item in processor.tables().items()))
+
+
+def default_table(cpu_family: str) -> str:
+    """Return the name of the table for Meson's `cpu_family`: a processor's, or the one that only has the baseline."""
+    found = (p.default_tables[cpu_family] for p in PROCESSORS if cpu_family in p.default_tables)
+    return next(found, PROCESSORS[-1].default_tables[PROCESSORS[-1].cpu_families[0]])
+
+
+def this_cpu_family() -> str:
+    """Return Meson's name of the architecture that this Python runs on."""
+    said = platform.machine().lower()
+    return next((p.spellings[said] for p in PROCESSORS if said in p.spellings), said)
+
+
+def this_machine(name: str) -> Machine:
+    """Return this CPU and OS, asked as processor `name` is, or as this machine's own where `name` has nothing to ask.
+
+    Raises `CpuError` where there is no way to ask.
+    """
+    named, own = find_processor(name), processor_of_family(this_cpu_family())
+    ask = (named and named.this_machine) or own.this_machine
+    if ask is None:
+        able = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
+        raise CpuError(f"this CPU ({platform.machine()}) cannot be asked", remedy=f"CPUs that can: {able}")
+    return ask()

@@ -1,0 +1,93 @@
+"""Features files: how features are detected, by kind, what is wrong with one, and AVX10, which is a version."""
+
+import pytest
+
+from isagen.model.errors import TableError
+from isagen.processors.detection import detect
+from isagen.processors.features import read_features
+from isagen.processors.sources import Condition, Cpuid
+from isagen.processors.system import ThisSystem
+from isagen.processors.table import load_table
+
+LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.gnu = []\n'
+
+
+@pytest.mark.parametrize(
+    ("feature", "key", "message", "remedy"),
+    [
+        ('macros = ["__A__"]', "cpuid", "is missing", "one of cpuid, hwcap, sysctl"),
+        ('hwcap = [1, 0], sysctl = "a"', "sysctl", "cannot stand beside hwcap", "one place"),
+        ("hwcap = [3, 0]", "hwcap", "must be [word, bit]", "AT_HWCAP2"),
+        ("hwcap = [1, 64]", "hwcap", "must be [word, bit]", ""),
+        ("hwcap = [1, [0, 1]]", "hwcap", "must be [word, bit]", ""),
+        ("hwcap = [1]", "hwcap", "must be [word, bit]", ""),
+        ("hwcap = 1", "hwcap", "must be a list", ""),
+        ("sysctl = 1", "sysctl", "must be a string", ""),
+        ('cpuid = [7, 0, "ebx", [32, 0]]', "cpuid", "must be [leaf, subleaf, register, bit]", "a field of bits 7 to 0"),
+        ('cpuid = [7, 0, "ebx", [7, 8]]', "cpuid", "must be", ""),
+        ('cpuid = [7, 0, "ebx", [7, true]]', "cpuid", "must be", ""),
+        ('cpuid = [7, 0, "ebx", 5], minimum = 2', "minimum", "2 is out of range", "a field of 1 bits holds 1 to 1"),
+        ('cpuid = [7, 0, "ebx", [7, 0]], minimum = 256', "minimum", "256 is out of range", "1 to 255"),
+        ("hwcap = [1, 0], minimum = 0", "minimum", "0 is out of range", ""),
+        ('hwcap = [1, 0], needs = ["avx11"]', "needs", "there is no feature 'avx11' above", "did you mean"),
+        ('hwcap = [1, 0], needs = ["novel"]', "needs", "there is no feature 'novel' above", ""),
+    ],
+)
+def test_bad_features(tmp_path, feature, key, message, remedy):
+    text = 'features = "x86"\n' + LEVEL + f"[extra_features]\nnovel = {{ {feature} }}\n"
+    (tmp_path / "own.toml").write_text(text)
+    with pytest.raises(TableError) as caught:
+        load_table("own.toml", tmp_path)
+    assert caught.value.where == f"own.toml: extra_features.novel.{key}"
+    assert message in caught.value.message
+    assert remedy in caught.value.remedy
+
+
+def test_an_own_feature_that_is_replaced_keeps_its_place(tmp_path):
+    text = 'features = "x86"\n' + LEVEL
+    (tmp_path / "own.toml").write_text(text + '[extra_features]\navx10 = { cpuid = [7, 1, "edx", 20] }\n')
+    names = list(load_table("own.toml", tmp_path).features.features)
+    assert names.index("avx10") < names.index("avx10_1")
+    needs = 'avx10 = { cpuid = [7, 1, "edx", 20], needs = ["avx10_1"] }\n'
+    (tmp_path / "own.toml").write_text(text + "[extra_features]\n" + needs)
+    with pytest.raises(TableError, match="there is no feature 'avx10_1' above"):
+        load_table("own.toml", tmp_path)
+
+
+# ---- AVX10: a version
+
+
+def test_a_field_of_a_register():
+    assert read_features("x86").features["avx10_2"].condition == Condition(Cpuid(0x24, 0, "ebx"), 0, 8, 2)
+
+
+class Avx10(ThisSystem):
+    """A CPU that knows 512-bit states and AVX10 of a version."""
+
+    def __init__(self, version: int, *, enumerated: bool = True, last: int = 0x24) -> None:
+        self.rows = {(0, 0): (last, 0, 0, 0), (1, 0): (0, 0, 1 << 27, 0), (7, 0): (1, 0, 0, 0)}
+        self.rows[7, 1] = (0, 0, 0, enumerated << 19)
+        self.rows[0x24, 0] = (0, version | 1 << 18, 0, 0)
+
+    def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
+        return self.rows.get((leaf, subleaf), (0, 0, 0, 0))
+
+    def xgetbv(self, index: int) -> int:
+        return 0xE7
+
+
+@pytest.mark.parametrize(
+    ("machine", "found"),
+    [
+        (Avx10(0), {"avx10", "avx10_512"}),
+        (Avx10(1), {"avx10", "avx10_1", "avx10_512"}),
+        (Avx10(2), {"avx10", "avx10_1", "avx10_2", "avx10_512"}),
+        (Avx10(255), {"avx10", "avx10_1", "avx10_2", "avx10_512"}),
+        (Avx10(2, enumerated=False), set()),
+        (Avx10(2, last=0x20), {"avx10"}),
+    ],
+)
+def test_avx10_is_a_version_that_counts_where_it_is_enumerated(machine, found):
+    cpu = detect(read_features("x86"), machine)
+    assert {name for name in cpu.bits if name.startswith("avx10")} == found
+    assert set(cpu.missing(found)) == set()
