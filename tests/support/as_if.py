@@ -101,7 +101,9 @@ def masks_of(features: Mapping[str, Any], names: Iterable[str]) -> Masks:
     masks: dict[tuple[int, int], list[int]] = {}
     for name in names:
         leaf, subleaf, register, bit = features[name]["cpuid"]
-        masks.setdefault((leaf, subleaf), [0, 0, 0, 0])[REGISTERS.index(register)] |= 1 << bit
+        high, low = bit if isinstance(bit, list) else (bit, bit)
+        mask = (1 << high + 1) - (1 << low)
+        masks.setdefault((leaf, subleaf), [0, 0, 0, 0])[REGISTERS.index(register)] |= mask
     return dict(sorted(masks.items()))
 
 
