@@ -26,8 +26,8 @@ def test_levels_and_kernels_of_thousands_of_objects_are_told_in_time(tmp_path):
     objects = Objects(replace(plan_of(LEVELS, kernels), units=units), tmp_path, (), tmp_path)
     start = time.process_time()
     for kernel in kernels:
-        for cell in kernel["cells"]:
-            assert objects.level(tmp_path / f"libisa_{cell['level']}.a.p" / f"{cell['copy']}.o") == cell["level"]
-            assert objects.kernel(tmp_path / sealed_name(cell["copy"], cell["level"])) == kernel["source"]
+        for cell in kernel.cells:
+            assert objects.level(tmp_path / f"libisa_{cell.level}.a.p" / f"{cell.copy}.o") == cell.level
+            assert objects.kernel(tmp_path / sealed_name(cell.copy, cell.level)) == kernel.source
     assert objects.level(tmp_path / "other.o") == ""
     assert time.process_time() - start < 10  # seconds; with a search for each object it took minutes
