@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import AuditError, CpuError
-from .generic import PROCESSOR as GENERIC
 from .processor import Processor
-from .x86 import PROCESSOR as X86
 
 if TYPE_CHECKING:
     from ..binary.protocol import Architecture
@@ -19,11 +18,12 @@ if TYPE_CHECKING:
 
 # The folder that the processors' folders are in.
 FOLDER = Path(__file__).parent
-# The last one stands for every architecture that the others are not for.
-PROCESSORS: tuple[Processor, ...] = (
-    X86,
-    GENERIC,
+# One line for each processor's folder. The last one stands for every architecture that the others are not for.
+NAMES = (
+    "x86",
+    "generic",
 )
+PROCESSORS: tuple[Processor, ...] = tuple(import_module(f".{name}", __package__).PROCESSOR for name in NAMES)
 
 
 def processor_names() -> tuple[str, ...]:
