@@ -35,7 +35,9 @@ def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
     if architecture is None:
         raise AuditError("does not say which processor it is for", where=shown)
     if not is_decoded(architecture):
-        raise AuditError(f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only {decoded()} is")
+        raise AuditError(
+            f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is decoded"
+        )
     return DECODERS[_key(architecture)]()
 
 
