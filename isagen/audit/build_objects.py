@@ -1,4 +1,4 @@
-"""The objects behind a linked file: which level and which kernel each is of, and what they define."""
+"""The objects that a build linked: the level and the kernel of each, and the functions that they define."""
 
 from __future__ import annotations
 
@@ -123,5 +123,5 @@ def functions_of(path: Path) -> frozenset[str]:
 
 @cache
 def borrowable(path: Path) -> frozenset[str]:
-    """Return what of an object another one may get to use in place of its own: weak code, and weak constants."""
+    """Return the weak code and constants of an object, which a linker may take for those of other objects."""
     return frozenset(symbol.name for symbol in load_object(path).private_symbols)

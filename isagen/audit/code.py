@@ -21,9 +21,11 @@ class Code:
     def __init__(self, binary: Binary, decoder: Decoder) -> None:
         self.binary = binary
         self.decoder = decoder
+        self._mark = decoder.mark
         self.pointers = binary.pointers(decoder.relocations[binary.format])
         self.functions = Functions(binary)
         self.variables = Variables(binary)
+        self._first_piece = len(self.functions)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
 
@@ -45,7 +47,7 @@ class Code:
         if address not in self._piece_at:
             low = functions.end(number) or functions.starts[number]
             follower = Follower(self.decoder, self.binary.read, self._branch, low, functions.limit(number))
-            self._piece_at[address] = len(functions) + len(self._pieces)
+            self._piece_at[address] = self._first_piece + len(self._pieces)
             self._pieces.append((address, follower.follow(address)))
         return self._piece_at[address]
 
@@ -59,8 +61,7 @@ class Code:
         return found[1] if found else None
 
     def _piece(self, number: int) -> tuple[int, Flow] | None:
-        place = number - len(self.functions)
-        return self._pieces[place] if place >= 0 else None
+        return self._pieces[number - self._first_piece] if number >= self._first_piece else None
 
     def _branch(self, instruction: Instruction) -> int:
         """Return where a jump inside a function leads to; 0 if the linker has yet to say it."""
@@ -112,7 +113,7 @@ class Code:
 
     def sized(self, number: int) -> bool:
         """Return whether the size is known, so that all bytes are instructions."""
-        return number < len(self.functions) and self.functions.end(number) != 0
+        return number < self._first_piece and self.functions.end(number) != 0
 
     # ---- its instructions
 
@@ -122,7 +123,8 @@ class Code:
         if piece:
             return piece[1].blocks
         start, end = self.functions.extent(number)
-        return ((start + self.decoder.mark(self.binary.read(start, self.decoder.mark_size)), end),)
+        marked = self.binary.read(start, len(self._mark)) == self._mark
+        return ((start + self.decoder.mark_size if marked else start, end),)
 
     def covers(self, number: int, address: int) -> bool:
         """Return whether an address is in a function."""

@@ -19,11 +19,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "take out the attribute, pragma or assembly that brings them in, or add the feature to the level",
     ),
     "load": (
-        "code that runs by itself uses instructions beyond the baseline",
+        "code that the loader runs uses instructions beyond the baseline",
         "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
     ),
     "past": (
-        "code of a level is called from outside the level, past its stub: no CPU was asked there",
+        "code of a level is called from outside the level, past its stub, where the CPU is not checked",
         "call it through a stub; put what only the kernel needs into an anonymous namespace, or make it static",
     ),
     "shared": (
@@ -35,7 +35,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "take the flag out, or add the feature to the level in the table",
     ),
     "unsealed": (
-        "the levels are not sealed, and after linking nobody can tell which level a function is of",
+        "the levels are not sealed: which level a function of the linked file belongs to is unknown",
         "audit the build folder, whose objects tell, or build with the Meson option isa_seal",
     ),
     "bindable": (
@@ -52,9 +52,9 @@ UNDECODABLE = "undecodable"
 class Finding:
     """One fault.
 
-    `symbol` is what the linker calls the function, `features` are those that nobody checks there, `instruction` is the
-    first such one with its `address`, `path` the chain of calls that leads to it from code that runs by itself, and
-    `variable` what that code initialises. `level`, `object` and `kernel` are empty where they cannot be known.
+    `symbol` is what the linker calls the function, `features` are those that are not checked there, `instruction` is
+    the first unchecked one with its `address`, `path` the chain of calls that leads to it from a root, which the loader
+    runs, and `variable` what that code initialises. `level`, `object` and `kernel` are empty where they are unknown.
     """
 
     kind: str
@@ -84,10 +84,10 @@ class Finding:
 class Result:
     """The audit of one file.
 
-    `judged` says against what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
+    `judged` says by what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
     feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with how many
-    functions each allowed. `decoded` tells whether its code is of a kind that is decoded at all, and `problem` why the
-    file could not be audited.
+    functions each allowed. `decoded` tells whether there is a decoder for its code, and `problem` why the file could
+    not be audited.
     """
 
     target: str

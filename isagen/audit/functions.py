@@ -112,14 +112,15 @@ class Functions:
 
     def limit(self, number: int) -> int:
         """Return where a function ends at the latest: where the next one starts, or the section ends."""
-        section = self.section_of(self.starts[number])
+        section = self.binary.section_at(self.starts[number])
+        assert section is not None
         limit = section.address + section.size
         return min(limit, self.starts[number + 1]) if number + 1 < len(self.starts) else limit
 
     def extent(self, number: int) -> tuple[int, int]:
         """Return a function's first address and the one after its last, up to the next function at most."""
-        end, limit = self.end(number), self.limit(number)
-        return self.starts[number], min(end, limit) if end else limit
+        start, size, limit = self.starts[number], self.sizes[number], self.limit(number)
+        return start, min(start + size, limit) if size else limit
 
     def overlap(self, number: int) -> int:
         """Return where a function goes on into the next one, which starts inside it; 0 where it does not."""

@@ -33,7 +33,7 @@ def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
                 raise result.problem
         first = results[0]
         message = first.judged.removeprefix("not audited: ")
-        raise AuditError(message, where=first.target, remedy=f"only {decoded()} is")
+        raise AuditError(message, where=first.target, remedy=f"only code for {decoded()} is decoded")
     return results
 
 

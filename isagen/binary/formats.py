@@ -56,8 +56,7 @@ def open_binary(path: Path, shown: str = "") -> Binary:
     if found is None and not path.is_file():
         raise AuditError("there is no such file", where=shown or str(path))
     if found is None:
-        names = ", ".join(one.shown for one in FORMATS)
-        raise AuditError(f"is not a binary that isagen can read: {names}", where=shown or str(path))
+        raise AuditError(f"is not a binary that isagen can read: {format_names()}", where=shown or str(path))
     return found.open(path, shown)
 
 

@@ -52,8 +52,11 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
         return status if status > 0 else 128 - status
     output = output_of(words)
-    if output is None or not is_binary(output):
-        return 0
+    return _judge(plan_path, mode, output, words) if output is not None and is_binary(output) else 0
+
+
+def _judge(plan_path: Path, mode: str, output: Path, words: Sequence[str]) -> int:
+    """Audit what was linked with the arguments `words`, report what was found, and return the exit status."""
     try:
         result = _audit(plan_path, output, words)
     except BaseException as problem:
@@ -61,7 +64,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
             print(f"isagen audit: warning: {problem}", file=sys.stderr)
             return 0
         with suppress(OSError):
-            output.unlink()  # nobody said that it is well: the next build links again
+            output.unlink()  # it was not audited to the end: the next build links again
         raise
     if result is None or not result.findings:
         return 0
@@ -79,7 +82,7 @@ def _audit(plan_path: Path, output: Path, words: Sequence[str]) -> Result | None
     with open_binary(output) as binary:
         records = records_of(binary)
         if binary.relocatable or not records:
-            return None  # not final, or another target that is linked with the same arguments
+            return None  # yet to be linked again, or a target without kernels that has the same link arguments
         inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
         objects = BuildObjects(read_plan(plan_path).plan, plan_path.parent, expand(inputs), Path.cwd())
         return audit_linked(binary, records, objects)

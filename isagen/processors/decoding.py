@@ -104,8 +104,12 @@ class Decoder(Protocol):
         """How many bytes a jump of the linker's tables has at most."""
 
     @property
+    def mark(self) -> bytes:
+        """What a compiler may put before a function's first instruction, as far as it is always the same bytes."""
+
+    @property
     def mark_size(self) -> int:
-        """How many bytes `mark` looks at."""
+        """How many bytes of a function are no instructions where it starts with `mark`."""
 
     @property
     def asking(self) -> Codes:
@@ -132,9 +136,6 @@ class Decoder(Protocol):
 
     def padding(self, raw: bytes) -> int:
         """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
-
-    def mark(self, raw: bytes) -> int:
-        """Return how many bytes before a function's first instruction are none, by the function's first bytes."""
 
     def jump(self, raw: bytes, address: int) -> int:
         """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none."""

@@ -60,7 +60,9 @@ def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
         raise AuditError("does not say which processor it is for", where=shown)
     decoder = _decoding(architecture)
     if decoder is None:
-        raise AuditError(f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only {decoded()} is")
+        raise AuditError(
+            f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is"
+        )
     return decoder()
 
 

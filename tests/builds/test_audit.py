@@ -95,7 +95,7 @@ def test_a_static_initialiser_of_a_level(new_project, compiler):
     need(compiler)
     project = build(new_project, "leak_init", CXX=compiler)
     said = project.ninja(check=False)
-    assert "code that runs by itself uses instructions beyond the baseline" in said
+    assert "code that the loader runs uses instructions beyond the baseline" in said
     project.setup("-Disa_audit=warn", "--reconfigure")
     project.ninja()
     _, report = audit(project, "build")

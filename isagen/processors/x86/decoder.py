@@ -24,9 +24,6 @@ REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
 PADDING = re.compile(
     rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
 )
-# What Clang before 17 begins functions with under -fsanitize=function: a jump over its mark and the offset of the
-# function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
-FUNCTION_TYPE, FUNCTION_TYPE_SIZE = b"\xeb\x06v2", 8
 
 
 class X86Decoder:
@@ -37,7 +34,9 @@ class X86Decoder:
     invalid = INVALID
     longest = 15
     jump_size = 24
-    mark_size = len(FUNCTION_TYPE)
+    # What Clang before 17 begins functions with under -fsanitize=function: a jump over its mark and the offset of the
+    # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
+    mark, mark_size = b"\xeb\x06v2", 8
     # libgcc's variables, which hold what it found by CPUID.
     answers = ("__cpu_model", "__cpu_features2")
 
@@ -79,10 +78,6 @@ class X86Decoder:
         """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
         found = PADDING.match(raw)
         return found.end() if found else 0
-
-    def mark(self, raw: bytes) -> int:
-        """Return how many bytes before a function's first instruction are none, by the function's first bytes."""
-        return FUNCTION_TYPE_SIZE if raw == FUNCTION_TYPE else 0
 
     def jump(self, raw: bytes, address: int) -> int:
         """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none.
