@@ -32,6 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: (os.environ.pop(CACHE), folder.cleanup()))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where tests are distributed, start with the long ones, so that no process waits for another's last test."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: "long" not in item.path.parts)
+
+
 @pytest.fixture
 def new_project(tmp_path: Path) -> Callable[..., Project]:
     """Make a project of this test's own; see `make_project`."""

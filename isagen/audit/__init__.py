@@ -1,5 +1,10 @@
-"""The audit: proving, after the link, that no CPU meets an instruction that it was not asked about.
+"""The audit: after the link, no code uses an instruction that the CPU may lack and that no check guards.
 
-`elf` reads a binary, `code` finds its functions and what they call, `instructions` says which features an instruction
-needs, `record` is what a build notes about itself inside its binaries, `rules` turns all that into `findings`.
+What it knows of a file format and of a processor it has from the protocols in `binary.protocol` and
+`processors.decoding`. In layers, each on those before:
+
+- `functions`, `variables`, `flow`, `code`: what is in a binary, decoded; `references`, `gaps`: what leads where;
+- `subject`: one binary under audit; the rules: `reachable` from a root, `by_level`, at the `boundaries` of levels;
+- `built`, `foreign`: which rules a file is judged by; `build_objects`, `flags`, `records`: what its build says of it;
+- `targets`, `builds`, `files`: what people point an audit at; `findings` and `report`: what they get.
 """

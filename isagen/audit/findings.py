@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..model.errors import AuditError
+from ..model.errors import AuditError, IsagenError
 
 # The kinds of findings, with what each means and what helps.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -104,3 +104,14 @@ class Result:
         kinds = list(KINDS)
         order = sorted(self.findings, key=lambda f: (kinds.index(f.kind), f.detail == "exported", f.symbol, f.level))
         object.__setattr__(self, "findings", tuple(order))
+
+
+def failed(shown: str, problem: IsagenError | OSError) -> Result:
+    """Return the result of a file that could not be audited."""
+    if isinstance(problem, AuditError):
+        error = problem
+    elif isinstance(problem, IsagenError):
+        error = AuditError(problem.message, where=problem.where, remedy=problem.remedy)
+    else:
+        error = AuditError(f"cannot be read: {problem.strerror}", where=str(problem.filename or shown))
+    return Result(shown, f"not audited: {error.message}", decoded=False, problem=error)

@@ -12,15 +12,15 @@ from pathlib import Path
 from ..model.errors import AuditError
 from ..model.record import Record
 from ..processors.features import Features, features_of
+from .build_objects import BuildObjects
 from .findings import Finding
-from .objects import Objects
 
 COMMANDS = "compile_commands.json"
 # Options of a compile command that say what is read and written, with and without a value of their own.
 WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S"}
 
 
-def audit_flags(record: Record, objects: Objects, root: Path) -> list[Finding]:
+def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Finding]:
     """Return the features that a kernel's compile command turns on, but that its level does not check.
 
     Meson leaves the commands of a build folder in compile_commands.json; without it there is nothing to find.
@@ -51,7 +51,7 @@ def audit_flags(record: Record, objects: Objects, root: Path) -> list[Finding]:
 
 
 def _judge(
-    record: Record, features: Features, level: str, macros: frozenset[str], objects: Objects, output: Path
+    record: Record, features: Features, level: str, macros: frozenset[str], objects: BuildObjects, output: Path
 ) -> Iterator[Finding]:
     checked = set(record.levels[level])
     on = [f.name for f in features.features.values() if not macros.isdisjoint(f.macros) and f.name not in checked]

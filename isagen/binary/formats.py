@@ -7,17 +7,41 @@ from pathlib import Path
 
 from ..model.errors import AuditError, BuildError
 from . import elf
-from .protocol import Binary, Format, ObjectFile
+from .protocol import Architecture, Binary, Format, ObjectFile
 
 FOLDER = Path(__file__).parent
 # One line for each format.
 FORMATS: tuple[Format, ...] = (elf.FORMAT,)
-HEAD = 8  # bytes that tell a file's format
+HEAD = 64  # bytes that tell a file's format, and what its code is for
+# How archives of objects start: the same for all formats.
+ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 
 
 def is_binary(path: Path) -> bool:
     """Return whether a file is of a format that isagen knows."""
     return _format(path) is not None
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive of objects."""
+    return _head(path).startswith(ARCHIVES)
+
+
+def starts_with_code(head: bytes) -> bool:
+    """Return whether a file with these first bytes is a binary or an archive of objects."""
+    return head.startswith(ARCHIVES) or _format_of(head) is not None
+
+
+def format_names() -> str:
+    """Return the formats' names, for messages."""
+    return " or ".join(one.shown for one in FORMATS)
+
+
+def architecture_of(path: Path) -> Architecture | None:
+    """Return what a binary's code is for; None where its first bytes do not tell."""
+    head = _head(path)
+    found = _format_of(head)
+    return found.architecture(head) if found is not None else None
 
 
 def known_systems() -> tuple[str, ...]:
@@ -56,9 +80,17 @@ def seal_objects(files: Sequence[ObjectFile], level: str, mark: str) -> Sequence
 
 
 def _format(path: Path) -> Format | None:
+    return _format_of(_head(path))
+
+
+def _format_of(head: bytes) -> Format | None:
+    return next((one for one in FORMATS if one.starts(head)), None)
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file, none of one that cannot be read."""
     try:
         with path.open("rb") as stream:
-            head = stream.read(HEAD)
+            return stream.read(HEAD)
     except OSError:
-        return None
-    return next((one for one in FORMATS if one.starts(head)), None)
+        return b""

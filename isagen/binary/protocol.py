@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 
 class Kind(IntEnum):
@@ -95,6 +95,20 @@ class Symbol(Protocol):
 
 
 @dataclass(frozen=True)
+class Architecture:
+    """What a binary's code is for: the `format`'s number for the processor, the word size, and the byte order.
+
+    `shown` is how messages name it.
+    """
+
+    format: str
+    machine: int
+    bits: int
+    order: Literal["little", "big"]
+    shown: str
+
+
+@dataclass(frozen=True)
 class Relocations:
     """The relocation types of one processor in one format, by what they do.
 
@@ -129,6 +143,10 @@ class Pointers(Protocol):
     @property
     def spans(self) -> Sequence[tuple[int, int]]:
         """Where pointers that matter are: (first address, address after the last) of each, in order."""
+
+    @property
+    def jumps(self) -> Sequence[tuple[int, int]]:
+        """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
 
     @property
     def resolvers(self) -> Sequence[int]:
@@ -175,6 +193,10 @@ class Binary(Protocol):
     @property
     def machine(self) -> int:
         """The format's number for the processor."""
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """What its code is for; None where the file names no processor."""
 
     @property
     def relocatable(self) -> bool:
@@ -273,6 +295,9 @@ class Format(Protocol):
 
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
+
+    def architecture(self, head: bytes) -> Architecture | None:
+        """Return what the code of a file with these first bytes is for; None where they do not tell."""
 
     def open(self, path: Path, shown: str) -> Binary:
         """Open a file; messages name it `shown`."""

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..audit.build_objects import BuildObjects, expand
+from ..audit.built import audit_linked
 from ..audit.findings import Result
-from ..audit.linked import audit_linked, records_of
-from ..audit.objects import Objects, expand
+from ..audit.records import records_of
 from ..audit.report import as_text
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import BuildError, IsagenError
@@ -80,7 +81,7 @@ def _audit(plan_path: Path, output: Path, words: Sequence[str]) -> Result | None
         if binary.relocatable or not records:
             return None  # not final, or another target that is linked with the same arguments
         inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
-        objects = Objects(read_plan(plan_path).plan, plan_path.parent, expand(inputs), Path.cwd())
+        objects = BuildObjects(read_plan(plan_path).plan, plan_path.parent, expand(inputs), Path.cwd())
         return audit_linked(binary, records, objects)
 
 

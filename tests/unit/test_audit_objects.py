@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 
-from isagen.audit.objects import Objects
+from isagen.audit.build_objects import BuildObjects
 from isagen.model.names import sealed_name
 from isagen.model.plan import Unit
 from support.model import kernel_row, plan_of
@@ -22,7 +22,7 @@ def test_levels_and_kernels_of_thousands_of_objects_are_told_in_time(tmp_path):
             (tmp_path / f"libisa_{cell.level}.a.p" / f"{cell.copy}.o").touch()
             (tmp_path / sealed_name(cell.copy, cell.level)).touch()
     units = tuple(Unit(f"isa_{level}", level, (), {}) for level in LEVELS)
-    objects = Objects(replace(plan_of(LEVELS, kernels), units=units), tmp_path, (), tmp_path)
+    objects = BuildObjects(replace(plan_of(LEVELS, kernels), units=units), tmp_path, (), tmp_path)
     start = time.process_time()
     for kernel in kernels:
         for cell in kernel.cells:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..protocol import Architecture
 from .layout import MAGIC
+from .machines import architecture_of
 from .notes import note_of
 from .objects import ElfObject
 from .reader import Elf
@@ -22,6 +24,10 @@ class ElfFormat:
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
         return head.startswith(MAGIC)
+
+    def architecture(self, head: bytes) -> Architecture | None:
+        """Return what the code of a file with these first bytes is for; None where they do not tell."""
+        return architecture_of(head)
 
     def open(self, path: Path, shown: str) -> Elf:
         """Open a file; messages name it `shown`."""

@@ -21,6 +21,7 @@ ARRAYS = {
 }
 DYNAMIC_ARRAYS = {WHEN_LOADED: ((25, 27), (32, 33)), AT_EXIT: ((26, 28),)}
 DYNAMIC_FUNCTIONS = {WHEN_LOADED: 12, AT_EXIT: 13}  # DT_INIT, DT_FINI
+JUMPS = (".plt", ".iplt")
 NO_FUNCTION = (0, (1 << 64) - 1)  # ends or starts an array
 
 
@@ -64,6 +65,13 @@ class ElfPointers:
         spans = [(start, start + size) for start, size, _ in self._arrays]
         spans += [(s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(".got")]
         return sorted(spans)
+
+    @cached_property
+    def jumps(self) -> list[tuple[int, int]]:
+        """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
+        return sorted(
+            (s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(JUMPS)
+        )
 
     def _is_slot(self, address: int) -> bool:
         return within(self.spans, address)

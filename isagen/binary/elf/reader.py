@@ -12,6 +12,7 @@ from pathlib import Path
 from ...model.errors import AuditError
 from ..protocol import Pointers, Relocations, Symbol
 from . import layout as e
+from .machines import architecture_of
 from .notes import notes_of
 from .unwind import unwound
 from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
@@ -60,6 +61,7 @@ class Elf:
         if len(raw) < layout.header.size:
             raise self.fail("its header is cut off")
         _, kind, self.machine, _, _, _, table, _, _, _, _, entry, count, names = layout.header.unpack(raw)
+        self.architecture = architecture_of(raw)
         self.relocatable = kind == e.ET_REL
         self.fixed = kind == e.ET_EXEC  # its addresses are those of the process
         if not table:

@@ -1,4 +1,4 @@
-"""Auditing what a build linked: its record, its plan and its objects together."""
+"""The records in a binary: which builds it is from, and by what it is judged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from dataclasses import replace
 
 from ..binary.protocol import Binary
 from ..model.record import NOTE_OWNER, Record, record_from_json
-from ..processors.features import features_of
-from ..processors.x86.instructions import InstructionSets
-from .findings import Result
-from .objects import Objects
-from .rules import audit_record, audit_unsealed
+from ..processors.decoding import InstructionSets, normal
 
 
 def records_of(binary: Binary) -> list[Record]:
@@ -40,12 +36,10 @@ def merge(records: Sequence[Record]) -> Record:
     )
 
 
-def audit_linked(binary: Binary, records: Sequence[Record], objects: Objects | None) -> Result:
-    """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
-    record = merge(records)
-    sets = InstructionSets(features_of(record))
-    if not record.sealed and objects is not None:
-        return audit_unsealed(binary, record, sets, objects)
-    if objects is None:
-        return audit_record(binary, record, sets)
-    return audit_record(binary, record, sets, objects.origin)
+def judged_by(record: Record, sets: InstructionSets) -> str:
+    """Return by what a build is judged: its levels, and what code outside them may use that not every CPU has."""
+    sealed = "sealed" if record.sealed else "not sealed"
+    always = frozenset(map(normal, sets.features.instructions.always))
+    more = " ".join(name for name in record.baseline if normal(name) not in always)
+    levels = f"levels {' '.join(record.levels)}" + (f", everything else with {more}" if more else "")
+    return f"{record.project}, built by isagen {record.isagen}, {sealed}, {levels}"

@@ -12,7 +12,7 @@ from ..model.names import copy_of_object, sealed_name
 from ..model.plan import Plan
 
 
-class Objects:
+class BuildObjects:
     """The objects of a build: its levels', by the plan in `folder`, and the `others` that are linked with them.
 
     `root` is the folder from which paths are shown.
@@ -96,7 +96,7 @@ class Objects:
         return self._levels.get(path.resolve(), "")
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
-        """Return the object and the kernel that a function comes from (`rules.Origin`)."""
+        """Return the object and the kernel that a function comes from (`subject.Origin`)."""
         path = self._places.get(level, {}).get(symbol)
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
 

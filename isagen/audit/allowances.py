@@ -1,0 +1,35 @@
+"""What isa.toml allows by name, and which functions that covered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..model.record import Allowance, matches
+from .demangle import demangle
+
+
+@dataclass
+class Allowances:
+    """The entries of isa.toml, and which functions they were used for."""
+
+    entries: Sequence[Allowance] = ()
+    used: dict[str, set[str]] = field(default_factory=dict)
+
+    def cover(self, symbol: str) -> bool:
+        """Return whether an entry allows the function, and remember that it was used."""
+        whole = symbol.partition(".")[0]  # without what compilers and the seal append to parts and copies
+        names = {symbol, whole, demangle(symbol), demangle(whole)}
+        for entry in self.entries:
+            if any(matches(name, entry.symbol) for name in names):
+                self.used.setdefault(entry.symbol, set()).add(symbol)
+                return True
+        return False
+
+    def allowed(self) -> tuple[tuple[str, str, int], ...]:
+        """Return (pattern, reason, number of functions) of the entries that were used."""
+        return tuple((x.symbol, x.reason, len(self.used[x.symbol])) for x in self.entries if x.symbol in self.used)
+
+    def unused(self) -> tuple[tuple[str, str], ...]:
+        """Return (pattern, reason) of the entries that allowed nothing."""
+        return tuple((x.symbol, x.reason) for x in self.entries if x.symbol not in self.used)

@@ -1,0 +1,113 @@
+"""Auditing the files of a build folder, with the plan and the objects that they were built from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ..binary.formats import architecture_of, is_binary, open_binary
+from ..binary.protocol import Binary
+from ..model.errors import AuditError, IsagenError
+from ..model.names import TOOL_FOLDER, level_of_section
+from ..model.plan_file import find_plans, has_plan, read_plan
+from ..model.record import Record
+from ..processors.decoders import is_decoded
+from .baseline import Baseline
+from .build_objects import BuildObjects
+from .built import audit_linked, audit_object
+from .files import files_in
+from .findings import Result, failed
+from .flags import COMMANDS, audit_flags
+from .foreign import audit_foreign
+from .records import merge, records_of
+
+# Folders of a build that hold no targets: objects, and isagen's own tool.
+PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
+MESON_FOLDER = "meson-info"
+
+
+def is_build(folder: Path) -> bool:
+    """Return whether a folder is one that Meson builds in, or has a plan in it."""
+    return (folder / MESON_FOLDER).is_dir() or has_plan(folder)
+
+
+def build_of(path: Path) -> Path | None:
+    """Return the build folder of Meson that a file is in, if it is in one."""
+    return next((parent for parent in path.resolve().parents if (parent / MESON_FOLDER).is_dir()), None)
+
+
+def plans_of(root: Path | None) -> list[Path]:
+    """Return the plan files of a build folder."""
+    return find_plans(root) if root is not None and has_plan(root) else []
+
+
+def audit_build(folder: Path, baseline: Baseline) -> Iterator[Result]:
+    """Audit everything that is linked in a build folder and holds a record."""
+    found = False
+    plans = find_plans(folder)
+    for path in filter(is_binary, files_in(folder, PRIVATE_FOLDERS)):
+        architecture = architecture_of(path)
+        if architecture is not None and not is_decoded(architecture):
+            continue  # none of them holds a record
+        try:
+            with open_binary(path) as binary:
+                if binary.relocatable or not records_of(binary):
+                    continue
+                found = True
+                yield audit_with_plans(binary, path, plans, folder, baseline)
+        except (IsagenError, OSError) as problem:
+            yield failed(str(path), problem)
+    if not found:
+        raise AuditError(
+            "nothing that is linked here holds isagen's record",
+            where=str(folder),
+            remedy="build it first (ninja -C BUILD_DIR), with isa_kernels_dep among the target's dependencies",
+        )
+
+
+def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
+    """Audit a linked file in a `folder` with builds, with the objects that Meson put beside it."""
+    records = records_of(binary)
+    texts = {record.to_json() for record in records}
+    records = [baseline.narrow(record) for record in records]
+    for plan_path in plans:
+        build = read_plan(plan_path)
+        if build.record.to_json() in texts:
+            root = build_of(plan_path) or folder
+            inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
+            objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
+            result = audit_linked(binary, records, objects)
+            flags = audit_flags(build.record, objects, root)
+            notes = result.notes
+            if not (root / COMMANDS).is_file():
+                notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
+            return baseline.note(replace(result, findings=(*result.findings, *flags), notes=notes))
+    note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
+    result = audit_linked(binary, records, None)
+    return baseline.note(replace(result, notes=(*result.notes, note)))
+
+
+def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, baseline: Baseline) -> Result:
+    """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
+    inside = next(filter(None, (level_of_section(section.name) for section in binary.sections)), "")
+    for plan_path in plans_of(root):
+        build = read_plan(plan_path)
+        objects = BuildObjects(build.plan, plan_path.parent, (), root or plan_path.parent)
+        level = inside or objects.level(path)
+        if level in build.record.levels or _is_of_target(path, build.record):
+            record = baseline.narrow(build.record)
+            return baseline.note(audit_object(binary, record, level, shown, objects.kernel(binary.path)))
+    records = records_of(binary)
+    if records:  # the dispatch source's own
+        return baseline.note(audit_object(binary, baseline.narrow(merge(records)), "", shown, ""))
+    return audit_foreign(binary, baseline)
+
+
+def _is_of_target(path: Path, record: Record) -> bool:
+    """Return whether an object of no level is linked with kernels: into a target that has their record."""
+    target = path.parent.with_name(path.parent.name.removesuffix(".p"))
+    if not path.parent.name.endswith(".p") or not target.is_file() or not is_binary(target):
+        return False
+    with open_binary(target) as linked:
+        return record.to_json() in {found.to_json() for found in records_of(linked)}

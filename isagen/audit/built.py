@@ -1,0 +1,135 @@
+"""Auditing what isagen built: linked files by their record, objects by their level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..binary.formats import open_binary
+from ..binary.protocol import Binary
+from ..model.record import Record
+from ..processors.decoders import decoder_of
+from ..processors.decoding import InstructionSets
+from ..processors.features import features_of
+from .allowances import Allowances
+from .boundaries import borrowed, past_stubs
+from .build_objects import BuildObjects, borrowable
+from .by_level import level_findings
+from .findings import Finding, Result
+from .reachable import load_findings
+from .records import judged_by, merge
+from .subject import Origin, Subject, unknown_origin
+
+
+def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:
+    """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
+    record = merge(records)
+    sets = _sets(binary, record)
+    if objects is None:
+        return _audit_record(binary, record, sets, unknown_origin)
+    if not record.sealed:
+        return _audit_unsealed(binary, record, sets, objects)
+    return _audit_record(binary, record, sets, objects.origin)
+
+
+def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:
+    """Audit an object of a build: one of a `level`, or of none."""
+    allowances = Allowances(record.allow)
+    sets = _sets(binary, record)
+    findings, counted = _object_findings(binary, record, sets, level, allowances, lambda *_: (shown, kernel))
+    what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
+    return Result(shown, f"{what}; {judged_by(record, sets)}", tuple(findings), dict(counted), allowances.allowed())
+
+
+def _sets(binary: Binary, record: Record) -> InstructionSets:
+    return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
+
+
+def _audit_record(binary: Binary, record: Record, sets: InstructionSets, origin: Origin) -> Result:
+    """Audit a linked file by its record."""
+    allowances = Allowances(record.allow)
+    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels)
+    load = load_findings(subject)
+    findings = list(load.values())
+    counted: Counter[str] = Counter()
+    notes = []
+    if record.sealed:
+        called, counted = level_findings(subject, load)
+        findings += called + borrowed(subject) + past_stubs(subject)
+        if binary.stripped and allowances.entries:
+            notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")
+    else:
+        findings.append(Finding("unsealed", "", record.seal_reason))
+    return Result(
+        target=binary.shown,
+        judged=judged_by(record, sets),
+        findings=tuple(findings),
+        counted=dict(counted),
+        allowed=allowances.allowed(),
+        unused=() if binary.stripped else allowances.unused(),
+        notes=tuple(notes),
+    )
+
+
+def _object_findings(
+    binary: Binary, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin
+) -> tuple[list[Finding], Counter[str]]:
+    """Judge an object of a build; return findings, and what cannot be judged, counted by feature."""
+    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, level)
+    load = load_findings(subject)
+    called, counted = level_findings(subject, load)
+    return [*load.values(), *called], counted
+
+
+def _audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects) -> Result:
+    """Audit a linked file whose levels are not sealed, by the objects that it was linked from."""
+    allowances = Allowances(record.allow)
+    findings: list[Finding] = []
+    counted: Counter[str] = Counter()
+    groups = [(level, paths) for level, paths in objects.by_level.items() if level in record.levels]
+    for level, paths in (*groups, ("", objects.others)):
+        for path in paths:
+            place = (objects.shown(path), objects.kernel(path))
+            with open_binary(path, place[0]) as part:
+                found, more = _object_findings(part, record, sets, level, allowances, lambda *_, place=place: place)
+            findings += found
+            counted.update(more)
+    findings += _shared(record, objects)
+    # The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what
+    # is of no level may be from archives.
+    known = {(finding.kind, finding.symbol) for finding in findings}
+    subject = Subject(binary, sets, frozenset(record.baseline), allowances, objects.origin)
+    load = load_findings(subject)
+    called, more = level_findings(subject, load, objects.functions)
+    findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]
+    counted |= more
+    return Result(
+        target=binary.shown,
+        judged=judged_by(record, sets),
+        findings=tuple(findings),
+        counted=dict(counted),
+        allowed=allowances.allowed(),
+        unused=allowances.unused(),
+    )
+
+
+def _shared(record: Record, objects: BuildObjects) -> list[Finding]:
+    """Return the weak symbols that more than one level defines, or a level and code of no level."""
+    baseline = frozenset(record.baseline)
+    users: dict[str, dict[str, Path]] = {}
+    for level, paths in (*objects.by_level.items(), ("", objects.others)):
+        # A level that needs no more than the baseline has the baseline's code.
+        group = level if level and not baseline.issuperset(record.levels.get(level, ())) else ""
+        for path in paths:
+            for symbol in borrowable(path):
+                users.setdefault(symbol, {}).setdefault(group, path)
+    findings = []
+    for symbol, found in sorted(users.items()):
+        if len(found) > 1:
+            level, path = next((level, path) for level, path in found.items() if level)
+            names = ", ".join(name or "the baseline" for name in found)
+            findings.append(
+                Finding("shared", symbol, f"defined by {names}", level, objects.shown(path), objects.kernel(path))
+            )
+    return findings

@@ -1,0 +1,90 @@
+"""One binary under audit: its code, what it is judged by, and how a finding in it is described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+from ..binary.protocol import Binary
+from ..model.names import level_of_section
+from ..model.record import matches
+from ..processors.decoding import Codes, InstructionSets
+from .allowances import Allowances
+from .code import Code
+from .findings import Finding
+from .gaps import Gaps
+from .references import References
+
+# Returns the object and the kernel that a function comes from, by symbol and level; empty strings where unknown.
+Origin = Callable[[str, str], tuple[str, str]]
+
+
+def unknown_origin(symbol: str, level: str) -> tuple[str, str]:
+    """Return that the origin of a function is unknown."""
+    return "", ""
+
+
+@dataclass
+class Subject:
+    """One binary under audit.
+
+    `baseline` are the features that any of its code may use, `levels` those of each level; `level` is that of a whole
+    object.
+    """
+
+    binary: Binary
+    sets: InstructionSets
+    baseline: frozenset[str]
+    allowances: Allowances
+    origin: Origin = unknown_origin
+    levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    level: str = ""
+
+    def __post_init__(self) -> None:
+        self.code = Code(self.binary, self.sets.decoder)
+        self.references = References(self.code)
+        self.gaps = Gaps(self.references)
+
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers of all functions, and of pieces in none that code leads to."""
+        return chain(range(len(self.code)), self.gaps.pieces)
+
+    def level_of(self, number: int) -> str:
+        """Return the level that a function's section, or the whole object, belongs to."""
+        return level_of_section(self.code.section(number).name) or self.level
+
+    def allowed_at(self, level: str) -> frozenset[str]:
+        """Return the features that code of a level, or of none, may use."""
+        return self.baseline.union(self.levels[level]) if level in self.levels else self.baseline
+
+    @cached_property
+    def nameless_allowed(self) -> bool:
+        """Whether functions may have lost the names by which they would be allowed."""
+        return bool(self.allowances.entries) and self.binary.stripped
+
+    def is_checked(self, number: int) -> bool:
+        """Return whether a function is one of the toolchain's that may use what it uses."""
+        symbol = self.code.name(number)
+        return any(matches(symbol, pattern) for pattern in self.sets.features.instructions.checked)
+
+    def is_undecodable(self, number: int, codes: Codes) -> bool:
+        """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""
+        return self.sets.decoder.invalid in codes and self.code.sized(number) and self.code.named(number)
+
+    def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
+        """Describe a function that uses `codes`, none of which is `allowed`."""
+        symbol = self.code.name(number)
+        address, text = self.code.first(number, codes)
+        place, kernel = self.origin(symbol, level)
+        return Finding(
+            kind=kind,
+            symbol=symbol,
+            level=level,
+            object=place,
+            kernel=kernel,
+            features=self.sets.missing(codes, allowed),
+            instruction=text,
+            address=address,
+        )

@@ -1,0 +1,34 @@
+"""The variables of a binary, by address."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from functools import cached_property
+
+from ..binary.protocol import DATA_KINDS, Binary
+
+
+class Variables:
+    """The variables that a binary's symbols name."""
+
+    def __init__(self, binary: Binary) -> None:
+        self._binary = binary
+
+    @cached_property
+    def _sorted(self) -> tuple[array[int], array[int], array[int]]:
+        """Their addresses, in order, sizes, and symbols' numbers."""
+        found = sorted(
+            (symbol.address, symbol.size, symbol.number)
+            for symbol in self._binary.symbols()
+            if symbol.kind in DATA_KINDS and symbol.defined
+        )
+        return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
+
+    def name_at(self, address: int) -> str:
+        """Return the name of the variable at an address, if a symbol names one."""
+        addresses, sizes, numbers = self._sorted
+        place = bisect_right(addresses, address) - 1
+        if place < 0 or address >= addresses[place] + max(sizes[place], 1):
+            return ""
+        return self._binary.name(self._binary.symbol(numbers[place]))

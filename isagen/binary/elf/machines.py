@@ -1,0 +1,41 @@
+"""What an ELF file's code is for, as the first bytes of the file tell it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..protocol import Architecture
+from .layout import layout_of
+
+HEAD = 20  # bytes up to the end of e_machine
+# Values of e_machine (System V gABI).
+EM_NONE = 0
+MACHINES = {
+    3: "x86",
+    20: "PowerPC",
+    21: "64-bit PowerPC",
+    22: "S390",
+    40: "Arm",
+    62: "x86-64",
+    183: "AArch64",
+    243: "RISC-V",
+    258: "LoongArch",
+}
+LITTLE_ENDIAN = frozenset({3, 62})  # machines of one byte order: the other is worth a word
+
+
+def architecture_of(head: bytes) -> Architecture | None:
+    """Return what a file with these first bytes is for; None where they tell no machine."""
+    layout = layout_of(head)
+    if layout is None or len(head) < HEAD:
+        return None
+    order: Literal["little", "big"] = "little" if layout.order == "<" else "big"
+    machine = int.from_bytes(head[18:20], order)
+    if machine == EM_NONE:
+        return None
+    name = MACHINES.get(machine, f"machine {machine}")
+    if not layout.wide:
+        name += " (32-bit)"
+    elif order == "big" and machine in LITTLE_ENDIAN:
+        name += " (big-endian)"
+    return Architecture("elf", machine, 64 if layout.wide else 32, order, name)

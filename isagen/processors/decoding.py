@@ -1,0 +1,188 @@
+"""What the audit asks of a processor: its instructions decoded, and the CPU features that each needs.
+
+An instruction has the names of iced-x86, so that its objects need no wrapping. A `code` is a decoder's number for one
+encoding of one instruction, and stands for the features that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from functools import cached_property
+from typing import Protocol
+
+from ..binary.protocol import Relocations
+from .features import Features
+
+Codes = frozenset[int]
+
+# Where control goes after an instruction: the values of `Instruction.flow_control`.
+NEXT, UNCONDITIONAL, INDIRECT_BRANCH, CONDITIONAL, RETURN, CALL, INDIRECT_CALL, INTERRUPT, TRANSACTION, EXCEPTION = (
+    range(10)
+)
+# To an address in the instruction; to one in a register or pointer; not to the next instruction.
+DIRECT = frozenset({CALL, UNCONDITIONAL, CONDITIONAL})
+INDIRECT = frozenset({INDIRECT_CALL, INDIRECT_BRANCH})
+LEAVES = frozenset({UNCONDITIONAL, INDIRECT_BRANCH, RETURN, INTERRUPT, EXCEPTION})
+
+
+class Instruction(Protocol):
+    """One decoded instruction."""
+
+    @property
+    def ip(self) -> int:
+        """Its address."""
+
+    @property
+    def next_ip(self) -> int:
+        """The address after its last byte."""
+
+    @property
+    def code(self) -> int:
+        """The number of its encoding."""
+
+    @property
+    def flow_control(self) -> int:
+        """Where control goes after it."""
+
+    @property
+    def near_branch_target(self) -> int:
+        """Where a call or jump to an address leads; 0 for others."""
+
+    @property
+    def is_ip_rel_memory_operand(self) -> bool:
+        """Whether it has an operand in memory, at a distance from itself."""
+
+    @property
+    def ip_rel_memory_address(self) -> int:
+        """The address of such an operand."""
+
+
+class Loaded(IntEnum):
+    """What an instruction loads into a register."""
+
+    NOTHING = 0  # that matters
+    ADDRESS = 1  # the address of memory at a distance from the instruction
+    POINTER = 2  # the pointer in memory at a distance from the instruction
+    NUMBER = 3  # a number, which may be an address where addresses are fixed
+
+
+class Registers(Protocol):
+    """The addresses that registers are known to hold as a function's instructions run one after the other."""
+
+    def stores(self, instruction: Instruction) -> Sequence[tuple[bool, int]]:
+        """Return where an instruction writes: (whether at a distance from itself, address, 0 if unknown)."""
+
+    def run(self, instruction: Instruction, loaded: int) -> None:
+        """Pass the instruction that `stores` was last asked about; `loaded` is the address that it loads, or 0."""
+
+    def argument(self, number: int) -> int:
+        """Return the address that a call now hands over as its argument of a number from 0; 0 if unknown."""
+
+
+class Decoder(Protocol):
+    """The instructions of one processor."""
+
+    @property
+    def name(self) -> str:
+        """The processor's name, which its features file has too."""
+
+    @property
+    def relocations(self) -> Mapping[str, Relocations]:
+        """The processor's relocation types, by binary format."""
+
+    @property
+    def invalid(self) -> int:
+        """The code of bytes that are no known instruction."""
+
+    @property
+    def longest(self) -> int:
+        """The size of the longest instruction in bytes."""
+
+    @property
+    def jump_size(self) -> int:
+        """How many bytes a jump of the linker's tables has at most."""
+
+    @property
+    def mark_size(self) -> int:
+        """How many bytes `mark` looks at."""
+
+    @property
+    def asking(self) -> Codes:
+        """The codes that ask the CPU what it has."""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """How the names of the toolchain's variables start that hold what the CPU answered."""
+
+    def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
+        """Yield the instructions in `raw`, which is at an address."""
+
+    def codes(self, raw: bytes, address: int) -> Codes:
+        """Return the codes of the instructions in `raw`, which is at an address."""
+
+    def named(self, raw: bytes, address: int, fixed: bool) -> set[int]:
+        """Return the addresses that the instructions in `raw` name, and numbers that are none.
+
+        These are where they jump to and what they read, write or point to; with `fixed` addresses, numbers too.
+        """
+
+    def text(self, instruction: Instruction) -> str:
+        """Return an instruction as assembly has it."""
+
+    def padding(self, raw: bytes) -> int:
+        """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
+
+    def mark(self, raw: bytes) -> int:
+        """Return how many bytes before a function's first instruction are none, by the function's first bytes."""
+
+    def jump(self, raw: bytes, address: int) -> int:
+        """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none."""
+
+    def loaded(self, instruction: Instruction) -> tuple[Loaded, int]:
+        """Return what an instruction loads into a register: how, and the address or number."""
+
+    def registers(self) -> Registers:
+        """Return what registers hold when a function starts: nothing known."""
+
+    def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
+        """Return the features that codes need, without codes that every CPU of the processor has or ignores."""
+
+
+def normal(name: str) -> str:
+    """Return a feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
+    return name.lower().replace("_", "")
+
+
+class InstructionSets:
+    """What every instruction of a decoder needs, in the names of a features file."""
+
+    def __init__(self, features: Features, decoder: Decoder) -> None:
+        self.features = features
+        self.decoder = decoder
+        self._beyond: dict[frozenset[str], Codes] = {}
+
+    @cached_property
+    def _needs(self) -> Mapping[int, frozenset[str]]:
+        return self.decoder.needs(self.features)
+
+    def beyond(self, allowed: Iterable[str]) -> Codes:
+        """Return the codes that a CPU with the `allowed` features alone may not have."""
+        key = frozenset(map(normal, allowed))
+        if key not in self._beyond:
+            self._beyond[key] = frozenset(
+                code for code, needed in self._needs.items() if any(normal(name) not in key for name in needed)
+            )
+        return self._beyond[key]
+
+    def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
+        """Return the features that `codes` need besides the `allowed` ones, in the order of the features file."""
+        known = frozenset(map(normal, allowed))
+        needed = {name for code in codes for name in self._needs.get(code, ())}
+        found = {name for name in needed if normal(name) not in known}
+        order = self._order
+        return tuple(sorted(found, key=lambda name: (order.get(name, len(order)), name)))
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.features.features)}

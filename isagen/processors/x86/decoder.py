@@ -1,0 +1,115 @@
+"""Decoding the code of x86-64 with iced-x86 (`isagen.processors.decoding.Decoder`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import chain
+from operator import attrgetter
+
+from ..decoding import Codes, Instruction, Loaded
+from ..features import Features
+from .decoder_registers import X86Registers
+from .instructions import INVALID, iced_x86, needs, require_decoder
+from .relocations import ELF
+
+# Of an instruction; faster than a generator expression.
+CODE = attrgetter("code")
+NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
+NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32")
+# iced-x86's OpKind: a register; immediates that an address fits into.
+REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
+# What assemblers and linkers put between functions: zeros, breakpoints, and no-operations of all lengths.
+PADDING = re.compile(
+    rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
+)
+# What Clang before 17 begins functions with under -fsanitize=function: a jump over its mark and the offset of the
+# function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
+FUNCTION_TYPE, FUNCTION_TYPE_SIZE = b"\xeb\x06v2", 8
+
+
+class X86Decoder:
+    """The instructions of x86-64. Raises `AuditError` where iced-x86 is not installed."""
+
+    name = "x86"
+    relocations = {"elf": ELF}  # noqa: RUF012
+    invalid = INVALID
+    longest = 15
+    jump_size = 24
+    mark_size = len(FUNCTION_TYPE)
+    # libgcc's variables, which hold what it found by CPUID.
+    answers = ("__cpu_model", "__cpu_features2")
+
+    def __init__(self) -> None:
+        require_decoder()
+        self.asking: Codes = frozenset({iced_x86.Code.CPUID})
+        mnemonics = vars(iced_x86.Mnemonic)
+        # MOV and its conditional kinds.
+        self._moves = frozenset(n for name, n in mnemonics.items() if name == "MOV" or name.startswith("CMOV"))
+        self._lea = iced_x86.Mnemonic.LEA
+
+    def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
+        """Yield the instructions in `raw`, which is at an address."""
+        return iter(iced_x86.Decoder(64, raw, ip=address))
+
+    def codes(self, raw: bytes, address: int) -> Codes:
+        """Return the codes of the instructions in `raw`, which is at an address."""
+        return frozenset(map(CODE, iced_x86.Decoder(64, raw, ip=address)))
+
+    def named(self, raw: bytes, address: int, fixed: bool) -> set[int]:
+        """Return the addresses that the instructions in `raw` name, and numbers that are none."""
+        named = NAMED_AT_FIXED_PLACES if fixed else NAMED
+        return set(chain.from_iterable(map(named, iced_x86.Decoder(64, raw, ip=address))))
+
+    def text(self, instruction: Instruction) -> str:
+        """Return an instruction as Intel's assembly has it."""
+        assert isinstance(instruction, iced_x86.Instruction)
+        return self._formatter.format(instruction)
+
+    @cached_property
+    def _formatter(self) -> iced_x86.Formatter:
+        formatter = iced_x86.Formatter(iced_x86.FormatterSyntax.INTEL)
+        formatter.hex_prefix, formatter.hex_suffix = "0x", ""
+        formatter.rip_relative_addresses = True
+        formatter.space_after_operand_separator = True
+        return formatter
+
+    def padding(self, raw: bytes) -> int:
+        """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
+        found = PADDING.match(raw)
+        return found.end() if found else 0
+
+    def mark(self, raw: bytes) -> int:
+        """Return how many bytes before a function's first instruction are none, by the function's first bytes."""
+        return FUNCTION_TYPE_SIZE if raw == FUNCTION_TYPE else 0
+
+    def jump(self, raw: bytes, address: int) -> int:
+        """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none.
+
+        The code jumps through the pointer, or loads it for a thunk (-z retpolineplt).
+        """
+        for instruction in iced_x86.Decoder(64, raw, ip=address):
+            if instruction.is_ip_rel_memory_operand:
+                return instruction.ip_rel_memory_address
+        return 0
+
+    def loaded(self, instruction: Instruction) -> tuple[Loaded, int]:
+        """Return what an instruction loads into a register: how, and the address or number."""
+        assert isinstance(instruction, iced_x86.Instruction)
+        lea = instruction.mnemonic == self._lea
+        if instruction.op0_kind != REGISTER or not (lea or instruction.mnemonic in self._moves):
+            return Loaded.NOTHING, 0
+        if instruction.op_count == 2 and instruction.op1_kind in IMMEDIATES:
+            return Loaded.NUMBER, instruction.immediate(1)
+        if not instruction.is_ip_rel_memory_operand:
+            return Loaded.NOTHING, 0
+        return Loaded.ADDRESS if lea else Loaded.POINTER, instruction.ip_rel_memory_address
+
+    def registers(self) -> X86Registers:
+        """Return what registers hold when a function starts: nothing known."""
+        return X86Registers()
+
+    def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
+        """Return the features that codes need, without codes that every CPU has or ignores."""
+        return needs(features)

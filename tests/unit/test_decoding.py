@@ -1,0 +1,73 @@
+"""The decoders' protocol: the names that it gives to numbers are iced-x86's, and the kinds of code that are decoded."""
+
+import pytest
+from iced_x86 import Code, FlowControl, OpAccess, OpKind, Register
+
+from isagen.binary.elf.machines import architecture_of
+from isagen.model.errors import AuditError
+from isagen.processors import decoding
+from isagen.processors.decoders import decoder_of, is_decoded
+from isagen.processors.x86 import decoder, decoder_registers
+
+
+def test_flow_control_has_the_numbers_of_iced():
+    names = {
+        "NEXT": "NEXT",
+        "UNCONDITIONAL": "UNCONDITIONAL_BRANCH",
+        "INDIRECT_BRANCH": "INDIRECT_BRANCH",
+        "CONDITIONAL": "CONDITIONAL_BRANCH",
+        "RETURN": "RETURN",
+        "CALL": "CALL",
+        "INDIRECT_CALL": "INDIRECT_CALL",
+        "INTERRUPT": "INTERRUPT",
+        "TRANSACTION": "XBEGIN_XABORT_XEND",
+        "EXCEPTION": "EXCEPTION",
+    }
+    assert {ours: getattr(decoding, ours) for ours in names} == {o: getattr(FlowControl, i) for o, i in names.items()}
+
+
+def test_operands_and_registers_have_the_numbers_of_iced():
+    writes = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
+    assert frozenset(writes) == decoder_registers.WRITES
+    assert (Register.RDI, Register.RSI, Register.RDX) == decoder_registers.ARGUMENTS
+    assert OpKind.REGISTER == decoder.REGISTER
+    assert {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64} == decoder.IMMEDIATES
+    assert Code.INVALID == decoder.INVALID
+
+
+def head(bits=64, order="little", machine=62):
+    start = b"\x7fELF" + bytes([bits // 32, 1 if order == "little" else 2]) + bytes(12)
+    return start + machine.to_bytes(2, order)
+
+
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        (head(machine=183), "AArch64"),
+        (head(machine=3, bits=32), "x86 (32-bit)"),
+        (head(bits=32), "x86-64 (32-bit)"),
+        (head(order="big"), "x86-64 (big-endian)"),
+        (head(order="big", machine=22), "S390"),
+        (head(machine=4321), "machine 4321"),
+    ],
+)
+def test_code_that_is_not_decoded(start, shown):
+    architecture = architecture_of(start)
+    assert architecture is not None
+    assert (architecture.shown, is_decoded(architecture)) == (shown, False)
+    with pytest.raises(AuditError, match=r"^f.so: code for .* is not decoded") as error:
+        decoder_of(architecture, "f.so")
+    assert f"code for {shown} is not decoded" in str(error.value)
+
+
+def test_code_that_is_decoded():
+    architecture = architecture_of(head())
+    assert architecture is not None
+    assert is_decoded(architecture)
+    assert decoder_of(architecture, "f.so").name == "x86"
+
+
+def test_a_file_that_names_no_processor():
+    assert [architecture_of(start) for start in (head(machine=0), head()[:19], b"\x7fELF\3\1", b"")] == [None] * 4
+    with pytest.raises(AuditError, match=r"f.so: does not say which processor"):
+        decoder_of(None, "f.so")
