@@ -12,7 +12,7 @@ from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER, level_of_section
 from ..model.plan_file import find_plans, has_plan, read_plan
 from ..model.record import Record
-from ..processors.decoders import is_decoded
+from ..processors.registry import is_decoded
 from .baseline import Baseline
 from .build_objects import BuildObjects
 from .built import audit_linked, audit_object

@@ -9,9 +9,9 @@ from pathlib import Path
 from ..binary.formats import open_binary
 from ..binary.protocol import Binary
 from ..model.record import Record
-from ..processors.decoders import decoder_of
 from ..processors.decoding import InstructionSets
 from ..processors.features import features_of
+from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .boundaries import borrowed, past_stubs
 from .build_objects import BuildObjects, borrowable

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import replace
 
 from ..binary.protocol import Binary
-from ..processors.decoders import decoder_of
 from ..processors.decoding import InstructionSets
 from ..processors.features import read_features
+from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .baseline import Baseline
 from .by_level import uncovered

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..binary.formats import architecture_of, format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
-from ..processors.decoders import decoded, is_decoded
+from ..processors.registry import decoded, is_decoded
 from .baseline import Baseline
 from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, plans_of
 from .built import audit_linked

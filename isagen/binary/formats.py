@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from ..model.errors import AuditError, BuildError
-from . import elf
 from .protocol import Architecture, Binary, Format, ObjectFile
 
 FOLDER = Path(__file__).parent
-# One line for each format.
-FORMATS: tuple[Format, ...] = (elf.FORMAT,)
+# One line for each format's folder.
+NAMES = ("elf",)
+FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
 HEAD = 64  # bytes that tell a file's format, and what its code is for
 # How archives of objects start: the same for all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")

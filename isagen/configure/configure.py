@@ -43,7 +43,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     build = _build(request, config, table)
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
-    tool = write_tool(request.output / TOOL_FOLDER, {**headers, "isa_dispatch.c": source})
+    tool = write_tool(request.output / TOOL_FOLDER, {**headers, "isa_dispatch.c": source}, table.features.processor)
     link_folder = write_linkers(build.link_audit, request.output)
     write_compat(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / PLAN_FILE, text)
@@ -110,7 +110,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(request.compilers[-1], request.audit, bool(table.features.instructions.always)),
+        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor),
         record=_record(request, config, table, plan, sealing),
     )
 

@@ -40,7 +40,6 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     record, which tells an audit how the binary was built, becomes part of the source.
     """
     plan, project = build.plan, build.record.project
-    decodes = bool(table.features.instructions.always)
     values: Mapping[str, Any] = {
         "table": plan.table,
         "override": plan.override,
@@ -49,7 +48,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         **detection_values(plan, table.features),
         "stubs_mark": STUBS_MARK,
         "detection": table.features.processor.detection,
-        "records": _records(build.record.to_json()) if decodes else [],
+        "records": _records(build.record.to_json()) if table.features.processor.decodable else [],
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),

@@ -18,33 +18,33 @@ from pathlib import Path
 from ..model.names import PLAN_FILE, TOOL_FOLDER
 from ..model.plan import LinkAudit
 from ..probe.compiler import Compiler
-from ..processors.registry import decodable_code, is_decodable
-from ..processors.x86.instructions import iced_x86
+from ..processors.processor import Processor
+from ..processors.registry import decoded
 
 # What -fuse-ld= and the default make GCC and Clang look for; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 
 
-def find_linkers(compiler: Compiler, mode: str, decodes: bool) -> LinkAudit:
+def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAudit:
     """Return the linkers whose places are taken for an audit of `mode`: error, warn, off, or unreached by the build.
 
-    `decodes` tells whether the table's features name instructions. Nothing is raised: without it, people can still call
-    `isagen audit`, and the matrix says why they have to.
+    Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
     if mode == "off":
         return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
-    if not decodes:
-        return LinkAudit(mode, reason=f"only {decodable_code()} is decoded")
+    undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
+    if processor.decodable is None or processor.library is None:
+        return undecoded
     if mode == "unreached":
         return LinkAudit(
             mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
         )
     macros, outcome = compiler.macros(())
-    if not outcome.ok or not is_decodable(macros):
-        return LinkAudit(mode, reason=f"only {decodable_code()} is decoded")
-    if iced_x86 is None:
-        return LinkAudit(mode, reason="iced-x86 is not installed")
+    if not outcome.ok or not processor.decodable.is_made_under(macros):
+        return undecoded
+    if processor.library() is None:
+        return LinkAudit(mode, reason=f"{processor.decodable.library} is not installed")
     names = {*LINKERS, *_on_path()}
     linkers = {name: path for name in sorted(names) if (path := compiler.program(name))}
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..model.files import write_if_changed
 from ..model.names import TEXTS_FOLDER
-from ..processors.x86.instructions import iced_x86
+from ..processors.processor import Processor
 
 # The packages that the build steps need: `build`, and what it imports.
 PACKAGES = ("audit", "binary", "build", "model", "processors")
@@ -16,12 +16,12 @@ SUFFIXES = (".py", ".toml", ".so", ".pyd")
 MAIN = "import sys\n\nfrom isagen.build.main import main\n\nsys.exit(main())\n"
 
 
-def write_tool(folder: Path, texts: Mapping[str, str]) -> str:
-    """Write the build steps, their decoder and the rendered `texts` into `folder`; return a digest of all of them.
+def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> str:
+    """Write the build steps, the decoder of `processor` and the rendered `texts` into `folder`; return their digest.
 
     Files that an earlier configuration left and this one does not need are removed.
     """
-    wanted = {Path("__main__.py"): MAIN.encode(), **_sources()}
+    wanted = {Path("__main__.py"): MAIN.encode(), **_sources(processor)}
     wanted |= {Path(TEXTS_FOLDER, name): text.encode() for name, text in texts.items()}
     for path in list(folder.rglob("*")):
         ours = path.suffix in SUFFIXES or path.parent.name == TEXTS_FOLDER
@@ -34,14 +34,15 @@ def write_tool(folder: Path, texts: Mapping[str, str]) -> str:
     return digest.hexdigest()
 
 
-def _sources() -> Mapping[Path, bytes]:
+def _sources(processor: Processor) -> Mapping[Path, bytes]:
     """Return the files of isagen's packages and of the decoder, by their paths in the tool's folder."""
     here = Path(__file__).parent.parent
     entries = [(here, Path("isagen"), here / "__init__.py")]
     entries += [(here, Path("isagen"), here / name) for name in PACKAGES]
-    if iced_x86 is not None:
-        library = Path(iced_x86.__file__).parent
-        entries.append((library, Path("iced_x86"), library))
+    library = processor.library() if processor.library is not None else None
+    if library is not None and library.__file__ is not None:
+        place = Path(library.__file__).parent
+        entries.append((place, Path(place.name), place))
     found = {}
     for root, target, entry in entries:
         for path in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:

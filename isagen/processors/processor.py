@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..binary.protocol import Architecture
+    from .decoding import Decoder
     from .machines import Machine, Registers
 
 ANY_FAMILY = "*"
@@ -15,11 +18,23 @@ ANY_FAMILY = "*"
 
 @dataclass(frozen=True)
 class DecodableCode:
-    """The code that a decoder reads, as a compiler's predefined macros tell it, and its name in messages."""
+    """The code that a decoder reads: its name in messages, and how binaries and compilers tell that they have it.
+
+    `binaries` are (binary format, the format's number for the processor, word size in bits, byte order). A compiler
+    that makes such code predefines all macros `defined`, and none `undefined`. `library` is the Python distribution
+    that decodes.
+    """
 
     shown: str
+    library: str
+    binaries: tuple[tuple[str, int, int, str], ...]
     defined: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
+
+    def is_in(self, architecture: Architecture) -> bool:
+        """Return whether binaries for an architecture hold code of this kind."""
+        key = (architecture.format, architecture.machine, architecture.bits, architecture.order)
+        return key in self.binaries
 
     def is_made_under(self, macros: Container[str]) -> bool:
         """Return whether a compiler that predefines `macros` makes code of this kind."""
@@ -31,11 +46,11 @@ class Processor:
     """One processor: the folder holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
-    answers, in lower case, to them. `machines` has the processor's numbers by binary format: ``{"elf": (62,)}``.
-    `detection` names the folder whose `detect.c.j2` reads registers: the generic one reads none. `baseline_table` is
-    the table whose levels an audit's baseline is named after. The callables import only when they are called:
-    `decoder` gives what decodes instructions, or None where it is not installed, `registers` the rules by which a
-    machine's registers are read, `this_machine` the CPU and OS that Python runs on.
+    answers, in lower case, to them. `detection` names the folder whose `detect.c.j2` reads registers: the generic one
+    reads none. `baseline_table` is the table whose levels an audit's baseline is named after. The callables import only
+    when they are called: `decoder` gives what decodes the `decodable` code, `library` the module that it needs, or None
+    where that is not installed, `registers` the rules by which a machine's registers are read, `this_machine` the CPU
+    and OS that Python runs on.
     """
 
     name: str
@@ -43,11 +58,11 @@ class Processor:
     cpu_families: tuple[str, ...]
     default_tables: Mapping[str, str] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)
-    machines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     detection: str = "generic"
     baseline_table: str = ""
     decodable: DecodableCode | None = None
-    decoder: Callable[[], Any] | None = None
+    decoder: Callable[[], Decoder] | None = None
+    library: Callable[[], ModuleType | None] | None = None
     registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 

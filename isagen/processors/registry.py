@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..model.errors import CpuError
-from .generic import PROCESSOR as GENERIC
+from ..model.errors import AuditError, CpuError
 from .processor import Processor
-from .x86 import PROCESSOR as X86
 
 if TYPE_CHECKING:
+    from ..binary.protocol import Architecture
+    from .decoding import Decoder
     from .machines import Machine
 
 # The folder that the processors' folders are in.
 FOLDER = Path(__file__).parent
-# The last one stands for every architecture that the others are not for.
-PROCESSORS: tuple[Processor, ...] = (
-    X86,
-    GENERIC,
+# One line for each processor's folder. The last one stands for every architecture that the others are not for.
+NAMES = (
+    "x86",
+    "generic",
 )
+PROCESSORS: tuple[Processor, ...] = tuple(import_module(f".{name}", __package__).PROCESSOR for name in NAMES)
 
 
 def processor_names() -> tuple[str, ...]:
@@ -39,24 +41,37 @@ def processor_of_family(cpu_family: str) -> Processor:
     return next((processor for processor in PROCESSORS if processor.is_for(cpu_family)), PROCESSORS[-1])
 
 
-def processor_of_machine(binary_format: str, number: int) -> Processor | None:
-    """Return the processor that a binary of `binary_format` is for, by the number in its header (ELF: e_machine)."""
-    return next((p for p in PROCESSORS if number in p.machines.get(binary_format, ())), None)
-
-
 def audited_processor() -> Processor:
     """Return the processor that an audit assumes where nothing names one: the first that has a decoder."""
     return next(processor for processor in PROCESSORS if processor.decoder is not None)
 
 
-def is_decodable(macros: Container[str]) -> bool:
-    """Return whether a decoder reads the code of a compiler that predefines `macros`."""
-    return any(p.decodable is not None and p.decodable.is_made_under(macros) for p in PROCESSORS)
+def is_decoded(architecture: Architecture) -> bool:
+    """Return whether code for an architecture is decoded."""
+    return _decoding(architecture) is not None
 
 
-def decodable_code() -> str:
-    """Return what decoders read, for messages."""
+def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
+    """Return the decoder for the code of a file, which messages name `shown`.
+
+    Raises `AuditError` where there is none, or where the library that it needs is not installed.
+    """
+    if architecture is None:
+        raise AuditError("does not say which processor it is for", where=shown)
+    decoder = _decoding(architecture)
+    if decoder is None:
+        raise AuditError(f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only {decoded()} is")
+    return decoder()
+
+
+def decoded() -> str:
+    """Return the code that is decoded, for messages."""
     return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
+
+
+def _decoding(architecture: Architecture) -> Callable[[], Decoder] | None:
+    found = (p.decoder for p in PROCESSORS if p.decodable is not None and p.decodable.is_in(architecture))
+    return next(found, None)
 
 
 def builtin_tables() -> Mapping[str, Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from isagen.binary.protocol import Architecture
 from isagen.build.stubs import stub_table
 from isagen.configure.detection import mask
 from isagen.configure.dispatch import dispatch_texts
@@ -18,10 +19,11 @@ from isagen.planning.plan import Style, make_plan
 from isagen.processors import registry
 from isagen.processors.detection import detect, missing_by_level
 from isagen.processors.features import read_features
-from isagen.processors.processor import Processor
+from isagen.processors.processor import DecodableCode, Processor
 from isagen.processors.sources import Condition, Hwcap, Sysctl
 from isagen.processors.system import ThisSystem
 from isagen.processors.table import Table, load_table
+from isagen.processors.x86.decoder import X86Decoder
 from support.model import build_of
 from support.projects import need
 
@@ -132,7 +134,8 @@ def made_up(tmp_path, monkeypatch) -> Processor:
         cpu_families=("made64",),
         default_tables={"made64": "made"},
         spellings={"made64be": "made64"},
-        machines={"elf": (4711,)},
+        decodable=DecodableCode("made", library="made-decoder", binaries=(("elf", 4711, 64, "big"),)),
+        decoder=X86Decoder,
         this_machine=ThisSystem,
     )
     monkeypatch.setattr(registry, "PROCESSORS", (processor, *registry.PROCESSORS))
@@ -173,7 +176,9 @@ def test_a_folder_and_a_line_make_a_processor(made_up):
     assert registry.default_table("made64") == "made"
     assert "made" in registry.builtin_tables()
     assert registry.processor_of_family("made64") is made_up
-    assert registry.processor_of_machine("elf", 4711) is made_up
+    assert registry.is_decoded(Architecture("elf", 4711, 64, "big", "made"))
+    assert not registry.is_decoded(Architecture("elf", 4711, 64, "little", "made"))
+    assert registry.decoded() == "made, x86-64"
     assert load_table("made", Path()).features.processor is made_up
 
 
@@ -181,12 +186,14 @@ def test_what_isagen_knows():
     assert registry.processor_names() == ("generic", "x86")
     assert registry.processor_of_family("x86_64").name == "x86"
     assert registry.processor_of_family("loongarch64").name == "generic"
-    assert getattr(registry.processor_of_machine("elf", 62), "name", "") == "x86"
-    assert registry.processor_of_machine("elf", 183) is None
+    assert registry.is_decoded(Architecture("elf", 62, 64, "little", "x86-64"))
+    assert not registry.is_decoded(Architecture("elf", 183, 64, "little", "AArch64"))
     assert registry.audited_processor().baseline_table == "x86-64"
-    assert registry.is_decodable({"__x86_64__", "__LP64__"})
-    assert not registry.is_decodable({"__x86_64__", "__ILP32__"})
-    assert not registry.is_decodable({"__aarch64__"})
+    decodable = registry.processor_of_family("x86_64").decodable
+    assert decodable is not None
+    assert decodable.is_made_under({"__x86_64__", "__LP64__"})
+    assert not decodable.is_made_under({"__x86_64__", "__ILP32__"})
+    assert not decodable.is_made_under({"__aarch64__"})
 
 
 def test_each_processor_has_what_it_says():

@@ -6,7 +6,7 @@ from iced_x86 import Code, FlowControl, OpAccess, OpKind, Register
 from isagen.binary.elf.machines import architecture_of
 from isagen.model.errors import AuditError
 from isagen.processors import decoding
-from isagen.processors.decoders import decoder_of, is_decoded
+from isagen.processors.registry import decoder_of, is_decoded
 from isagen.processors.x86 import decoder, decoder_registers
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import isagen
 from isagen.configure.tool import write_tool
+from isagen.processors.registry import audited_processor
 from support.imports import TOOL, Import, imports, violations
 
 PACKAGE = Path(isagen.__file__).parent
@@ -56,7 +57,7 @@ def test_a_forbidden_import_is_noticed_in_a_source(tmp_path):
 
 def test_every_module_of_the_copied_tool_can_be_imported_on_its_own(tmp_path):
     """As build folders hold it, without isagen's other packages and dependencies."""
-    write_tool(tmp_path, {})
+    write_tool(tmp_path, {}, audited_processor())
     copied = {path.name for path in (tmp_path / "isagen").iterdir() if path.is_dir()}
     assert copied == TOOL
     modules = [

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ..processor import DecodableCode, Processor
 
 if TYPE_CHECKING:
+    from ..decoding import Decoder
     from ..machines import Machine, Registers
 
 
-def _decoder() -> Any:
-    """Return the library that decodes instructions, or None where it is not installed."""
+def _decoder() -> Decoder:
+    from .decoder import X86Decoder
+
+    return X86Decoder()
+
+
+def _library() -> ModuleType | None:
     from .instructions import iced_x86
 
     return iced_x86
@@ -36,11 +43,17 @@ PROCESSOR = Processor(
     cpu_families=("x86", "x86_64"),
     default_tables={"x86_64": "x86"},
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
-    machines={"elf": (62,)},  # EM_X86_64; the audit decodes no 32-bit code
     detection="x86",
     baseline_table="x86-64",
-    decodable=DecodableCode("64-bit code for x86", defined=("__x86_64__",), undefined=("__ILP32__",)),
+    decodable=DecodableCode(
+        "x86-64",
+        library="iced-x86",
+        binaries=(("elf", 62, 64, "little"),),  # EM_X86_64
+        defined=("__x86_64__",),
+        undefined=("__ILP32__",),
+    ),
     decoder=_decoder,
+    library=_library,
     registers=_registers,
     this_machine=_this_machine,
 )
