@@ -28,7 +28,7 @@ class Machine(Protocol):
         """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 where the OS has none."""
 
     def sysctl(self, name: str) -> int:
-        """Return the number that macOS has under `name`; 0 where there is none."""
+        """Return the int that macOS has under `name`; 0 where there is none, or a negative one."""
 
 
 class Registers(Protocol):

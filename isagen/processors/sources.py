@@ -29,7 +29,7 @@ class Hwcap:
 
 @dataclass(frozen=True)
 class Sysctl:
-    """A number that macOS gives by name; 0 where it knows no such name."""
+    """An int that macOS gives by name, 31 bits; 0 where it knows no such name."""
 
     name: str
 
@@ -92,7 +92,7 @@ def _hwcap(entry: Section) -> tuple[Source, int, int]:
 
 
 def _sysctl(entry: Section) -> tuple[Source, int, int]:
-    return Sysctl(entry.string("sysctl")), 0, 63
+    return Sysctl(entry.string("sysctl")), 0, 31
 
 
 def _field(value: Any, bits: int) -> tuple[int, int] | None:

@@ -42,10 +42,10 @@ class ThisSystem:
         return 0
 
     def sysctl(self, name: str) -> int:
-        """Return the number that macOS has under `name`; 0 where there is none."""
+        """Return the int that macOS has under `name`; 0 where there is none, or a negative one."""
         if sys.platform != "darwin":
             return 0
-        value, size = ctypes.c_int64(0), ctypes.c_size_t(8)
+        value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
         found = ctypes.CDLL(None).sysctlbyname(
             name.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0)
         )

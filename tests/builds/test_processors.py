@@ -75,7 +75,7 @@ MACHINES = {
     "mac that says no": (Machine(numbers={"hw.optional.made.FEAT_BF16": 0}), ""),
     "old": (Machine({1: 1 << 1}, {"hw.made.generation": 2}), "SIMD"),
     "new": (Machine({1: 1 << 1}, {"hw.made.generation": 3}), "SIMD NEW"),
-    "newer": (Machine({1: 1 << 1}, {"hw.made.generation": 1 << 40}), "SIMD NEW"),
+    "newer": (Machine({1: 1 << 1}, {"hw.made.generation": (1 << 31) - 1}), "SIMD NEW"),
 }
 HARNESS = """
 #define ISA_NOT_ON_LOAD 1
@@ -243,7 +243,7 @@ def test_conditions_of_every_kind(made_up):
     features = read_features("made").features
     assert features["simd"].condition == Condition(Hwcap(1), low=1)
     assert features["width"].condition == Condition(Hwcap(2), low=60, width=4, minimum=4)
-    assert features["apple_bf16"].condition == Condition(Sysctl("hw.optional.made.FEAT_BF16"), width=63)
+    assert features["apple_bf16"].condition == Condition(Sysctl("hw.optional.made.FEAT_BF16"), width=31)
     assert features["generation"].condition.minimum == 3
     assert features["dotprod"].needs == ("simd",)
 
