@@ -36,7 +36,7 @@ class Isa:
         if not built:
             return f"{name} is not built; the build matrix says why"
         if not supported:
-            return f"{name} needs what CPU or OS lack: {missing}"
+            return f"{name} needs features that CPU or OS lack: {missing}"
         return f"{name} is built and supported, but {self.current} is preferred or asked for"
 
     def use(self, level):

@@ -219,7 +219,7 @@ def test_the_override_is_validated(ran):
         elif c.override and c.missing[names[c.override]] and c.selected:
             lacks = c.missing[names[c.override]]
             assert c.warning == (
-                f"TEST_ISA={names[c.override]} needs what CPU or OS lack ({lacks}); {c.selected} is used"
+                f"TEST_ISA={names[c.override]} needs features that CPU or OS lack ({lacks}); {c.selected} is used"
             ), c
         elif c.override and c.selected and names[c.override] not in one.built:
             assert c.warning == (f"TEST_ISA={names[c.override]} is not built into this binary; {c.selected} is used"), c

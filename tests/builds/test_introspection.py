@@ -171,7 +171,7 @@ def test_a_level_that_the_cpu_lacks(module):
     ).splitlines()
     said = [line for line in said if not line.startswith("qemu-x86_64: warning")]
     assert said[0] == "AVX2 AVX2 AVX2"
-    assert said[1].startswith("AVX512 needs what CPU or OS lack: avx512_f ")
+    assert said[1].startswith("AVX512 needs features that CPU or OS lack: avx512_f ")
     assert said[2] == "AVX2 AVX2"
     assert said[3] == said[1]
     assert said[1].endswith(f": {said[4]}")
