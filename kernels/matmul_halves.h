@@ -104,7 +104,7 @@ private:
     return Bits::blend(size < Bits(0x7c00), size, Bits(0));
   }
 
-  // The power of two that scales |x|, given by its bits, to between 16 and 32; and its inverse.
+  // Returns the power of two that scales |x|, given by its bits, to between 16 and 32, and its inverse.
   static Scale scale_for(uint16_t bits)
   {
     if (bits == 0)
