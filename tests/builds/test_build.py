@@ -1,4 +1,4 @@
-"""Builds with Meson and ninja: what is built, where, and what is built again after a change."""
+"""Builds with Meson and ninja: their outputs, and what a change rebuilds."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The reference extension: every level that this CPU supports runs, says so, and agrees with NumPy."""
+"""The reference extension: every level that this CPU supports runs, is reported, and agrees with NumPy."""
 
 import os
 import subprocess
