@@ -270,6 +270,10 @@ class ObjectFile(Protocol):
     @property
     def path(self) -> Path: ...
     @property
+    def format(self) -> str:
+        """The name of the format, the folder's."""
+
+    @property
     def symbols(self) -> Sequence[NamedSymbol]:
         """The symbols that are not local."""
 

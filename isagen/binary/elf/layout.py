@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC = 1, 2
@@ -69,7 +70,7 @@ class Layout:
         return 8 if self.wide else 4
 
     @property
-    def byteorder(self) -> str:
+    def byteorder(self) -> Literal["little", "big"]:
         """What int.from_bytes calls the byte order."""
         return "little" if self.order == "<" else "big"
 

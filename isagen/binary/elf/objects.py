@@ -12,7 +12,7 @@ from ...model.errors import AuditError, BuildError
 from ..protocol import Binding, Kind
 from . import layout as e
 from .private import is_private
-from .reader import Elf
+from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol
 
 
@@ -47,6 +47,8 @@ class Group(NamedTuple):
 class ElfObject:
     """An ELF object in memory. Raises `BuildError`, which names `path`, if `data` is not one."""
 
+    format = Elf.format
+
     def __init__(self, data: bytes, path: Path) -> None:
         self.data = data
         self.path = path
@@ -56,7 +58,7 @@ class ElfObject:
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.broken(str(problem)) from None
         except AuditError as problem:
-            raise self.broken(problem.message.rpartition(": ")[2]) from None
+            raise self.broken(problem.message.removeprefix(UNREADABLE)) from None
 
     @classmethod
     def load(cls, path: Path) -> ElfObject:
