@@ -27,5 +27,5 @@ def dispatch_source(plan_path: Path) -> str:
     """Return the dispatch source, whose table of stubs is still a mark. Raises `BuildError` where it is missing."""
     for text in read_texts(plan_path).values():
         if STUBS_MARK.encode() in text:
-            return text.decode()
+            return text.decode(errors="surrogateescape")
     raise BuildError("holds no dispatch source", where=str(texts_folder(plan_path)), remedy=AGAIN)

@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ..model.files import write_if_changed
 from ..model.names import PLAN_FILE, TOOL_FOLDER
 from ..model.plan import LinkAudit
 from ..probe.compiler import Compiler
+from ..probe.probe import bare_macros
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 
@@ -40,8 +42,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAud
         return LinkAudit(
             mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
         )
-    macros, outcome = compiler.macros(())
-    if not outcome.ok or not processor.decodable.is_made_under(macros):
+    if not processor.decodable.is_made_under(bare_macros(compiler)):
         return undecoded
     if processor.library() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.library} is not installed")
@@ -63,16 +64,5 @@ def write_linkers(audit: LinkAudit, output: Path) -> Path:
     tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / PLAN_FILE))
     for name in audit.linkers:
         command = f"{shlex.quote(sys.executable)} {tool} link {plan} {audit.mode} {name}"
-        _write_script(folder / name, f'exec {command} "$@"\n')
+        write_if_changed(folder / name, f'#!/bin/sh\nexec {command} "$@"\n', mode=0o777)
     return folder
-
-
-def _write_script(path: Path, text: str) -> None:
-    """Write a shell script, if it is not there already."""
-    content = f"#!/bin/sh\n{text}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file() or path.read_text(encoding="utf-8") != content:
-        new = path.with_name(f".{path.name}.{os.getpid()}")
-        new.write_text(content, encoding="utf-8")
-        new.chmod(0o755)
-        new.replace(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 WIDTH = 120
+# How Python has the bytes of a name that are not UTF-8 (PEP 383).
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_text(data: Any, indent: int = 0, before: int = 0) -> str:
@@ -19,16 +22,21 @@ def to_text(data: Any, indent: int = 0, before: int = 0) -> str:
 
     `before` is what stands before it on its line, in characters.
     """
-    line = json.dumps(data, ensure_ascii=False)
+    line = _line(data)
     if indent + before + len(line) < WIDTH or not data or not isinstance(data, (dict, list, tuple)):
         return line
     inner = " " * (indent + 1)
     if isinstance(data, dict):
-        keys = {json.dumps(key, ensure_ascii=False) + ": ": value for key, value in data.items()}
+        keys = {_line(key) + ": ": value for key, value in data.items()}
         parts = [inner + key + to_text(value, indent + 1, len(key)) for key, value in keys.items()]
         return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
     parts = [inner + to_text(value, indent + 1) for value in data]
     return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"
+
+
+def _line(data: Any) -> str:
+    """Return data as JSON in one line; bytes of names that are not UTF-8 are escaped, so that the text is."""
+    return SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
 
 
 def from_data(kind: type[T], data: Any) -> T:

@@ -62,6 +62,13 @@ class ProjectError(IsagenError):
     """A command was pointed at a folder that does not hold what it needs."""
 
 
+def reported(problem: IsagenError | OSError) -> IsagenError:
+    """Return a problem as an error of isagen: one of the OS says what it refused, and for which file."""
+    if isinstance(problem, IsagenError):
+        return problem
+    return IsagenError(problem.strerror or str(problem), where=str(problem.filename or ""))
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a remedy that suggests the nearest of `known`, or lists them all."""
     import difflib  # every build step imports this module, and none needs that one

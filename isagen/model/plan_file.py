@@ -82,7 +82,7 @@ def _read(path: Path, kind: type[T], remedy: str) -> T:
             raise ValueError("it is no JSON object")
     except OSError as problem:
         raise PlanError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
     found = data.pop("format", None)
     if found != PLAN_FORMAT or isinstance(found, bool):

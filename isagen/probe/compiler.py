@@ -163,9 +163,10 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
 
     Raises `CompilerError` if it does not exist or does not answer as GCC or Clang do.
     """
-    if shutil.which(command[0]) is None:
+    program = command[0] if command else ""
+    if shutil.which(program) is None:
         raise CompilerError(
-            f"there is no compiler {command[0]!r}",
+            f"there is no compiler {program!r}",
             where=f"{language} compiler",
             remedy="install it, or give the path of another one",
         )
