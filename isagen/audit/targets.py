@@ -18,8 +18,6 @@ from .findings import Result, failed
 from .foreign import audit_foreign
 from .records import records_of
 
-__all__ = ["Baseline", "audit_targets"]
-
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
     """Audit all `targets`. What cannot be audited is among the results, with its problem, beside others that can.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 
 from ..model.errors import TableError, did_you_mean
 from ..model.record import Record
@@ -109,6 +110,7 @@ def features_of(record: Record) -> Features:
     return read_features((find_processor(record.features) or audited_processor()).name)
 
 
+@cache
 def read_features(name: str) -> Features:
     """Read the features file of the processor `name`. Raises `TableError` if there is none of that name."""
     processor = find_processor(name)
