@@ -10,7 +10,7 @@ from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER, level_of_section
-from ..model.plan_file import find_plans, has_plan, read_plan
+from ..model.plan_file import find_plans, has_plan, plans_in, read_plan
 from ..model.record import Record
 from ..processors.registry import is_decoded
 from .baseline import Baseline
@@ -39,7 +39,7 @@ def build_of(path: Path) -> Path | None:
 
 def plans_of(root: Path | None) -> list[Path]:
     """Return the plan files of a build folder."""
-    return find_plans(root) if root is not None and has_plan(root) else []
+    return list(plans_in(root)) if root is not None else []
 
 
 def audit_build(folder: Path, baseline: Baseline) -> Iterator[Result]:

@@ -139,7 +139,7 @@ class References:
         A function that is handed over to be run at once or at exit counts as called. Calls through registers and tables
         are not seen.
         """
-        registers = self._decoder.registers()
+        registers = self._decoder.addresses()
         relocatable = self._binary.relocatable
         for instruction in self.code.decode(number):
             for relative, address in registers.stores(instruction):

@@ -49,7 +49,7 @@ def find_plans(folder: Path) -> list[Path]:
     """Return the plan files in a folder and below. Raises `ProjectError` if there is none."""
     if not folder.is_dir():
         raise ProjectError("there is no such folder", where=str(folder), remedy="give the build folder of a project")
-    plans = list(_plans(folder))
+    plans = list(plans_in(folder))
     if not plans:
         raise ProjectError(
             "no build of isagen is here",
@@ -61,10 +61,11 @@ def find_plans(folder: Path) -> list[Path]:
 
 def has_plan(folder: Path) -> bool:
     """Return whether a plan file is in a folder or below."""
-    return next(_plans(folder), None) is not None
+    return next(plans_in(folder), None) is not None
 
 
-def _plans(folder: Path) -> Iterator[Path]:
+def plans_in(folder: Path) -> Iterator[Path]:
+    """Yield the plan files in a folder and below."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
         if PLAN_FILE in files:

@@ -67,7 +67,7 @@ class Loaded(IntEnum):
     NUMBER = 3  # a number, which may be an address where addresses are fixed
 
 
-class Registers(Protocol):
+class Addresses(Protocol):
     """The addresses that registers are known to hold as a function's instructions run one after the other."""
 
     def stores(self, instruction: Instruction) -> Sequence[tuple[bool, int]]:
@@ -143,8 +143,8 @@ class Decoder(Protocol):
     def loaded(self, instruction: Instruction) -> tuple[Loaded, int]:
         """Return what an instruction loads into a register: how, and the address or number."""
 
-    def registers(self) -> Registers:
-        """Return what registers hold when a function starts: nothing known."""
+    def addresses(self) -> Addresses:
+        """Return the addresses in registers when a function starts: none is known."""
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""

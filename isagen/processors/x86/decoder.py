@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from ..decoding import Codes, Instruction, Loaded
 from ..features import Features
-from .decoder_registers import X86Registers
+from .addresses import X86Addresses
 from .instructions import INVALID, iced_x86, needs, require_decoder
 from .relocations import ELF
 
@@ -101,9 +101,9 @@ class X86Decoder:
             return Loaded.NOTHING, 0
         return Loaded.ADDRESS if lea else Loaded.POINTER, instruction.ip_rel_memory_address
 
-    def registers(self) -> X86Registers:
-        """Return what registers hold when a function starts: nothing known."""
-        return X86Registers()
+    def addresses(self) -> X86Addresses:
+        """Return the addresses in registers when a function starts: none is known."""
+        return X86Addresses()
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU has or ignores."""
