@@ -56,7 +56,8 @@ def open_binary(path: Path, shown: str = "") -> Binary:
     if found is None and not path.is_file():
         raise AuditError("there is no such file", where=shown or str(path))
     if found is None:
-        raise AuditError(f"is not a binary that isagen can read: {format_names()}", where=shown or str(path))
+        reason = f"is not an {format_names()} file that can be read: it does not start as one"
+        raise AuditError(reason, where=shown or str(path))
     return found.open(path, shown)
 
 
