@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...model.errors import AuditError
-from ..protocol import Pointers, Relocations, Symbol
+from ..protocol import Symbol
 from . import layout as e
 from .machines import architecture_of
 from .notes import notes_of
@@ -283,9 +283,3 @@ class Elf:
         table = next((s for s in self.sections if s.name == ".eh_frame"), None)
         if table is not None and table.in_file and not self.relocatable:
             yield from unwound(self.content(table), table.address)
-
-    def pointers(self, kinds: Relocations) -> Pointers:
-        """Return the pointers of the file."""
-        from .pointers import ElfPointers
-
-        return ElfPointers(self, kinds)
