@@ -8,7 +8,7 @@
 //
 // With u = 2^-11, an element of C is off by no more than
 //     (32 u + k/32 * 2^-24) * (1 + 2^-5) * sum |a| |b|  +  k * 2^-26 * max |a| * max |b|
-// docs/kernels.md derives it, and tests/test_matmul.py holds it.
+// docs/kernels.md derives it, and tests/kernels/test_matmul.py holds it.
 #ifndef ISAGEN_KERNELS_MATMUL_HALVES_H
 #define ISAGEN_KERNELS_MATMUL_HALVES_H
 

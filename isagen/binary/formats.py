@@ -59,7 +59,8 @@ def open_binary(path: Path, shown: str = "") -> Binary:
     except OSError as problem:
         raise AuditError(f"cannot be read: {problem.strerror}", where=shown or str(path)) from None
     if found is None:
-        raise AuditError(f"is not a binary that isagen can read: {format_names()}", where=shown or str(path))
+        reason = f"is not an {format_names()} file that can be read: it does not start as one"
+        raise AuditError(reason, where=shown or str(path))
     return found.open(path, shown)
 
 

@@ -1,11 +1,13 @@
 """The audit of builds: linkers, other ways to build, single objects, and what cannot be audited."""
 
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -108,8 +110,19 @@ def test_the_standard_library_inside_a_program_is_sound(new_project, option):
     assert (status, findings(report)) == (0, [])
 
 
-def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhouse):
-    (wheel,) = wheelhouse.glob("isagen-*.whl")
+def wheel_of_the_kernels(folder):
+    """Pack the installed reference extension into a wheel again."""
+    wheel = folder / "isagen_kernels.whl"
+    package = Path(importlib.util.find_spec("isagen_kernels").origin).parent
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path in package.iterdir():
+            if path.is_file():
+                archive.write(path, f"isagen_kernels/{path.name}")
+    return wheel
+
+
+def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path):
+    wheel = wheel_of_the_kernels(tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "isagen", "audit", str(wheel)], capture_output=True, text=True, check=False
     )
@@ -124,7 +137,7 @@ def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path, wheelhou
         [sys.executable, "-m", "isagen", "audit", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0
-    assert "2 files: 2 without a finding" in done.stdout
+    assert done.stdout.count("nothing found") == 1
 
 
 def test_objects_of_a_build(new_project):
@@ -262,7 +275,7 @@ def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warning
     tool = project.path("isagen/isa_tool")
     plan = project.path("isagen/isa_plan.json")
     data = json.loads(plan.read_text())
-    data["audit"]["linkers"] = {"ld": str(project.folder / "ld")}
+    data["link_audit"]["linkers"] = {"ld": str(project.folder / "ld")}
     plan.write_text(json.dumps(data))
     (project.folder / "ld").write_text("#!/bin/sh\nprintf '\\177ELF and no more' > out\n")
     (project.folder / "ld").chmod(0o755)

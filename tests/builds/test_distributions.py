@@ -99,7 +99,7 @@ def test_an_editable_install_of_the_tool_runs_the_checkout(tmp_path):
     project = tmp_path / "project"
     project.mkdir()
     done = subprocess.run([python, "-c", code], cwd=project, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[:2] == [str(source / "isagen/render.py"), str(source / "templates")]
+    assert done.stdout.splitlines()[:2] == [str(source / "isagen/configure/render.py"), str(source / "templates")]
     assert (project / "isagen/meson.build").read_bytes() == (ROOT / "kernels/isagen/meson.build").read_bytes()
 
 

@@ -10,7 +10,7 @@ from .layout import MAGIC
 from .machines import architecture_of
 from .notes import note_of
 from .objects import ElfObject
-from .reader import Elf
+from .pointers import LoadedElf
 from .sealing import sealed
 
 
@@ -29,9 +29,9 @@ class ElfFormat:
         """Return what the code of a file with these first bytes is for; None where they do not tell."""
         return architecture_of(head)
 
-    def open(self, path: Path, shown: str) -> Elf:
+    def open(self, path: Path, shown: str) -> LoadedElf:
         """Open a file; messages name it `shown`."""
-        return Elf(path, shown)
+        return LoadedElf(path, shown)
 
     def load_object(self, path: Path) -> ElfObject:
         """Read an object."""

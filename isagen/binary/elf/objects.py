@@ -6,42 +6,13 @@ import struct
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from ...model.errors import AuditError, BuildError
-from ..protocol import Binding, Kind
+from ..protocol import Binding
 from . import layout as e
 from .private import is_private
 from .reader import UNREADABLE, Elf
-from .values import ElfSection, ElfSymbol
-
-
-class ObjectSymbol(NamedTuple):
-    """A symbol that is not local; `size` is in bytes, `place` its index in the symbol table.
-
-    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it.
-    `section` is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`)
-    absolute or common.
-    """
-
-    name: str
-    kind: Kind
-    binding: Binding
-    size: int
-    constant: bool
-    hidden: bool
-    defined: bool
-    section: int
-    place: int
-
-
-class Group(NamedTuple):
-    """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's `name`."""
-
-    section: int
-    signature: int
-    name: str
-    members: tuple[int, ...]
+from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
 
 class ElfObject:

@@ -193,3 +193,14 @@ class ElfPointers:
     def target_name(self, reference: Reference) -> str:
         """Return the name of what an object's relocation is for."""
         return self.elf.name(self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol))
+
+
+class LoadedElf(Elf):
+    """An ELF file whose pointers are read too (`isagen.binary.protocol.Binary`)."""
+
+    def pointers(self, kinds: Relocations) -> ElfPointers:
+        """Return the pointers of the file; `kinds` are the relocation types of its processor."""
+        for section in self.sections:
+            if section.type == e.SHT_CREL:  # sealing passes them on as they are
+                raise self.fail(f"section {section.name} holds relocations in a form that is not read (CREL)")
+        return ElfPointers(self, kinds)

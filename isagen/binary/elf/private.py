@@ -8,13 +8,8 @@ registrations check.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..protocol import CODE_KINDS, Kind
-
-if TYPE_CHECKING:
-    from .objects import ObjectSymbol
-    from .values import ElfSection
+from .values import ElfSection, ObjectSymbol
 
 # Itanium C++ ABI: typeinfo structures and names.
 TYPE_INFORMATION = ("_ZTI", "_ZTS")

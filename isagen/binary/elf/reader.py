@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...model.errors import AuditError
-from ..protocol import Pointers, Relocations, Symbol
+from ..protocol import Symbol
 from . import layout as e
 from .machines import architecture_of
 from .notes import notes_of
@@ -283,12 +283,3 @@ class Elf:
         table = next((s for s in self.sections if s.name == ".eh_frame"), None)
         if table is not None and table.in_file and not self.relocatable:
             yield from unwound(self.content(table), table.address)
-
-    def pointers(self, kinds: Relocations) -> Pointers:
-        """Return the pointers of the file."""
-        from .pointers import ElfPointers
-
-        for section in self.sections:
-            if section.type == e.SHT_CREL:  # sealing passes them on as they are
-                raise self.fail(f"section {section.name} holds relocations in a form that is not read (CREL)")
-        return ElfPointers(self, kinds)

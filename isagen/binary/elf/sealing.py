@@ -15,8 +15,9 @@ from collections.abc import Iterable, Sequence
 
 from ...model.names import CODE_SECTION
 from .layout import SHT_REL, SHT_RELA
-from .objects import ElfObject, ObjectSymbol
+from .objects import ElfObject
 from .renaming import Renaming
+from .values import ObjectSymbol
 
 # Their parts from all objects make one function each, in the order of the link.
 WHOLE_SECTIONS = (".init", ".fini")

@@ -1,4 +1,4 @@
-"""Sections and symbols of an ELF file, as values."""
+"""Sections, symbols and groups of an ELF file, as values."""
 
 from __future__ import annotations
 
@@ -83,3 +83,31 @@ class ElfSymbol(NamedTuple):
 def undefined(number: int, table: int) -> ElfSymbol:
     """Return a symbol that no section of the file holds."""
     return ElfSymbol(number, table, 0, Kind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
+
+
+class ObjectSymbol(NamedTuple):
+    """A symbol that is not local; `size` is in bytes, `place` its index in the symbol table.
+
+    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it.
+    `section` is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`)
+    absolute or common.
+    """
+
+    name: str
+    kind: Kind
+    binding: Binding
+    size: int
+    constant: bool
+    hidden: bool
+    defined: bool
+    section: int
+    place: int
+
+
+class Group(NamedTuple):
+    """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's `name`."""
+
+    section: int
+    signature: int
+    name: str
+    members: tuple[int, ...]
