@@ -1,4 +1,4 @@
-"""What people point an audit at: a build folder, any other folder, an object, a library, a program, or a wheel."""
+"""The targets of an audit: a build folder, any other folder, an object, a library, a program, or a wheel."""
 
 from __future__ import annotations
 

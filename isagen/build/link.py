@@ -1,4 +1,4 @@
-"""Linking, then auditing what was linked: what runs in the place of the linker (`configure.linkers`)."""
+"""Linking, then auditing what was linked: the step that runs in the linker's place (`configure.linkers`)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one build step and return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        if arguments[:1] == ["link"]:  # what follows is the linker's, and may look like options of ours
+        if arguments[:1] == ["link"]:  # the linker's own arguments follow, and may look like a step's
             return _link(arguments[1:])
         _run(_parser().parse_args(arguments))
     except (IsagenError, OSError) as problem:

@@ -1,4 +1,4 @@
-"""Finding the linkers that a compiler may call, for scripts of ours to take their places.
+"""Finding the linkers that a compiler may call, and writing the scripts that take their places.
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
 Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
@@ -23,13 +23,13 @@ from ..probe.probe import bare_macros
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 
-# What -fuse-ld= and the default make GCC and Clang look for; Clang takes any ending (-fuse-ld=lld-16).
+# The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 
 
 def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAudit:
-    """Return the linkers whose places are taken for an audit of `mode`: error, warn, off, or unreached by the build.
+    """Return the linkers whose places the scripts take, for an audit of `mode`: error, warn, off, or unreached.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """

@@ -21,7 +21,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 def to_text(data: Any, indent: int = 0, before: int = 0) -> str:
     """Return plain data as JSON: what fits into a line is on one line, the rest is broken up and indented.
 
-    `before` is what stands before it on its line, in characters.
+    `before` is the number of characters before it on its line.
     """
     line = _line(data)
     if indent + before + len(line) < WIDTH or not data or not isinstance(data, (dict, list, tuple)):
@@ -52,7 +52,7 @@ def from_data(kind: type[T], data: Any) -> T:
 
 
 class _MismatchError(Exception):
-    """What is wrong with a part of the data; `place` leads from the whole to the part, and grows from its end."""
+    """A part of the data is not of its type; `place` is the way from the whole to the part, as far as it is known."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -17,7 +17,7 @@ from .registrations import Registrations
 
 # Raise it when what is written changes in a way that an older reader does not know.
 PLAN_FORMAT = 3
-AGAIN = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
+RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def read_plan(path: Path) -> Build:
 
     Raises `PlanError` if it is missing, damaged, or of another format.
     """
-    return _read(path, Build, AGAIN)
+    return _read(path, Build, RECONFIGURE)
 
 
 def registrations_text(found: Registrations) -> str:

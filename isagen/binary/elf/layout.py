@@ -71,7 +71,7 @@ class Layout:
 
     @property
     def byteorder(self) -> Literal["little", "big"]:
-        """What int.from_bytes calls the byte order."""
+        """The byte order, by its name in Python."""
         return "little" if self.order == "<" else "big"
 
 

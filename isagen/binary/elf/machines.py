@@ -1,4 +1,4 @@
-"""What an ELF file's code is for, as the first bytes of the file tell it."""
+"""The processor that an ELF file's code is for, from the first bytes of the file."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class ElfObject:
 
     @cached_property
     def mergeable_symbols(self) -> tuple[ObjectSymbol, ...]:
-        """What this object and others may define: weak and unique symbols, and all that are in groups."""
+        """The symbols that other objects may define too: weak and unique ones, and all that are in groups."""
         grouped = {member for group in self.groups for member in group.members}
         merged = (Binding.WEAK, Binding.UNIQUE)
         return tuple(s for s in self.symbols if s.defined and (s.binding in merged or s.section in grouped))
