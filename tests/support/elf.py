@@ -3,7 +3,8 @@
 import struct
 from dataclasses import dataclass
 
-SYMTAB, STRTAB, SHNDX, CREL = 2, 3, 18, 0x40000014
+SYMTAB, STRTAB, NOTE, SHNDX, CREL = 2, 3, 7, 18, 0x40000014
+LIBRARY = 3
 ALLOC, CODE = 2, 6
 WEAK_FUNCTION = 2 << 4 | 2
 
@@ -28,7 +29,7 @@ def symbol(order: str, wide: bool, name: int, info: int, section: int, size: int
     return struct.pack(order + "IIIBBH", name, 0, size, info, 0, section)
 
 
-def elf_object(parts: list[Part], machine: int = 62, order: str = "<", wide: bool = True) -> bytes:
+def elf_object(parts: list[Part], machine: int = 62, order: str = "<", wide: bool = True, kind: int = 1) -> bytes:
     """An object of these sections, after the one that is none; the last one holds their names."""
     parts = [Part(b""), *parts, Part(b".shstrtab", STRTAB)]
     names = b"\0" + b"".join(part.name + b"\0" for part in parts[1:])
@@ -48,7 +49,9 @@ def elf_object(parts: list[Part], machine: int = 62, order: str = "<", wide: boo
         body += part.content + b"\0" * (-len(part.content) % 8)
     start = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
     at = header.size + len(body)
-    head = header.pack(start, 1, machine, 1, 0, 0, at, 0, header.size, 0, 0, section.size, len(parts), len(parts) - 1)
+    head = header.pack(
+        start, kind, machine, 1, 0, 0, at, 0, header.size, 0, 0, section.size, len(parts), len(parts) - 1
+    )
     return head + body + headers
 
 

@@ -10,11 +10,27 @@ import pytest
 from isagen.audit.baseline import Baseline
 from isagen.audit.report import as_data, as_text
 from isagen.audit.targets import audit_targets
+from isagen.binary.elf.notes import note_of
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.reader import Elf
 from isagen.binary.formats import load_object, open_binary, seal_objects
 from isagen.model.errors import AuditError
-from support.elf import CREL, SHNDX, STRTAB, SYMTAB, WEAK_FUNCTION, Part, elf_object, symbol, with_function
+from isagen.model.names import PLAN_FILE
+from isagen.model.plan_file import plan_text
+from support.elf import (
+    CREL,
+    LIBRARY,
+    NOTE,
+    SHNDX,
+    STRTAB,
+    SYMTAB,
+    WEAK_FUNCTION,
+    Part,
+    elf_object,
+    symbol,
+    with_function,
+)
+from support.model import build_of, plan_of, record_of
 
 LAYOUTS = [("<", True), ("<", False), (">", True), (">", False)]
 X86_64 = Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2"))
@@ -71,6 +87,16 @@ def test_code_of_other_layouts_is_not_decoded(tmp_path, order, wide, machine):
     path.write_bytes(with_function(b"f", order, wide, machine=machine))
     with pytest.raises(AuditError, match=r"a\.o: code for x86.*(32-bit|big-endian).* is not decoded\n.*x86-64"):
         audit_targets([path], X86_64)
+
+
+def test_a_build_of_code_that_is_not_decoded(tmp_path):
+    (tmp_path / PLAN_FILE).write_text(plan_text(build_of(plan_of(("DEFAULT",)))))
+    note = Part(b".note.isagen", NOTE, note_of("isagen", record_of().to_json()))
+    (tmp_path / "library.so").write_bytes(elf_object([note], 3, wide=False, kind=LIBRARY))
+    (tmp_path / "other.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY))
+    (tmp_path / "damaged.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY)[:60])
+    with pytest.raises(AuditError, match=r"library\.so: code for x86 \(32-bit\) is not decoded"):
+        audit_targets([tmp_path], X86_64)
 
 
 def test_reports_of_names_that_are_not_utf_8(tmp_path):
