@@ -1,7 +1,8 @@
-// Channel shuffle, channels first and channels last, and ShuffleNet's concatenation and shuffle in one.
+// Channel shuffle, channels first and channels last, and ShuffleNet's fused concatenation and shuffle.
 //
-// Channels last, a pixel is transposed, [groups, channels per group] -> [channels per group, groups]. For groups = 2^k
-// that is k perfect shuffles of the pixel: interleave its first half with its second. interleave2 does one in vectors.
+// With channels last, a pixel is transposed: [groups, channels per group] -> [channels per group, groups]. For 2^k
+// groups this is k perfect shuffles of the pixel, each of which interleaves its first half with its second
+// (interleave2).
 #include "loop.h"
 #include "stubs/channels.h"
 
@@ -40,7 +41,7 @@ void shuffle_rows(char *dst, const char *src, size_t first, size_t last, size_t 
 
 // ---- channels last: pixels are transposed
 
-// One perfect shuffle of the count vectors, taken as one array: interleave2 of each with one of the second half.
+// One perfect shuffle of an array of `count` vectors: interleave2 of each vector with one of the second half.
 template <int count, typename T, typename Interleave>
 VEC_INLINE void perfect_shuffle(Vec<T> (&v)[count], Interleave interleave2)
 {
@@ -60,7 +61,7 @@ template <int count, typename T> VEC_INLINE void perfect_shuffles(Vec<T> (&v)[co
     perfect_shuffle(v, [](Vec<T> a, Vec<T> b) { return vec::interleave2(a, b); });
 }
 
-// Pixels that are `count` vectors as a whole.
+// Pixels of exactly `count` vectors.
 template <int count, typename T> void shuffle_in_registers(T *dst, const T *src, size_t pixels, int rounds)
 {
   constexpr size_t width = Vec<T>::size();
@@ -79,11 +80,11 @@ template <int count, typename T> void shuffle_in_registers(T *dst, const T *src,
   return power > 1 ? 1 + log2_of(power / 2) : 0;
 }
 
-// A vector of every group, transposed.
+// Transposes one vector of each group.
 template <int groups, typename T> VEC_INLINE void transpose(Vec<T> (&v)[groups])
 {
 #if VECTOR_BYTES == 32
-  // AVX2 interleaves within 16 bytes, and takes as long again to put that right: done once for all rounds.
+  // AVX2 interleaves within 16 bytes. The correction costs as much again, so it is done once for all rounds.
   for (int rounds = log2_of(groups); rounds > 0; rounds--)
     perfect_shuffle(v, [](Vec<T> a, Vec<T> b) { return vec::interleave2_by_16(a, b, vec::Lanes<T>()); });
   Vec<T> w[groups];
@@ -99,7 +100,7 @@ template <int groups, typename T> VEC_INLINE void transpose(Vec<T> (&v)[groups])
 #endif
 }
 
-// One pixel's groups, of n elements each: a vector of every group makes `groups` vectors of the result.
+// One pixel with groups of n elements. One vector of each group gives `groups` vectors of the result.
 template <int groups, typename T> VEC_INLINE void weave(T *dst, const T *const (&from)[groups], size_t n)
 {
   constexpr size_t width = Vec<T>::size();
@@ -158,7 +159,7 @@ template <typename T> void shuffle(T *dst, const T *src, size_t pixels, size_t g
     return shuffle_in_registers<2>(dst, src, pixels, rounds);
   if (power_of_two && channels == 4 * width)
     return shuffle_in_registers<4>(dst, src, pixels, rounds);
-  if (power_of_two && channels == 8 * width && (VECTOR_BYTES == 64 || groups > 8)) // 16 registers hardly suffice
+  if (power_of_two && channels == 8 * width && (VECTOR_BYTES == 64 || groups > 8)) // 16 registers are too few
     return shuffle_in_registers<8>(dst, src, pixels, rounds);
   if (groups == 2)
     return shuffle_by_groups<2>(dst, src, pixels, per_group);
@@ -187,13 +188,12 @@ void interleave(T *dst, const char *a, size_t a_stride, const char *b, size_t b_
   }
 }
 
-// A pixel does not begin where streams may write: what goes past the caches is made here, a few pixels at a time. With
-// every line that leaves, one of those that are needed soon is asked for: reading and writing in turns would wait for
-// each other.
+// Non-temporal stores need aligned lines, and pixels are not aligned, so a few pixels at a time are computed in this
+// buffer. Each line that is written prefetches a line that is needed soon, so that reads and writes overlap.
 constexpr size_t waiting_bytes = 2048;
 
-// make(to, first, count) makes `count` pixels of pixel_bytes each; ask(pixel, offset) asks for what becomes the line at
-// this byte of the pixel's result.
+// make(to, first, count) computes `count` pixels of pixel_bytes each. ask(pixel, offset) prefetches the source of the
+// result's line at this byte of the pixel.
 template <typename Make, typename Ask>
 VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool past_caches, Make make, Ask ask)
 {
@@ -205,7 +205,7 @@ VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool pas
     const size_t count = pixels - first < some ? pixels - first : some;
     uint8_t *const to = reinterpret_cast<uint8_t *>(dst) + first * pixel_bytes;
     make(reinterpret_cast<char *>(waiting), first, count);
-    size_t pixel = first + 2 * some, asked = 0; // asked: bytes of this block's pixels before the one at which we are
+    size_t pixel = first + 2 * some, asked = 0; // asked: the bytes of this block's pixels before `pixel`
     writing<uint8_t>(to, count * pixel_bytes, true, [&](size_t i, auto how) {
       for (; i - asked >= pixel_bytes; asked += pixel_bytes)
         pixel++;
@@ -217,7 +217,7 @@ VEC_INLINE void by_pixels(char *dst, size_t pixels, size_t pixel_bytes, bool pas
   vec::fence_streams();
 }
 
-// Calls `call` with an item of as many bytes: its type is what counts.
+// Calls `call` with an item of `bytes` bytes, whose type is what `call` uses.
 template <typename Call> VEC_INLINE void with_item_of(size_t bytes, Call call)
 {
   if (bytes == 1)

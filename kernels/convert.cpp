@@ -1,4 +1,4 @@
-// float32 to bfloat16 and half, and back. What the conversions give is the same at all levels: vec/convert.h.
+// float32 to bfloat16 and half, and back. The results are the same at all levels: see vec/convert.h.
 #include "loop.h"
 #include "stubs/convert.h"
 

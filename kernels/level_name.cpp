@@ -1,4 +1,4 @@
-// Reports the level whose copy really runs, and its vector width.
+// Reports the level of the copy that runs, and its vector width.
 #include "stubs/level.h"
 #include "vector_width.h"
 

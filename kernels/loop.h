@@ -1,4 +1,4 @@
-// Loops over n elements by vectors, with the rest that does not fill one; for kernel sources only.
+// Loops over n elements by vectors, with a partial vector at the end. For kernel sources only.
 #ifndef ISAGEN_KERNELS_LOOP_H
 #define ISAGEN_KERNELS_LOOP_H
 
@@ -9,8 +9,8 @@ namespace {
 using vec::Vectorized;
 
 // How one step of a loop loads and stores: whole vectors, their first `count` elements, or whole and past the caches.
-// `others` fills the lanes that no element has. load_floats and store_floats are about as many floats as a vector of T,
-// a 16-bit float, has lanes.
+// `others` fills the lanes without an element. load_floats and store_floats move as many floats as a vector of T, a
+// 16-bit float, has lanes.
 template <typename T> struct Whole {
   using Vec = Vectorized<T>;
   VEC_INLINE Vec load(const T *from, T) const { return Vec::loadu(from); }
@@ -37,8 +37,8 @@ template <typename T, typename Step, int... k> VEC_INLINE void all_ways(size_t i
   (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, Whole<T>()), ...);
 }
 
-// Asks for the cache line that is so many bytes ahead: caches by themselves fetch too late for loops that do little
-// with what they read. Any address will do.
+// Prefetches the cache line `bytes` ahead: hardware prefetchers are too late for loops that do little with each
+// element. The address need not be valid.
 VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
 {
 #if defined(__GNUC__)
@@ -49,13 +49,13 @@ VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
 #endif
 }
 
-// Whether vector k of a loop begins another cache line than the one before: lines are asked for once.
+// Returns whether vector k of a loop begins a new cache line, so that each line is prefetched once.
 constexpr bool begins_line(int k)
 {
   return VECTOR_BYTES == 0 || k * VECTOR_BYTES % 64 == 0;
 }
 
-// step(i, k, how) for every vector: i is its first element, k counts 0 .. ways - 1 in turn, so that as many
+// Calls step(i, k, how) for every vector. i is its first element, and k cycles through 0 .. ways - 1, so that `ways`
 // accumulators hide the latency of an operation.
 template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
 {
@@ -70,8 +70,8 @@ template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t
     step(i, 0, Part<T>{n - i});
 }
 
-// step(i, how) in order, by vectors of T, for a loop that writes `to[i]`; past the caches if `past_caches`, and if
-// elements are aligned. vec::fence_streams() is left to the caller, once per kernel.
+// Calls step(i, how) in order, by vectors of T, for a loop that writes `to[i]`: past the caches if `past_caches` is set
+// and elements are aligned. The caller calls vec::fence_streams(), once per kernel.
 template <typename T, typename To, typename Step>
 VEC_INLINE void writing(const To *to, size_t n, bool past_caches, Step step)
 {

@@ -1,4 +1,4 @@
-// The product of bfloat16 matrices: dot products of pairs where the level has them, else of floats.
+// The product of bfloat16 matrices: dot products of pairs at levels that have them, else of floats.
 #include "matmul_vectors.h"
 
 #if defined(CPU_CAPABILITY_AMX)
@@ -12,12 +12,12 @@ using vec::Vectorized;
 struct Dot {
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
 
-  // VDPBF16PS: two products a lane. It takes denormals for zeros.
+  // VDPBF16PS: two products per lane. It treats denormals as zero.
   using Format = Bf16Pairs;
   static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
   {
 #if defined(__clang__)
-    // Clang 16 runs out of stack where it sees that the same word is in all lanes.
+    // Clang 16 crashes (stack overflow) if it knows that all lanes hold the same word.
     __asm__("" : "+v"(a.v));
 #endif
     return Vectorized<float>::of(_mm512_dpbf16_ps(sum.v, (__m512bh)a.v, (__m512bh)b.v));

@@ -1,20 +1,20 @@
-// The blocked matrix product, for any kind of arithmetic: packs blocks of both matrices and runs micro tiles over them.
+// The blocked matrix product, for any kind of arithmetic: packs blocks of both matrices and multiplies micro tiles.
 //
-// Packed elements are words of 4 bytes: a word holds `group` consecutive elements of k, what one lane of a dot product
-// instruction takes (4 x 8 bits, 2 x 16 bits, 1 float).
+// Elements are packed into words of 4 bytes. A word holds `group` consecutive elements of k, the operand of one lane of
+// a dot product instruction (4 x 8 bits, 2 x 16 bits, 1 float).
 //
-// A Kind, which is made once per product, has
+// A Kind is constructed once per product, and has
 //   A, B, C             element types in memory
 //   group, rows, columns, as above; a micro tile is rows x columns of C
-//   block               words of k that are packed at once, and how far apart packed rows of A are
-//   step                words of k are filled up with zeros to a multiple of it
+//   block               words of k that are packed at once, and the distance of packed rows of A
+//   step                the number of words of k is padded with zeros to a multiple of it
 //   column_bytes        bytes of a column of packed B per word: 4
-//   Kind(m, n)          what is set up once per product, such as a tile configuration
+//   Kind(m, n)          sets up the product, such as a tile configuration
 //   pack_a(to, a, lda, m, k), pack_b(to, b, ldb, k, n)
 //                       packs blocks of A[m][k] and B[k][n] into panels of `rows` rows and of `columns` columns
 //   tile(c, ldc, m, n, a, b, words, add, i, j)
-//                       c[m][n] = or += the product of two panels over `words` words; i and j: where the panels begin,
-//                       as rows and columns of the packed blocks
+//                       c[m][n] = (or +=, if `add`) the product of two panels over `words` words; i and j are the first
+//                       row and column of the panels in the packed blocks
 #ifndef ISAGEN_KERNELS_MATMUL_BLOCKED_H
 #define ISAGEN_KERNELS_MATMUL_BLOCKED_H
 
@@ -27,7 +27,7 @@ namespace {
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 constexpr size_t at_most(size_t n, size_t limit) { return n < limit ? n : limit; }
 
-// A panel of B stays in the first level cache, and the blocks in the second, while the micro tiles go over them.
+// A panel of B stays in the first level cache and the blocks stay in the second, while the micro tiles are computed.
 constexpr size_t block_rows = 256, block_columns = 512;
 
 template <class Kind>
@@ -39,7 +39,7 @@ void matmul_blocked(typename Kind::C *c, const typename Kind::A *a, const typena
     return;
   if (k == 0) {
     for (size_t i = 0; i < m; i++) {
-      void *const row = c + i * shape.ldc; // at any address
+      void *const row = c + i * shape.ldc; // of any alignment
       memset(row, 0, n * sizeof *c);
     }
     return;

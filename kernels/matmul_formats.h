@@ -1,11 +1,11 @@
-// How elements of matrices are packed into words for dot products: the formats of matmul_blocked.h's kinds.
+// Formats: the packing of matrix elements into words for dot products, for the kinds of matmul_blocked.h.
 //
-//   A, B, C            element types in memory; Sum: what a lane of sums is
+//   A, B, C            element types in memory; Sum: the type of a lane of sums
 //   group              elements in a word
-//   words(to, from, n) if group is 1: packs n elements, of A or of B
-//   word(const A *)    else: packs `group` elements of a row of A
-//   word(B, ...)       and an element of each of `group` rows of B
-//   TileA, TileB       the elements' types in tiles, if words are what tiles take
+//   words(to, from, n) if group is 1: packs n elements of A or B
+//   word(const A *)    otherwise: packs `group` elements of a row of A
+//   word(B, ...)       otherwise: packs one element of each of `group` rows of B
+//   TileA, TileB       the elements' types in tiles, if tiles take these words
 #ifndef ISAGEN_KERNELS_MATMUL_FORMATS_H
 #define ISAGEN_KERNELS_MATMUL_FORMATS_H
 
@@ -40,7 +40,7 @@ private:
   static uint32_t byte(B b) { return static_cast<uint8_t>(b); }
 };
 
-// The same bytes as two 16-bit integers, for instructions that would saturate sums of products of bytes.
+// The same bytes as two 16-bit integers, because the instructions for bytes saturate their sums.
 struct U8S8Pairs {
   using A = uint8_t;
   using B = int8_t;
@@ -109,13 +109,13 @@ template <class T> struct WideFloats {
 using Bf16Floats = WideFloats<vec::bfloat16>;
 using Fp16Floats = WideFloats<vec::half>;
 
-// Packing of a Format into panels of Rows rows and Columns columns; packed rows of A are Block words apart, and words
-// of k are filled up to a multiple of Step.
+// Packs a Format into panels of Rows rows and Columns columns. Packed rows of A are Block words apart, and the words of
+// k are padded to a multiple of Step.
 //
-//   A   the words of a row lie side by side
-//   B   a word of every column lie side by side, then the next word of every column
+//   A   the words of a row are adjacent
+//   B   the first words of all columns are adjacent, then the second words of all columns, and so on
 //
-// A tile instruction loads both with a stride, a vector instruction a word of A, broadcast, and a vector of B.
+// A tile instruction loads both with a stride. A vector instruction broadcasts a word of A and loads a vector of B.
 template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> struct Packed : Format {
   using A = typename Format::A;
   using B = typename Format::B;
@@ -137,7 +137,7 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
         pack_row(out + words, last, 1);
       }
     }
-    // Rows that fill up the last panel are multiplied too, though nobody stores what results.
+    // The padding rows of the last panel are multiplied too, but their results are not stored.
     for (size_t i = m; i < round_up(m, Rows); i++)
       memset(packed + i * Block, 0, filled * sizeof *packed);
   }

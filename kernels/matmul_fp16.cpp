@@ -1,4 +1,4 @@
-// The product of half precision matrices: in half precision arithmetic where the level has it, else in floats.
+// The product of half precision matrices: in half precision arithmetic at levels that have it, else in floats.
 #include "matmul_vectors.h"
 
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_FP16)

@@ -1,12 +1,12 @@
-// Micro tiles of a matrix product in half precision arithmetic: twice as many lanes as with floats.
+// Micro tiles of a matrix product in half precision arithmetic, with twice as many lanes as floats.
 //
-// Half precision reaches from 2^-24 to 65504, and has 11 bits. So
+// Half precision ranges from 2^-24 to 65504 and has 11 bits. Therefore
 //
 //   - rows of A and columns of B are scaled by powers of two, a block of k at a time, until their largest element is
-//     between 16 and 32: no sum of 32 products overflows, and what underflows is small beside the largest product;
-//   - no more than 32 products are summed in half precision; their sums are added up as floats.
+//     between 16 and 32: no sum of 32 products overflows, and underflow is small beside the largest product;
+//   - at most 32 products are summed in half precision, and these sums are added as floats.
 //
-// With u = 2^-11, an element of C is off by no more than
+// With u = 2^-11, the error of an element of C is at most
 //     (32 u + k/32 * 2^-24) * (1 + 2^-5) * sum |a| |b|  +  k * 2^-26 * max |a| * max |b|
 // docs/kernels.md derives it, and tests/kernels/test_matmul.py holds it.
 #ifndef ISAGEN_KERNELS_MATMUL_HALVES_H
@@ -17,8 +17,8 @@
 
 namespace {
 
-// The kind of a product (matmul_blocked.h) with half precision vectors. A word of A holds an element twice, since words
-// are broadcast by the load itself, and 16 bits are not.
+// The kind of a product (matmul_blocked.h) with half precision vectors. A word of A holds an element twice, because a
+// load can broadcast a word, but not 16 bits.
 class HalfKind {
 public:
   using A = uint16_t;
@@ -97,19 +97,19 @@ private:
     float up, down;
   };
 
-  // The bits of |x|; zero for infinity and NaN, which no scale changes.
+  // Returns the bits of |x|; zero for infinity and NaN, which scaling does not change.
   static Bits finite_size(Bits x)
   {
     const Bits size = x & Bits(0x7fff);
     return Bits::blend(size < Bits(0x7c00), size, Bits(0));
   }
 
-  // The powers of two that bring |x|, of these bits, between 16 and 32, and back.
+  // Returns the power of two that scales |x|, given by its bits, to between 16 and 32, and its inverse.
   static Scale scale_for(uint16_t bits)
   {
     if (bits == 0)
       return {1, 1};
-    // Biased as a float's: 2^(exponent - 127) is |x|'s leading bit. Denormals are multiples of 2^-24.
+    // Biased as in a float: 2^(exponent - 127) is the leading bit of |x|. Denormals are multiples of 2^-24.
     const uint32_t leading = 31 - static_cast<uint32_t>(__builtin_clz(bits));
     const uint32_t exponent = bits < 0x400 ? 127 - 24 + leading : 127 - 15 + (bits >> 10);
     return {vec::bit_cast<float>((127 + 4 + 127 - exponent) << 23), vec::bit_cast<float>((exponent - 4) << 23)};
@@ -130,7 +130,7 @@ private:
     alignas(64) float memory[Rows * columns] = {};
     float *sums = memory;
 #if defined(__GNUC__)
-    __asm__("" : "+r"(sums) : : "memory"); // so that they are not kept in registers, which the inner loop needs
+    __asm__("" : "+r"(sums) : : "memory"); // keeps the sums out of the registers that the inner loop needs
 #endif
     for (size_t end = step; end <= words; end += step) {
       Halves sum[Rows][vector_columns];

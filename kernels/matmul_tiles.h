@@ -7,26 +7,26 @@
 
 namespace {
 
-// The kind of a product (matmul_blocked.h) with tiles, which take the words of a Format.
+// The kind of a product (matmul_blocked.h) with tiles of the words of a Format.
 template <class Format> class TileKind : public Packed<Format, 32, 32, 256, 16> {
 public:
   using C = typename Format::C;
   static constexpr size_t columns = 32, block = 256;
 
-  // A product of fewer than 16 rows or columns takes tiles of its size: instructions take their time by the row.
+  // A product of fewer than 16 rows or columns uses tiles of its size, because an instruction takes time for each row.
   VEC_INLINE TileKind(size_t m, size_t n)
     : high_(at_most(m, 16)), wide_(at_most(n, 16)),
       tiles_({shape(high_, wide_), shape(high_, wide_), shape(high_, wide_), shape(high_, wide_), shape(high_, 16),
               shape(high_, 16), shape(16, wide_), shape(16, wide_)})
   {}
 
-  // Not left to the compiler, which would not inline it without optimisation.
+  // Always inlined: without optimisation the compiler would not inline it.
   VEC_INLINE ~TileKind() {}
 
   VEC_INLINE void tile(C *c, size_t ldc, size_t m, size_t n, const void *a, const void *b, size_t words, bool add,
                        size_t, size_t)
   {
-    // Tiles are stored whole: where the matrix ends within one, to memory of its own.
+    // Tiles are stored whole. If the matrix ends within a tile, the tile is stored to a buffer.
     if (m % high_ == 0 && n % wide_ == 0) {
       tiles(c, ldc, m > high_, n > wide_, a, b, words, add);
     } else {

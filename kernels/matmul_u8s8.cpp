@@ -1,4 +1,4 @@
-// The product of unsigned and signed bytes, in the widest dot product instruction that the level has.
+// The product of unsigned and signed bytes, with the level's widest dot product instruction.
 #include "matmul_vectors.h"
 
 #if defined(CPU_CAPABILITY_AMX)
@@ -10,7 +10,7 @@ namespace {
 struct Dot {
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_VNNI)
 
-  // VPDPBUSD: four products of bytes a lane, which are not saturated.
+  // VPDPBUSD: four products of bytes per lane, without saturation.
   using Format = U8S8Bytes;
   static Words dot(Words sum, Words a, Words b)
   {
@@ -28,8 +28,8 @@ struct Dot {
 
 #elif defined(VEC_X86)
 
-  // VPMADDWD: two products of 16-bit integers a lane. VPMADDUBSW, which takes bytes, saturates sums at 16 bits: 255 *
-  // 127 twice is beyond them.
+  // VPMADDWD: two products of 16-bit integers per lane. VPMADDUBSW takes bytes, but saturates sums at 16 bits, which
+  // 2 * 255 * 127 exceeds.
   using Format = U8S8Pairs;
   static Words dot(Words sum, Words a, Words b)
   {

@@ -11,12 +11,13 @@ namespace {
 using Words = vec::Vectorized<uint32_t>;
 constexpr size_t lanes = static_cast<size_t>(Words::size());
 
-// What fills the registers: 32 of them with AVX-512, else 16. Some hold vectors of B and the broadcast word of A.
+// The size of a micro tile, by the number of registers: 32 with AVX-512, else 16. Some hold vectors of B and the
+// broadcast word of A.
 constexpr size_t vector_rows = VECTOR_BYTES == 64 ? 14 : 6;
 constexpr size_t vector_columns = 2;
 
 // The kind of a product (matmul_blocked.h) with vectors. Dot has a Format, and
-// dot(Vectorized<Format::Sum> sum, Words a, Words b): sum plus, in every lane, the dot product of the words.
+// dot(Vectorized<Format::Sum> sum, Words a, Words b), which adds the dot product of the words to every lane of sum.
 template <class Dot>
 class VectorKind : public Packed<typename Dot::Format, vector_rows, vector_columns * lanes, 256, 1> {
 public:
@@ -27,7 +28,7 @@ public:
 
   void tile(C *c, size_t ldc, size_t m, size_t n, const void *a, const void *b, size_t words, bool add, size_t, size_t)
   {
-    // Few rows, as in the product of a vector and a matrix, are not worth a whole micro tile.
+    // For few rows, as in the product of a vector and a matrix, smaller micro tiles are faster.
     if (m <= 4)
       tile_of<4>(c, ldc, m, n, a, b, words, add);
     else
@@ -42,8 +43,8 @@ private:
                       bool add)
   {
     const uint32_t *a = static_cast<const uint32_t *>(packed_a), *b = static_cast<const uint32_t *>(packed_b);
-    // Where the matrix ends within the tile, its sums begin and end in memory of their own. There is no branch between
-    // their loads, the loop and their stores: GCC 12 would spill sums inside the loop.
+    // If the matrix ends within the tile, a buffer holds its sums. There is no branch between the loads of the sums,
+    // the loop and the stores, because GCC 12 would spill sums inside the loop.
     C edge[Rows * columns];
     const bool whole = m == Rows && n == columns;
     C *const sums = whole ? c : edge;

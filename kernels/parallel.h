@@ -1,6 +1,6 @@
-// parallel_for: work on ranges in threads, over OpenMP where the compiler has it, else in the caller's thread.
+// parallel_for: runs ranges in threads, by OpenMP if the compiler has it, else in the caller's thread.
 //
-// For ordinary sources: kernels run in one thread each, and whoever calls a stub splits the work.
+// For ordinary sources: a kernel runs in one thread, and the caller of a stub splits the work.
 #ifndef ISAGEN_KERNELS_PARALLEL_H
 #define ISAGEN_KERNELS_PARALLEL_H
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #endif
 
-// Threads that a parallel_for takes by default: OMP_NUM_THREADS, OMP_THREAD_LIMIT or what the machine has. 1 without
+// The default number of threads of parallel_for: OMP_NUM_THREADS, OMP_THREAD_LIMIT or the machine's number; 1 without
 // OpenMP.
 inline int default_threads()
 {
@@ -23,7 +23,7 @@ inline int default_threads()
 #endif
 }
 
-// Threads that parallel_for takes for `size` units at least `grain` to each. threads < 1: the default.
+// The number of threads of parallel_for for `size` units, at least `grain` for each thread. threads < 1: the default.
 inline int threads_for(size_t size, size_t grain, int threads)
 {
   const size_t most = static_cast<size_t>(threads < 1 ? default_threads() : threads);
@@ -31,15 +31,16 @@ inline int threads_for(size_t size, size_t grain, int threads)
   return static_cast<int>(useful < 1 ? 1 : useful < most ? useful : most);
 }
 
-// How many units of `size` each make a grain: one at least.
+// The number of units of size `size` in a grain; at least 1.
 inline size_t grain_of(size_t size, size_t grain)
 {
   return size == 0 || size > grain ? 1 : grain / size;
 }
 
 #ifdef _OPENMP
-// Whether this process may start threads: it is the one that asked first, so ask when the program starts. In a child of a
-// process that already had some, from whatever library, GCC's OpenMP waits forever for threads that fork() did not copy.
+// Returns whether this process may start threads: it may if it made the first call, so call this when the program
+// starts. In a forked child, GCC's OpenMP waits forever for the parent's threads (of any library), which fork() did not
+// copy.
 inline bool may_start_threads()
 {
   static pid_t owner = 0;
@@ -51,9 +52,9 @@ inline bool may_start_threads()
 }
 #endif
 
-// Calls f(first, last) for ranges that together are begin .. end, each in a thread of its own, and waits for all. A range
-// has `grain` units or more; what is shorter than two grains stays in the caller's thread, as do calls from within f.
-// f must not throw.
+// Divides begin .. end into ranges, calls f(first, last) for each in a separate thread, and waits for all. A range has
+// at least `grain` units. Work shorter than two grains, and calls from within f, run in the caller's thread. f must not
+// throw.
 template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, const F &f, int threads = 0)
 {
   if (begin >= end)
@@ -65,7 +66,8 @@ template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, 
 #pragma omp parallel num_threads(count)
     {
       const size_t all = static_cast<size_t>(omp_get_num_threads()), i = static_cast<size_t>(omp_get_thread_num());
-      // Ranges of large grains begin at multiples of 64 units, so that threads share no vector of the result.
+      // Ranges of large grains begin at multiples of 64 units, so that no two threads write to one vector of the
+      // result.
       const size_t unit = grain >= 1024 ? 64 : 1, units = (size + unit - 1) / unit;
       const size_t first = begin + units / all * unit * i + (i < units % all ? i : units % all) * unit;
       const size_t last = first + (units / all + (i < units % all ? 1 : 0)) * unit;

@@ -1,4 +1,4 @@
-// Sum, maximum and minimum of rows in two steps: vectors into vectors, then the lanes of the last one by halves.
+// Sum, maximum and minimum of rows in two steps: first vectors are combined, then the lanes of the last vector.
 #include "loop.h"
 #include "stubs/rows.h"
 
@@ -11,8 +11,8 @@ template <typename T, typename Op> VEC_INLINE T reduce_ways(Op op, const Vectori
   return vec::reduce_all(op, op(op(op(v[0], v[1]), op(v[2], v[3])), op(op(v[4], v[5]), op(v[6], v[7]))));
 }
 
-// Rows are added in pieces of this many vectors per accumulator, and the pieces in double precision: an element's
-// rounding error then grows with the piece, not with the row.
+// Rows are added in pieces of this many vectors per accumulator, and the pieces are added in double precision. So the
+// rounding error grows with the piece, not with the row.
 constexpr size_t piece_vectors = 64;
 
 template <typename T> double sum_piece(const T *src, size_t n)
@@ -39,7 +39,7 @@ template <typename T> void sum(double *dst, const T *src, size_t rows, size_t co
   }
 }
 
-// In 64-bit lanes, without a conversion: x + 2^31 has no sign, so that a pair of them is its low and its high half.
+// Adds in 64-bit lanes without a conversion: x + 2^31 is unsigned, so a 64-bit lane is a pair of a low and a high half.
 void sum_int32(int64_t *dst, const int32_t *src, size_t rows, size_t columns)
 {
   using Vec = Vectorized<uint64_t>;
@@ -69,7 +69,7 @@ template <typename T, bool largest> VEC_INLINE Vectorized<T> pick(Vectorized<T> 
 template <typename T, bool largest> void extremum_of_rows(T *dst, const T *src, size_t rows, size_t columns)
 {
   for (size_t row = 0; row < rows; row++, src += columns) {
-    const T first = vec::load_one(src); // what is missing in a vector must not matter
+    const T first = vec::load_one(src); // fills the lanes beyond the row without changing the result
     Vectorized<T> best[ways];
     for (Vectorized<T> &one : best)
       one = Vectorized<T>(first);

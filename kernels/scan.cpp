@@ -1,7 +1,7 @@
 // Prefix sums by log-step scan: 2 rounds of shift and add on 4 lanes, 3 on 8, 4 on 16, and a carry in all lanes.
 //
-// The carry's chain is one addition per vector: what it adds, the last lane of the vector's own prefix sums, does not
-// depend on the vectors before.
+// The carry depends on one addition per vector: the last lane of the vector's own prefix sums, which it adds, does not
+// depend on earlier vectors.
 #include "loop.h"
 #include "stubs/rows.h"
 

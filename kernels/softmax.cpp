@@ -1,6 +1,6 @@
-// softmax, log_softmax and logsumexp of rows, stable: exp only of x - maximum, which is never positive.
+// softmax, log_softmax and logsumexp of rows, stable: exp is computed of x - maximum only, which is never positive.
 //
-// The maximum passes NaN over, because the sum does not: one NaN makes the sum, and so the whole row, NaN.
+// The maximum may ignore NaN, because the sum does not: one NaN makes the sum, and so the whole row, NaN.
 #include "loop.h"
 #include "stubs/rows.h"
 
@@ -18,7 +18,7 @@ template <typename T> VEC_INLINE Vectorized<T> larger_number(Vectorized<T> a, Ve
   return vec::max_or_second(b, a);
 }
 
-// The largest, NaN passed over; -inf if there is none.
+// Returns the largest element, ignoring NaN; -inf if there is none.
 template <typename T> VEC_INLINE T maximum_of(const T *src, size_t n)
 {
   const Vectorized<T> lowest(-infinity<T>);
@@ -30,7 +30,7 @@ template <typename T> VEC_INLINE T maximum_of(const T *src, size_t n)
                          larger_number(larger_number(best[0], best[1]), larger_number(best[2], best[3])));
 }
 
-// `ahead`: how many bytes ahead the caches are asked for what will be read next.
+// `ahead`: the distance of prefetches in bytes.
 template <typename T, bool keep> VEC_INLINE T exp_sum_piece(T *dst, const T *src, size_t n, T m, size_t ahead)
 {
   using Vec = Vectorized<T>;
@@ -91,9 +91,9 @@ VEC_INLINE void take_logarithms(double (&sums)[most_rows], size_t count)
     sums[i] = log(sums[i]);
 }
 
-// Calls f(first, count, bytes) for blocks of rows that stay in the first cache, of so many bytes but the last; one row
-// at least. Whatever is done to a row waits for the row's maximum and then for its sum: done to all rows of a block in
-// turn, only the first of them is waited for.
+// Calls f(first, count, bytes) for blocks of rows that stay in the first level cache; a block has at least one row, and
+// all but the last have `bytes` bytes. Each step of a row waits for the row's maximum or sum. Doing a step for all rows
+// of a block hides this latency for all rows but the first.
 template <typename T, typename F> VEC_INLINE void by_blocks(size_t rows, size_t columns, size_t cache, F f)
 {
   const size_t bytes = columns * sizeof(T);
@@ -105,7 +105,7 @@ template <typename T, typename F> VEC_INLINE void by_blocks(size_t rows, size_t 
 template <typename T>
 VEC_INLINE void softmax_rows(T *dst, const T *src, size_t rows, size_t columns, bool past_caches)
 {
-  // What goes past the caches must not be written twice: the terms wait here, if the row is short enough.
+  // Memory past the caches should be written once, so this buffer holds the terms of rows that are short enough.
   constexpr size_t cache = 16384;
   T terms[cache / sizeof(T)], maxima[most_rows], sums[most_rows];
   const bool wait = past_caches && columns <= cache / sizeof(T);
@@ -161,7 +161,7 @@ void softmax(T *dst, const T *src, size_t rows, size_t columns, bool logarithm, 
     vec::fence_streams();
 }
 
-// Of a row whose maximum is not finite: a NaN if there is one, else the maximum.
+// For a row whose maximum is not finite: returns a NaN of the row if there is one, else the maximum.
 template <typename T> T nan_or(T maximum, const T *src, size_t columns)
 {
   for (size_t i = 0; i < columns; i++) {

@@ -1,4 +1,4 @@
-// Tiles: AMX's matrix registers at levels that have them, and a software model of them at all others.
+// Tiles: AMX's matrix registers at levels that have them, a software model of them at the others.
 //
 //   Tiles<int32_t, uint8_t, int8_t> tiles({{16, 64}, {16, 64}, {16, 64}});    // rows, bytes per row
 //   auto c = tile<0>(tiles);                                                  // a Tile of int32_t
@@ -10,16 +10,16 @@
 //   dot(c, a, b);
 //   c.store(out, out_stride);
 //
-// `Tiles` is the tile configuration of a kernel. It is made once, at the kernel's entry, and there is no tile without
-// one: so its LDTILECFG stands before every other tile instruction. Its destructor is the TILERELEASE, on every way out
-// of the scope, exceptions included. A tile's shape is set there, and cannot be changed; its number and its type are
-// part of its C++ type, because instructions name tiles by constants, and an instruction is chosen by the types of its
-// operands.
+// `Tiles` is the tile configuration of a kernel. Construct one at the kernel's entry. A tile cannot exist without a
+// configuration, so LDTILECFG, in the constructor, comes before every other tile instruction. The destructor executes
+// TILERELEASE on every way out of the scope, exceptions included. The constructor fixes the shapes. A tile's number and
+// element type are part of its C++ type, because instructions name tiles by constants, and the types of the operands
+// select the instruction.
 //
-// Everything here is inlined into the kernel. Do not call functions while tiles hold data: all tiles are scratch
-// registers to a callee (System V ABI).
+// Everything here is inlined into the kernel. Do not call functions while tiles hold data: a callee may overwrite all
+// tiles (System V ABI).
 //
-// Clang's __tile1024i is not used: there the compiler decides which tiles are configured where, and GCC has no such
+// Clang's __tile1024i is not used, because with it the compiler places the tile configurations, and GCC has no such
 // type.
 #ifndef ISAGEN_KERNELS_TILES_H
 #define ISAGEN_KERNELS_TILES_H
@@ -30,7 +30,7 @@
 
 namespace {
 
-// The shape of a tile: 1 to 16 rows of 1 to 64 bytes; of 4-byte multiples if it takes part in dot products.
+// The shape of a tile: 1 to 16 rows of 1 to 64 bytes; a multiple of 4 bytes for dot products.
 struct TileShape {
   int rows;
   int column_bytes;
@@ -48,7 +48,7 @@ namespace {
 
 template <class... Elements> class Tiles;
 
-// A tile of the configuration that it was taken from, and not to be used beyond that one's life.
+// A tile of a configuration. Do not use it after the configuration's life.
 template <int Number, class Element> class Tile {
 public:
   VEC_INLINE int rows() const { return shape_.rows; }
@@ -57,16 +57,16 @@ public:
   // Sets every element to zero.
   VEC_INLINE void zero() { TileBackend::zero<Number>(backend_); }
 
-  // Loads rows() rows of column_bytes() bytes, which lie `stride` bytes apart from `base` on.
+  // Loads rows() rows of column_bytes() bytes from `base`, `stride` bytes apart.
   VEC_INLINE void load(const void *base, ptrdiff_t stride) { TileBackend::load<Number>(backend_, base, stride); }
 
-  // The same, for data that is not used again soon: a hint.
+  // The same, with the hint that the data is not used again soon.
   VEC_INLINE void load_once(const void *base, ptrdiff_t stride)
   {
     TileBackend::load_once<Number>(backend_, base, stride);
   }
 
-  // Stores rows() rows of column_bytes() bytes; what lies between them in memory is not touched.
+  // Stores rows() rows of column_bytes() bytes; memory between the rows is not changed.
   VEC_INLINE void store(void *base, ptrdiff_t stride) const { TileBackend::store<Number>(backend_, base, stride); }
 
 private:
@@ -80,8 +80,8 @@ private:
   TileBackend &backend_;
 };
 
-// c += a b. Rows of b hold what the elements of a row of a are multiplied by, interleaved by fours (bytes) or twos:
-// b's row i, bytes 4j to 4j + 3, are column j's elements 4i to 4i + 3.
+// c += a b. Rows of b are interleaved by fours (bytes) or twos: in b's row i, bytes 4j to 4j + 3 are elements 4i to 4i
+// + 3 of column j.
 //
 //   c int32_t, a and b int8_t or uint8_t (any of the four pairs): exact modulo 2^32, nothing saturates
 //   c float, a and b vec::bfloat16: see tile_dot_bf16() in tiles_model.h
@@ -103,7 +103,7 @@ VEC_INLINE void dot(Tile<C, Sum> c, Tile<A, Left> a, Tile<B, Right> b)
   (void)b;
 }
 
-// The configuration of as many tiles as there are Elements, which are their types; numbered from 0.
+// A configuration with one tile for each type in Elements, numbered from 0.
 template <class... Elements> class Tiles {
 public:
   static constexpr int count = sizeof...(Elements);

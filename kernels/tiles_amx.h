@@ -1,8 +1,8 @@
 // The tile instructions of AMX. Included by tiles.h alone.
 //
-// They are written as assembly because GCC's own macros (amxtileintrin.h of GCC 11 to 13) paste the tile's number into
-// text, which a template parameter cannot be, and do not say that LDTILECFG reads 64 bytes and that TILELOADD reads
-// memory: GCC may then drop what was stored there. Clang takes the same assembly.
+// They are assembly because GCC's macros (amxtileintrin.h of GCC 11 to 13) paste the tile's number into text, which
+// does not work with a template parameter, and do not declare that LDTILECFG and TILELOADD read memory, so that GCC may
+// drop stores to it. Clang accepts the same assembly.
 #ifndef ISAGEN_KERNELS_TILES_AMX_H
 #define ISAGEN_KERNELS_TILES_AMX_H
 

@@ -1,4 +1,4 @@
-// A software model of AMX's tiles: what the instructions do, as Intel's SDM vol. 2 says. Included by tiles.h.
+// A software model of AMX's tiles after Intel's SDM vol. 2. Included by tiles.h.
 //
 // Where the CPU would raise an exception (#GP, #UD), the model throws TileFault, which names the rule.
 #ifndef ISAGEN_KERNELS_TILES_MODEL_H
@@ -11,7 +11,7 @@
 
 namespace {
 
-// A use of tiles that the CPU refuses.
+// A use of tiles for which the CPU raises an exception.
 class TileFault : public std::logic_error {
 public:
   using std::logic_error::logic_error;
@@ -23,7 +23,7 @@ struct TileRegister {
   unsigned char data[16][64];
 };
 
-// LDTILECFG: sets the shape and zeroes the tile. A tile that is not used has neither rows nor columns.
+// LDTILECFG: sets the shape and zeroes the tile. An unused tile has no rows and no columns.
 inline void tile_configure(TileRegister &t, TileShape shape)
 {
   if (shape.rows < 0 || shape.rows > 16)
@@ -67,7 +67,7 @@ inline void tile_store(const TileRegister &t, void *base, ptrdiff_t stride)
     memcpy(static_cast<char *>(base) + row * stride, t.data[row], static_cast<size_t>(t.column_bytes));
 }
 
-// What every dot product asks of its tiles: c is m x n, a is m x k and b is k x n dwords.
+// The shapes that every dot product requires: c is m x n, a is m x k and b is k x n dwords.
 inline void tile_check_dot(const TileRegister &c, const TileRegister &a, const TileRegister &b)
 {
   tile_check_used(c);
@@ -115,9 +115,9 @@ inline float tile_denormal_is_zero(float value)
   return fabsf(value) < 0x1p-126f ? copysignf(0, value) : value;
 }
 
-// x as a float, rounded to nearest even, and to zero if it is then tiny (FTZ): tininess is looked for after rounding,
-// with an exponent range without limits (SDM vol. 1, "Numeric Underflow Exception"), so that the 24-bit value is what
-// counts. x is exact, or rounded to odd, which a second rounding to far fewer bits does not notice.
+// Returns x as a float, rounded to nearest even, and zero if the result is tiny (FTZ). Tininess is detected after
+// rounding with an unbounded exponent (SDM vol. 1, "Numeric Underflow Exception"), so the 24-bit value decides. x is
+// exact or rounded to odd, which makes the second rounding, to far fewer bits, correct.
 inline float tile_round(double x)
 {
   if (fabs(x) < 0x1p-126 - 0x1p-151)
@@ -125,7 +125,7 @@ inline float tile_round(double x)
   return static_cast<float>(x);
 }
 
-// The sum of two doubles, rounded to odd where it is not exact: the last bit says that something was cut off.
+// The sum of two doubles, rounded to odd if it is inexact: the last bit records that bits were cut off.
 inline double tile_add_to_odd(double x, double y)
 {
   const double sum = x + y;
@@ -165,9 +165,9 @@ inline float tile_bf16(const unsigned char *p)
   return value;
 }
 
-// TDPBF16PS: the even and the odd elements of k are summed apart, each from zero and with one rounding per element;
-// then the two sums are added, and the result is added to c. Rounding is to nearest even, denormals count as zero and
-// become zero, and MXCSR is not looked at.
+// TDPBF16PS: the even and the odd elements of k are summed separately, each from zero and with one rounding per
+// element; then the two sums are added, and the result is added to c. Rounding is to nearest even, denormal operands
+// and results are zero, and MXCSR has no effect.
 inline void tile_dot_bf16(TileRegister &c, const TileRegister &a, const TileRegister &b)
 {
   tile_check_dot(c, a, b);
@@ -185,7 +185,7 @@ inline void tile_dot_bf16(TileRegister &c, const TileRegister &a, const TileRegi
   }
 }
 
-// The eight registers, of which a configuration uses the first few.
+// The eight tile registers; a configuration uses the first ones.
 class TileBackend {
 public:
   TileBackend(const TileShape *shapes, int count)

@@ -1,8 +1,8 @@
-// The width of the vectors that a level's kernels work with, from the CPU_CAPABILITY_ macros.
+// The vector width of a level's kernels, from the CPU_CAPABILITY_ macros.
 #ifndef ISAGEN_KERNELS_VECTOR_WIDTH_H
 #define ISAGEN_KERNELS_VECTOR_WIDTH_H
 
-// 0: one element at a time. -DVECTOR_BYTES=0 asks for that at any level, for tests; tiles stay tiles.
+// 0: one element at a time. Tests set -DVECTOR_BYTES=0 at any level; it does not change tiles.
 #ifndef VECTOR_BYTES
 #if defined(CPU_CAPABILITY_AVX512)
 #define VECTOR_BYTES 64

@@ -1,9 +1,9 @@
-"""The build backend of isagen-kernels: meson-python, called in a temporary folder with all that the kernels consist of.
+"""The build backend of isagen-kernels: meson-python, called in a temporary copy of the kernels' folders.
 
-meson-python builds the folder that a pyproject.toml lies in. The kernels consist of several folders of the repository,
-and the pyproject.toml above those is the tool's. So `_source_tree` copies the folders, and writes a pyproject.toml
-above them that differs from the one here in its backend alone: meson-python itself. An sdist is a tar of that tree.
-There is no hook for editable installs, because the folder that one would refer to is gone after the build.
+meson-python builds the folder of a pyproject.toml. The kernels consist of several folders of the repository, whose own
+pyproject.toml belongs to the tool. So `_source_tree` copies the folders, and writes a pyproject.toml above them: the
+one here with meson-python as its backend. An sdist is a tar of that tree. There is no hook for editable installs,
+because they would refer to the temporary folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Settings = dict[str, Any] | None
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return what meson-python requires, and the tool's run-time dependencies: the build runs the checkout's isagen."""
+    """Return the requirements of meson-python and of the tool, because the build runs the checkout's isagen."""
     return [*_tool_dependencies(), *mesonpy.get_requires_for_build_wheel(config_settings)]
 
 
@@ -48,7 +48,7 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Write the sdist, and return its name; SOURCE_DATE_EPOCH makes it the same every time."""
+    """Write the sdist, and return its name; with SOURCE_DATE_EPOCH the file is reproducible."""
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:

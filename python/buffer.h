@@ -1,5 +1,5 @@
-// Arguments of the extension's functions: C-contiguous views of whatever has the buffer protocol, checked, with one clear
-// message that names the argument.
+// Arguments of the extension's functions: checked C-contiguous views of objects with the buffer protocol. An error is
+// one message that names the argument.
 #ifndef ISAGEN_PYTHON_BUFFER_H
 #define ISAGEN_PYTHON_BUFFER_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// A type that items may have: its name in messages, and its struct-module formats, of which `size` picks the right width.
+// A type of items: its name in messages, and its struct-module formats; `size` selects the width.
 struct ItemType {
   const char *name, *formats;
   Py_ssize_t size;
@@ -25,17 +25,17 @@ constexpr ItemType int64 = {"int64", "lq", 8};
 constexpr ItemType bfloat16 = {"16-bit integers (the bits of bfloat16)", "Hh", 2};
 constexpr ItemType float16 = {"float16 or 16-bit integers (its bits)", "eHh", 2};
 
-// Whatever type the items have.
+// Items of any type.
 constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes, no Python objects", nullptr, 0};
 
 enum class Access { read, write };
 
-// How items may lie: without gaps, or in rows (along the last axis) that are equally far apart.
+// The layout of items: without gaps, or in rows (along the last axis) at equal distances.
 enum class Layout { contiguous, rows };
 
-// A view that is released at the end of its scope. If it is false, a Python exception is set: TypeError for an object
-// without buffer or another type, ValueError for a layout that is not C-contiguous, BufferError for one that cannot be
-// written to.
+// A view that is released at the end of its scope. It converts to false with a Python exception set: TypeError for an
+// object without buffer or a wrong item type, ValueError for a layout that is not C-contiguous, BufferError for a
+// buffer that is read-only.
 class Buffer {
 public:
   template <size_t n>
@@ -65,14 +65,14 @@ public:
   size_t items() const { return view_.itemsize > 0 ? static_cast<size_t>(view_.len / view_.itemsize) : 0; }
   size_t item_size() const { return static_cast<size_t>(view_.itemsize); }
   const char *name() const { return name_; }
-  // Which of the types given: 0, 1, ...
+  // The index of its type among the types given.
   int type() const { return type_; }
 
   int axes() const { return view_.ndim; }
   size_t axis(int i) const { return static_cast<size_t>(view_.shape[i]); }
-  // The last axis's length; a single item is a row of one.
+  // The length of the last axis; a single item is a row of one item.
   size_t columns() const { return view_.ndim > 0 ? axis(view_.ndim - 1) : 1; }
-  // The product of the other axes' lengths.
+  // The product of the lengths of the other axes.
   size_t rows() const
   {
     size_t product = 1;
@@ -84,8 +84,8 @@ public:
   // Bytes from one row to the next.
   size_t row_stride() const { return row_stride_; }
 
-  // Whether its items are of the type of those of `other`, or unsigned integers for their bits; else a TypeError that says
-  // so.
+  // Returns whether its items have the type of those of `other`, or are unsigned integers for their bits. Sets
+  // TypeError if not.
   bool has_type_of(const Buffer &other, bool may_be_bits) const
   {
     const char *ours = format(), *theirs = other.format();
@@ -98,7 +98,7 @@ public:
     return false;
   }
 
-  // Whether it has the shape of `other`; else a ValueError.
+  // Returns whether it has the shape of `other`. Sets ValueError if not.
   bool has_shape_of(const Buffer &other) const
   {
     bool same = axes() == other.axes();
@@ -109,7 +109,7 @@ public:
     return same;
   }
 
-  // Whether it has `items` items; else a ValueError that says so. `what` is the reason, as in "as many as src".
+  // Returns whether it has `wanted` items. Sets ValueError if not; `what` is the reason: "as many as src".
   bool has_items(size_t wanted, const char *what) const
   {
     if (items() == wanted)
@@ -118,7 +118,7 @@ public:
     return false;
   }
 
-  // Whether writing to this one leaves `source` alone; else a ValueError. The very same items may be allowed.
+  // Returns whether it does not overlap `source`; `may_be_same` allows the same items. Sets ValueError if it overlaps.
   bool is_apart_from(const Buffer &source, bool may_be_same) const
   {
     const uintptr_t a = reinterpret_cast<uintptr_t>(view_.buf), b = reinterpret_cast<uintptr_t>(source.view_.buf);
@@ -158,7 +158,7 @@ private:
                                                             : "%s must be C-contiguous", name_);
   }
 
-  // Whether rows have no gaps within and are equally far apart; sets how far.
+  // Returns whether rows have no gaps and equal distances; sets the distance.
   bool is_in_rows()
   {
     const int last = view_.ndim - 1;
@@ -170,7 +170,7 @@ private:
     for (int i = last - 1; i >= 0; i--) {
       if (view_.shape[i] == 1)
         continue;
-      if (view_.strides[i] <= 0) // a row that is repeated, or rows from the last to the first
+      if (view_.strides[i] <= 0) // a repeated row, or rows in reverse order
         return false;
       if (apart == 0)
         expected = apart = view_.strides[i];
@@ -188,7 +188,7 @@ private:
     return view_.len == 0 ? 0 : (rows() - 1) * row_stride_ + columns() * item_size();
   }
 
-  // The exporter's exception, with the argument's name before its text.
+  // Puts the argument's name before the text of the exporter's exception.
   void name_the_argument()
   {
 #if PY_VERSION_HEX >= 0x030c0000
@@ -210,8 +210,7 @@ private:
     return *format && !format[1] && strchr(formats, *format) != nullptr;
   }
 
-  // The struct-module format. Native byte order may be spelled '@', '=' or not at all, and as '<' or '>' by ctypes: it is
-  // left out here.
+  // The struct-module format without native byte order, which may be '@', '=' or absent, and with ctypes '<' or '>'.
   const char *format() const
   {
     const char *format = view_.format ? view_.format : "B";
@@ -220,7 +219,8 @@ private:
     return *format == '@' || *format == '=' || *format == native ? format + 1 : format;
   }
 
-  // Whether items have references to Python objects: copies would have to count them. Names of fields, :name:, may be any.
+  // Returns whether items hold references to Python objects, which copies would have to count. Ignores field names,
+  // :name:.
   bool has_objects() const
   {
     bool in_name = false;

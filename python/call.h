@@ -1,5 +1,5 @@
-// What the extension's functions share besides buffers: their tables, the argument `threads`, scratch memory, and whether
-// a result is written past the caches.
+// Helpers of the extension's functions: their tables, the argument `threads`, scratch memory, and the choice to write a
+// result past the caches.
 #ifndef ISAGEN_PYTHON_CALL_H
 #define ISAGEN_PYTHON_CALL_H
 
@@ -15,17 +15,17 @@
 #include <unistd.h>
 #endif
 
-// The functions of each source; a null entry ends a table.
+// The function table of each source; a null entry ends it.
 extern PyMethodDef channels_functions[], convert_functions[], matmul_functions[], reduce_functions[], scan_functions[],
     softmax_functions[];
 
-// An integer and what it is called in messages. One that is too large is the largest that there is, or the smallest.
+// An integer and its name in messages. The value is clamped to LONG_MIN .. LONG_MAX.
 struct Integer {
   const char *name;
   long value = 0;
 };
 
-// For PyArg_ParseTuple("O&"), to an Integer.
+// Converter for PyArg_ParseTuple("O&") to an Integer.
 inline int take_integer(PyObject *object, void *to)
 {
   Integer *const integer = static_cast<Integer *>(to);
@@ -40,7 +40,7 @@ inline int take_integer(PyObject *object, void *to)
   return integer->value != -1 || !PyErr_Occurred();
 }
 
-// For PyArg_ParseTuple("O&"): None is 0, the default number of threads; else 1 to 1024.
+// Converter for PyArg_ParseTuple("O&"): None gives 0, the default number of threads; else 1 to 1024.
 inline int take_threads(PyObject *object, void *threads)
 {
   Integer count{"threads"};
@@ -56,10 +56,12 @@ inline int take_threads(PyObject *object, void *threads)
   return 1;
 }
 
-// The last cache's size in bytes; 0 until it is asked for. Tests set it, to see small arrays written past the caches.
+// The last level cache's size in bytes; 0 before the first use. Tests set it so that small arrays are written past the
+// caches.
 inline size_t last_cache = 0;
 
-// Whether what reads and writes so many bytes is larger than the last cache, so that the result would not be found there.
+// Returns whether a call that reads and writes `bytes` bytes exceeds the last level cache, which then would not keep
+// the result.
 inline bool is_past_caches(size_t bytes)
 {
   if (last_cache == 0) {
@@ -72,7 +74,8 @@ inline bool is_past_caches(size_t bytes)
   return bytes > last_cache;
 }
 
-// Memory for the partial results of a call; false, with MemoryError set, if there is none left. Made while holding the GIL.
+// Memory for the partial results of a call. Converts to false, with MemoryError set, if the allocation fails. Construct
+// it with the GIL held.
 template <typename T> class Scratch {
 public:
   explicit Scratch(size_t items) : items_(static_cast<T *>(malloc((items > 0 ? items : 1) * sizeof(T))))

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t grain = 65536; // elements: 384 KB read and written, a few microseconds
 
-// Converts src, of `From` items, to out, of `To` items, with the stub that it is given.
+// Converts src, of `From` items, to out, of `To` items, with the given stub.
 template <typename To, typename From, typename Stub>
 PyObject *convert(PyObject *args, const ItemType &from, const ItemType &to, Stub stub)
 {

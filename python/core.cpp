@@ -1,4 +1,4 @@
-// The Python extension isagen_kernels._core: the module, and what it tells of the levels.
+// The Python extension isagen_kernels._core: the module, and its functions about levels.
 #include "call.h"
 #include "isa_python.h"
 #include "parallel.h"
@@ -51,8 +51,8 @@ PyObject *default_threads(PyObject *, PyObject *)
 
 PyMethodDef level_functions[] = {
     {"set_last_cache", set_last_cache, METH_O,
-     "set_last_cache(bytes): what is larger is written past the caches; 0: the machine's own. For tests."},
-    {"default_threads", default_threads, METH_NOARGS, "The threads that a call takes at most, by default."},
+     "set_last_cache(bytes): larger arrays are written past the caches; 0: the machine's cache. For tests."},
+    {"default_threads", default_threads, METH_NOARGS, "The default limit of threads in a call."},
     {"vector_size", vector_size, METH_O, "vector_size(type_size)"},
     {"current_level", current_level, METH_NOARGS, "The level whose copy of the kernels runs."},
     {"highest_cpu_level", highest_cpu_level, METH_NOARGS, "The best level that CPU and OS support."},

@@ -16,7 +16,7 @@ ISA_DEFINE_DISPATCH(matmul_fp16_stub)
 
 namespace {
 
-// The thread's memory for packed blocks; null if there is none left. It is kept for the next product.
+// Returns the thread's memory for packed blocks, or null if the allocation fails. It is kept for the next product.
 void *workspace()
 {
   struct Free {
@@ -28,7 +28,7 @@ void *workspace()
   return kept.get();
 }
 
-// Whether `matrix` has two axes; else a ValueError.
+// Returns whether `matrix` has two axes. Sets ValueError if not.
 bool is_matrix(const Buffer &matrix)
 {
   if (matrix.axes() == 2)
@@ -37,7 +37,7 @@ bool is_matrix(const Buffer &matrix)
   return false;
 }
 
-// Whether `out` is a matrix of this shape; else a ValueError.
+// Returns whether `out` is a matrix of this shape. Sets ValueError if not.
 bool has_shape(const Buffer &out, size_t rows, size_t columns)
 {
   if (!is_matrix(out))
@@ -54,8 +54,8 @@ using Stub = void (*)(C *c, const A *a, const B *b, const matmul_shape *shape, v
 
 constexpr size_t grain = 1 << 21; // multiplications per thread at least: some ten microseconds
 
-// C = A B, computed by as many threads; false if there is no memory. A thread computes a part of C, each element by the
-// same additions in the same order as one thread would: results do not depend on the number of threads.
+// Computes C = A B in `threads` threads; returns false if there is no memory. A thread computes a part of C, and sums
+// each element in the same order as a single thread would, so results do not depend on the number of threads.
 template <class C, class A, class B>
 bool multiply(Stub<C, A, B> stub, C *c, const A *a, const B *b, size_t m, size_t n, size_t k, int threads)
 {
@@ -107,7 +107,7 @@ PyObject *product(PyObject *args, const char *parse, Stub<C, A, B> stub, const I
   Buffer out(out_object, "out", types.c, Access::write);
   if (!out)
     return nullptr;
-  if (out.items() == 0 && (m == 0 || n == 0)) // of any shape: memoryviews of two axes cannot be empty
+  if (out.items() == 0 && (m == 0 || n == 0)) // any shape is accepted: memoryviews with two axes cannot be empty
     Py_RETURN_NONE;
   if (!has_shape(out, m, n) || !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
     return nullptr;

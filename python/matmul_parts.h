@@ -1,13 +1,13 @@
-// How a matrix product is divided among threads: a grid of parts of C. Pure arithmetic.
+// The division of a matrix product among threads: a grid of parts of C. Arithmetic only.
 #ifndef ISAGEN_PYTHON_MATMUL_PARTS_H
 #define ISAGEN_PYTHON_MATMUL_PARTS_H
 
 #include <stddef.h>
 
-// Columns are dealt in groups of so many, which are whole micro tiles at every level; rows one by one.
+// Columns are distributed in groups of this size, a multiple of every level's micro tiles; rows are distributed singly.
 constexpr size_t part_columns = 64;
 
-// A grid: into how many parts the rows and the columns of C are divided.
+// A grid: the numbers of parts of the rows and of the columns of C.
 struct Parts {
   size_t rows, columns;
   size_t count() const { return rows * columns; }
@@ -23,25 +23,25 @@ constexpr size_t divided(size_t n, size_t by)
   return n / by + (n % by != 0);
 }
 
-// Where part `i` of `parts` begins among `size` units, which are dealt in groups of `group`. Parts differ by one group
-// at most.
+// Returns the first unit of part `i` of `parts` of `size` units, distributed in groups of `group`. Parts differ by at
+// most one group.
 inline size_t begin_of(size_t i, size_t parts, size_t size, size_t group)
 {
   const size_t begin = divided(size, group) * i / parts * group;
   return begin < size ? begin : size;
 }
 
-// How many units the largest part has.
+// Returns the number of units of the largest part.
 inline size_t largest_of(size_t parts, size_t size, size_t group)
 {
-  const size_t last = begin_of(parts - 1, parts, size, group); // whole groups lie before it, in the other parts
+  const size_t last = begin_of(parts - 1, parts, size, group); // the other parts have whole groups
   const size_t others = parts > 1 ? divided(last / group, parts - 1) * group : 0;
   return others > size - last ? others : size - last;
 }
 
-// The grid of `most` parts or fewer whose largest part is the smallest, for that is what is waited for. Of several:
-// every part packs its rows of A and its columns of B, so that it should have few of both; and no more parts than that
-// takes. m, n and `most` are 1 or more.
+// Returns the grid of at most `most` parts whose largest part is smallest, because the product takes as long as that
+// part. Among equals: the one with the fewest rows of A and columns of B to pack in a part, then the one with fewer
+// parts of rows. m, n and `most` are at least 1.
 inline Parts parts_of(size_t m, size_t n, size_t most)
 {
   Parts best = {1, 1};
@@ -58,7 +58,7 @@ inline Parts parts_of(size_t m, size_t n, size_t most)
   return best;
 }
 
-// Part `i` of a grid over C[m][n].
+// Returns part `i` of a grid over C[m][n].
 inline Part part_of(const Parts &parts, size_t i, size_t m, size_t n)
 {
   const size_t row = i / parts.columns, column = i % parts.columns;

@@ -1,7 +1,7 @@
-// What the functions on rows share: the stubs of an element type, and how rows are divided among threads.
+// Helpers of the functions on rows: the stubs of an element type, and the division of rows among threads.
 //
-// How a row is cut depends on its length alone, so that results do not depend on the number of threads; but for a prefix
-// sum of floats, whose pieces are summed twice only where threads gain by it.
+// The division of a row depends on its length alone, so results do not depend on the number of threads. The exception
+// is a prefix sum of floats, which is divided only if several threads run.
 #ifndef ISAGEN_PYTHON_ROWS_H
 #define ISAGEN_PYTHON_ROWS_H
 
@@ -13,10 +13,10 @@
 constexpr ItemType float_types[] = {float32, float64};
 
 constexpr size_t piece = 65536;       // elements of a long row's pieces
-constexpr size_t grain = 65536;       // elements of a thread's share, at least
-constexpr size_t short_grain = 16384; // the same where an element takes longer
+constexpr size_t grain = 65536;       // the fewest elements of a thread
+constexpr size_t short_grain = 16384; // the same for slower operations
 
-// How a row is cut: in one piece, or in pieces of `piece` and a last one of at least half that.
+// The pieces of a row: one, or several of `piece` elements, of which the last may be longer.
 struct Pieces {
   size_t columns, count;
   explicit Pieces(size_t n) : columns(n), count(n < 2 * piece ? 1 : n / piece) {}
@@ -24,7 +24,7 @@ struct Pieces {
   size_t length(size_t i) const { return i + 1 < count ? piece : columns - i * piece; }
 };
 
-// f(row, i, begin, length) for every piece of every row, among threads.
+// Calls f(row, i, begin, length) for every piece of every row, in threads.
 template <typename F> void for_pieces(size_t rows, const Pieces &pieces, size_t elements, int threads, const F &f)
 {
   const size_t length = pieces.count > 1 ? piece : pieces.columns;
@@ -74,8 +74,8 @@ template <> struct Stubs<uint8_t> {
   static extremum_fn<uint8_t> extremum() { return extremum_uint8_stub; }
 };
 
-// The maximum of a long row, NaN if there is one; if that is finite, also the sum of exp(x - maximum), with the terms in dst
-// unless it is null.
+// Sets the maximum of a long row, NaN if the row has one. If it is finite, returns the sum of exp(x - maximum), and
+// writes the terms to dst unless dst is null.
 template <typename T>
 double exp_sum_in_pieces(T *dst, const T *src, const Pieces &pieces, T *partial, double *sums, int threads, T *maximum)
 {

@@ -10,18 +10,18 @@ ISA_DEFINE_DISPATCH(cumsum_int32_stub)
 
 namespace {
 
-// Elements that stay in a core's cache between the two passes over them.
+// The number of elements that stay in a core's cache between the two passes.
 template <typename T> constexpr size_t scan_piece = 131072 / sizeof(T);
 
-// One long row in two passes, piece by piece: a thread adds a piece up, waits for the sum of all before it, says what is
-// before the next, and makes the piece's prefix sums while others do the same with theirs. dst may be src.
+// One long row in two passes, piece by piece. A thread sums a piece, waits for the sum of all earlier pieces, publishes
+// the sum for the next piece, and then computes the piece's prefix sums. dst may be src.
 template <typename T> void cumsum_row(T *dst, const T *src, size_t n, T nothing, bool past_caches, int count)
 {
   using Sum = typename Stubs<T>::Sum;
   constexpr size_t piece_length = scan_piece<T>;
   const size_t pieces = (n + piece_length - 1) / piece_length;
-  std::atomic<size_t> taken{0}, added{0}; // pieces; those are taken in order, so that whoever waits waits for one at work
-  Sum all = 0;                            // of the pieces that are added: belongs to whose turn it is
+  std::atomic<size_t> taken{0}, added{0}; // pieces; taken in order, so a waiting thread waits for a running one
+  Sum all = 0;                            // of the added pieces; only the thread whose turn it is uses it
   parallel_for(
       0, static_cast<size_t>(count), 1,
       [&](size_t, size_t) {
@@ -45,7 +45,7 @@ template <typename T> void cumsum_of(const Buffer &src, const Buffer &out, int t
   const size_t rows = src.rows(), columns = src.columns();
   const T *const from = src.as<const T>();
   T *const to = out.as<T>();
-  const T nothing = static_cast<T>(-0.0); // the sum of nothing, which leaves -0.0 alone
+  const T nothing = static_cast<T>(-0.0); // the empty sum: adding it keeps -0.0
   const bool past_caches = is_past_caches(2 * src.items() * sizeof(T));
   const int count = threads_for(columns, 2 * scan_piece<T>, threads);
   Py_BEGIN_ALLOW_THREADS
@@ -76,7 +76,7 @@ PyObject *cumsum(PyObject *, PyObject *args)
   Buffer out(out_object, "out", types[src.type()], Access::write);
   if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, true))
     return nullptr;
-  if (src.items() == 0) // perhaps rows without end, of nothing
+  if (src.items() == 0) // there may be a huge number of empty rows
     Py_RETURN_NONE;
   switch (src.type()) {
   case 0: cumsum_of<float>(src, out, threads); break;

@@ -18,7 +18,7 @@ void softmax_row(T *dst, const T *src, const Pieces &pieces, T *partial, double 
 {
   T m;
   const double sum = exp_sum_in_pieces(logarithm ? static_cast<T *>(nullptr) : dst, src, pieces, partial, sums, threads, &m);
-  const bool is_nan = m - m != 0; // NaN, +inf, or nothing but -inf
+  const bool is_nan = m - m != 0; // a NaN, +inf, or only -inf
   const T factor = is_nan ? m - m : logarithm ? T(1) : static_cast<T>(1 / sum);
   const T after = logarithm ? static_cast<T>(log(sum)) : T(0);
   for_pieces(1, pieces, grain, threads, [&](size_t, size_t, size_t begin, size_t length) {
@@ -67,7 +67,7 @@ PyObject *softmax(PyObject *, PyObject *args)
   Buffer out(out_object, "out", float_types[src.type()], Access::write);
   if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, true))
     return nullptr;
-  if (src.items() == 0) // perhaps rows without end, of nothing
+  if (src.items() == 0) // there may be a huge number of empty rows
     Py_RETURN_NONE;
   if (!(src.type() == 0 ? softmax_of<float>(src, out, logarithm != 0, threads)
                         : softmax_of<double>(src, out, logarithm != 0, threads)))

@@ -2,10 +2,10 @@ class Isa:
     """The CPU levels of this module's kernels.
 
     current, highest_cpu, highest_binary   the level in use, the best that CPU and OS support, the best that is built
-    levels    {level: (built, supported, what is missing)}, lowest level first
+    levels    {level: (built, supported, missing features)}, lowest level first
     kernels   {stub: {level: "selected", "registered" or ""}}
-    why(LEVEL)             why a level is not in use: one sentence
-    with use(LEVEL): ...   lets every kernel run at a level, for tests and benchmarks, while no other thread calls one
+    why(LEVEL)             one sentence: why the level is or is not in use
+    with use(LEVEL): ...   switches every stub to a level, for tests and benchmarks; no other thread may call a kernel
     """
 
     current = property(lambda self: current())
@@ -36,7 +36,7 @@ class Isa:
         if not built:
             return f"{name} is not built; the build matrix says why"
         if not supported:
-            return f"{name} needs what CPU or OS lack: {missing}"
+            return f"{name} needs features that CPU or OS lack: {missing}"
         return f"{name} is built and supported, but {self.current} is preferred or asked for"
 
     def use(self, level):

@@ -1,7 +1,7 @@
-"""The fixtures that tests share; what else they share is in tests/support.
+"""The fixtures that tests share; shared helpers are in tests/support.
 
-Each folder is a tier, and one command, `pytest tests/unit`: unit (no compiler to speak of, seconds), builds (compilers,
-Meson, pip, qemu), kernels (the reference extension), long (sanitizers and other architectures, minutes for a test).
+Each folder is a tier: unit (hardly any compiler, seconds), builds (compilers, Meson, pip, qemu), kernels (the reference
+extension), long (sanitizers and other architectures, minutes for a test). `pytest tests/unit` runs a tier.
 """
 
 import os
@@ -19,7 +19,7 @@ from support.projects import CACHE, Project, make_project, pip_wheel
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Let the tests of an `xdist_group` share what is built for them: one process runs them all."""
+    """Run all tests of an `xdist_group` in one process, so that they share a build."""
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "loadgroup"
 
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where tests are distributed, start with the long ones, so that no process waits for another's last test."""
+    """With several processes, start with the long tests, so that none is left for the end."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: "long" not in item.path.parts)
 

@@ -1,7 +1,7 @@
-// The stubs of kernels that move channels: channel shuffle in both layouts, and ShuffleNet's concat and shuffle in one.
+// The stubs of kernels that move channels: channel shuffle in both layouts, and ShuffleNet's fused concat and shuffle.
 //
-// Elements are moved as bits, of 1, 2, 4 or 8 bytes. Pointers need no alignment beyond what their memory has.
-// `past_caches`: write without keeping the result in the caches.
+// Elements of 1, 2, 4 or 8 bytes are moved as bits. Pointers may have any alignment. `past_caches`: write without
+// keeping the result in the caches.
 #ifndef ISAGEN_KERNELS_STUBS_CHANNELS_H
 #define ISAGEN_KERNELS_STUBS_CHANNELS_H
 
@@ -21,8 +21,8 @@ typedef void (*shuffle_pixels_fn)(char *dst, const char *src, size_t pixels, siz
                                   size_t item_size, bool past_caches);
 ISA_DECLARE_DISPATCH(shuffle_pixels_fn, shuffle_pixels_stub)
 
-// dst[p][2 c] = a[p][c], dst[p][2 c + 1] = b[p][c]: what concatenation and a shuffle in two groups make of channels
-// last. Pixels of a and b are a_stride and b_stride bytes apart.
+// dst[p][2 c] = a[p][c], dst[p][2 c + 1] = b[p][c]: concatenation and a shuffle in two groups, with channels last.
+// Pixels of a and b are a_stride and b_stride bytes apart.
 typedef void (*interleave_pixels_fn)(char *dst, const char *a, size_t a_stride, const char *b, size_t b_stride,
                                      size_t pixels, size_t channels, size_t item_size, bool past_caches);
 ISA_DECLARE_DISPATCH(interleave_pixels_fn, interleave_pixels_stub)

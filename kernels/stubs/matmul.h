@@ -1,6 +1,6 @@
 // The stubs of the matrix products.
 //
-// Matrices may begin at any address, odd ones too.
+// Matrices may have any alignment.
 #ifndef ISAGEN_KERNELS_STUBS_MATMUL_H
 #define ISAGEN_KERNELS_STUBS_MATMUL_H
 
@@ -15,9 +15,8 @@ struct matmul_shape {
   size_t m, n, k, lda, ldb, ldc;
 };
 
-// What a product packs its blocks into: memory of the caller's, of this size and alignment, one for each thread. It is
-// the caller's because an allocation of this size costs as much as a small product: the system hands it out a page at a
-// time.
+// The caller provides each thread with a workspace of this size and alignment, into which a product packs its blocks.
+// The kernel does not allocate it, because page faults of a new allocation take as long as a small product.
 constexpr size_t matmul_workspace_bytes = 768 * 1024;
 constexpr size_t matmul_workspace_alignment = 64;
 
@@ -27,7 +26,7 @@ typedef void (*matmul_u8s8_fn)(int32_t *c, const uint8_t *a, const int8_t *b, co
 ISA_DECLARE_DISPATCH(matmul_u8s8_fn, matmul_u8s8_stub)
 
 // bfloat16 bits, summed in float. Denormal elements and sums count as zero from AVX512_BF16 on; below, if MXCSR.DAZ and
-// FTZ say so.
+// FTZ are set.
 typedef void (*matmul_bf16_fn)(float *c, const uint16_t *a, const uint16_t *b, const struct matmul_shape *shape,
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_bf16_fn, matmul_bf16_stub)

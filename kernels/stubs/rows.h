@@ -1,9 +1,9 @@
 // The stubs of kernels that work on rows: prefix sums, reductions, softmax.
 //
-// Arrays are rows x columns elements without gaps; pointers need no alignment beyond what their memory has. A kernel
-// runs in the caller's thread: ordinary code splits the work (parallel.h) and joins the parts.
+// Arrays are rows x columns elements without gaps; pointers may have any alignment. A kernel runs in the caller's
+// thread: ordinary code splits the work (parallel.h) and combines the parts.
 //
-// `past_caches`: write without keeping the result in the caches, for arrays larger than those.
+// `past_caches`: write without keeping the result in the caches, for arrays larger than the caches.
 #ifndef ISAGEN_KERNELS_STUBS_ROWS_H
 #define ISAGEN_KERNELS_STUBS_ROWS_H
 
@@ -28,7 +28,7 @@ ISA_DECLARE_DISPATCH(sum_float_fn, sum_float_stub)
 ISA_DECLARE_DISPATCH(sum_double_fn, sum_double_stub)
 ISA_DECLARE_DISPATCH(sum_int32_fn, sum_int32_stub)
 
-// dst[r] = the largest, or the smallest, of row r; NaN if there is one in it. There must be a column.
+// dst[r] = the largest (else the smallest) element of row r; NaN if the row has one. Rows must not be empty.
 template <typename T>
 using extremum_fn = void (*)(T *dst, const T *src, size_t rows, size_t columns, bool largest);
 ISA_DECLARE_DISPATCH(extremum_fn<float>, extremum_float_stub)
@@ -49,13 +49,13 @@ template <typename T> using logsumexp_fn = void (*)(T *dst, const T *src, size_t
 ISA_DECLARE_DISPATCH(logsumexp_fn<float>, logsumexp_float_stub)
 ISA_DECLARE_DISPATCH(logsumexp_fn<double>, logsumexp_double_stub)
 
-// The two steps of these over a piece of a row. First: returns the sum of exp(src[i] - m), and writes the terms to dst
-// unless that is null. m is no NaN, and no src[i] is larger.
+// The first step of softmax and logsumexp on a piece of a row: returns the sum of exp(src[i] - m), and writes the terms
+// to dst unless dst is null. m is not NaN, and no src[i] is larger.
 template <typename T> using exp_sum_fn = double (*)(T *dst, const T *src, size_t n, T m);
 ISA_DECLARE_DISPATCH(exp_sum_fn<float>, exp_sum_float_stub)
 ISA_DECLARE_DISPATCH(exp_sum_fn<double>, exp_sum_double_stub)
 
-// Then: dst[i] = (src[i] - before) * factor - after.
+// The second step: dst[i] = (src[i] - before) * factor - after.
 template <typename T>
 using rescale_fn = void (*)(T *dst, const T *src, size_t n, T before, T factor, T after, bool past_caches);
 ISA_DECLARE_DISPATCH(rescale_fn<float>, rescale_float_stub)

@@ -20,7 +20,7 @@
 #define VEC_INLINE inline
 #endif
 
-// For loops over arrays of vectors, which stay in registers only where no loop is left.
+// For loops over arrays of vectors: an array stays in registers only if the loop is unrolled completely.
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #elif defined(__GNUC__)
@@ -41,10 +41,10 @@ struct half {
   uint16_t bits;
 };
 
-// In an unnamed namespace, so that no level's code is seen by another, sealed or not.
+// In an unnamed namespace, so that code of a level stays private, sealed or not.
 namespace {
 
-// What a lane of T is made of: T itself, but the bits of a 16-bit float.
+// The type of a lane of T: T itself, or for 16-bit floats the integer of their bits.
 template <typename T> struct Lane {
   using type = T;
 };
@@ -55,7 +55,7 @@ template <> struct Lane<half> {
   using type = uint16_t;
 };
 
-// Integers as wide as T, by which bits are handled, and in which sums wrap.
+// Integers as wide as T, for operations on bits and for sums that wrap.
 template <int bytes> struct Bits;
 template <> struct Bits<1> {
   using type = uint8_t;
@@ -97,7 +97,7 @@ template <typename T> struct RawOf {
 };
 #endif
 
-// The numbers 0 .. N - 1 as a pack: <utility> costs more than all of this to compile.
+// The numbers 0 .. N - 1 as a pack. <utility> would take longer to compile than this whole header.
 template <int... numbers> struct Sequence {};
 template <int n, int... numbers> struct CountTo : CountTo<n - 1, n - 1, numbers...> {};
 template <int... numbers> struct CountTo<0, numbers...> {
@@ -119,19 +119,18 @@ template <typename T> struct Mask {
   friend VEC_INLINE Mask operator~(Mask a) { return {static_cast<Raw>(~a.m)}; }
 };
 
-// VECTOR_BYTES / sizeof(T) elements, or one. Float operations are IEEE's, in each lane, but that denormals count as
-// zero where the thread's MXCSR.DAZ and FTZ say so; sums and products of integers wrap. The 16-bit floats are in
-// convert.h.
+// VECTOR_BYTES / sizeof(T) elements, or one. Float operations follow IEEE 754 in each lane, but denormals count as zero
+// if the thread's MXCSR.DAZ and FTZ are set. Sums and products of integers wrap. The 16-bit floats are in convert.h.
 template <typename T> struct Vectorized {
   using value_type = T;
   using Raw = typename RawOf<T>::type;
 
-  // The compiler's own vector: with x86's 512-bit floats an __m512.
+  // The compiler's vector type, such as __m512.
   Raw v;
 
   static constexpr int size() { return VECTOR_BYTES > 0 ? VECTOR_BYTES / static_cast<int>(sizeof(T)) : 1; }
 
-  Vectorized() = default; // as with a float, the value is anything
+  Vectorized() = default; // uninitialised, as a float would be
   VEC_INLINE Vectorized(T all);
   static VEC_INLINE Vectorized of(Raw raw)
   {
@@ -142,7 +141,7 @@ template <typename T> struct Vectorized {
   // 0, 1, 2, ... in the lanes.
   static VEC_INLINE Vectorized iota();
 
-  // memory.h: no alignment is needed, and no byte beyond the first `count` elements is touched.
+  // memory.h: any alignment; bytes beyond the first `count` elements are not accessed.
   static VEC_INLINE Vectorized loadu(const void *from);
   static VEC_INLINE Vectorized loadu(const void *from, size_t count); // the other lanes are 0
   static VEC_INLINE Vectorized loadu(const void *from, size_t count, T others);
@@ -181,7 +180,7 @@ template <typename To, typename From> VEC_INLINE Vectorized<To> as(Vectorized<Fr
 
 // ---- arithmetic
 
-// Integers wrap: they are computed without sign, which has the same bits.
+// Integers wrap: unsigned arithmetic gives the same bits.
 template <typename T, bool is_float = Float<T>::value> struct Wrapping {
   using type = BitsOf<T>;
 };
@@ -189,7 +188,7 @@ template <typename T> struct Wrapping<T, true> {
   using type = T;
 };
 
-// A lone lane of fewer bits than an int would be promoted to that, whose products overflow.
+// A single lane narrower than an int would be promoted to int, whose products may overflow.
 template <typename R> VEC_INLINE R unpromoted(R a)
 {
   return a;
@@ -247,12 +246,12 @@ template <typename T> VEC_INLINE Vectorized<T> operator>>(Vectorized<T> a, int b
   return Vectorized<T>::of(static_cast<typename Vectorized<T>::Raw>(a.v >> bits));
 }
 
-// a * b + c; rounded once where what the level is compiled for has an instruction for that: on x86 from AVX2 on, not at
-// DEFAULT. Elsewhere it is rounded twice, or, in x87's registers, to more bits.
+// a * b + c, rounded once if the level has an instruction for it: on x86 from AVX2 on, not at DEFAULT. Otherwise it is
+// rounded twice, or, in x87 registers, to more bits.
 template <typename T> VEC_INLINE Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c)
 {
   if constexpr (Float<T>::value)
-    return Vectorized<T>::of(a.v * b.v + c.v); // one expression: Clang makes one instruction of no more than that
+    return Vectorized<T>::of(a.v * b.v + c.v); // one expression, because Clang does not fuse two
   else
     return a * b + c;
 }
@@ -279,7 +278,7 @@ template <> VEC_INLINE Vectorized<double> fmadd(Vectorized<double> a, Vectorized
 #endif
 #endif
 
-// ---- comparison: false where either is a NaN, but for !=
+// ---- comparison: false if either is a NaN, except !=
 
 #if VECTOR_BYTES > 0
 #define VEC_COMPARE(operation)                                                                                         \
@@ -307,7 +306,7 @@ template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::blend(Mask<T> mask
   return of(mask.m ? yes.v : no.v);
 }
 
-// One instruction each on x86, which defines them for NaN and for zeros by the order: b if either is a NaN.
+// One instruction each on x86, where the result is b if either is a NaN or both are zeros.
 template <typename T> VEC_INLINE Vectorized<T> min_or_second(Vectorized<T> a, Vectorized<T> b)
 {
   return Vectorized<T>::blend(a < b, a, b);
@@ -318,8 +317,8 @@ template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Ve
 }
 
 #if defined(VEC_X86)
-// GCC 12 finds it for floats only where neither operand is a constant, and for integers hardly ever. The zeroing forms
-// with all lanes on: it warns of the others' undefined operand (GCC bug 105593).
+// GCC 12 finds the instruction for floats only if neither operand is a constant, and for integers hardly ever. The code
+// uses the zeroing forms with all lanes on, because GCC warns of the plain forms' undefined operand (GCC bug 105593).
 #if VECTOR_BYTES == 64
 #define VEC_X86_TYPE(letter) __m512##letter
 #define VEC_X86_CALL(name, lanes, a, b) _mm512_maskz_##name(static_cast<__mmask##lanes>(-1), a, b)
@@ -359,7 +358,7 @@ VEC_X86_MIN_AND_MAX(uint64_t, i, epu64, 8)
 #undef VEC_X86_TYPE
 #endif
 
-// The NaN if either is one, as NumPy and PyTorch have it.
+// NaN if either is NaN, as in NumPy and PyTorch.
 template <typename T> VEC_INLINE Vectorized<T> minimum(Vectorized<T> a, Vectorized<T> b)
 {
   if constexpr (Float<T>::value)

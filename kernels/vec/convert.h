@@ -1,9 +1,7 @@
-// Conversions: float to bfloat16, half and int32, and back; arithmetic and comparison of the 16-bit floats by way of
-// float.
+// Conversions: float to bfloat16, half and int32, and back; arithmetic and comparison of the 16-bit floats as floats.
 //
-// float to bfloat16 and half, and back, give the same bits at every level, whatever MXCSR's DAZ and FTZ say: libraries
-// that are built with -ffast-math set those for the whole thread. The rounding mode has to be to nearest, as it is
-// unless somebody calls fesetround().
+// float to bfloat16 and half, and back, give the same bits at every level, also if MXCSR's DAZ and FTZ are set, which
+// libraries built with -ffast-math do for a whole thread. They assume the default rounding mode, to nearest.
 #ifndef ISAGEN_KERNELS_VEC_CONVERT_H
 #define ISAGEN_KERNELS_VEC_CONVERT_H
 
@@ -42,7 +40,7 @@ VEC_INLINE Vectorized<float> to_float(Vectorized<int32_t> a)
 #endif
 }
 
-// ---- as many floats as Vectorized<T> has elements, T of 16 bits: two vectors; without a vector unit `first` alone
+// ---- as many floats as Vectorized<T> has elements, T of 16 bits: two vectors, or `first` alone without a vector unit
 
 template <typename T> VEC_INLINE Pair<float> load_floats(const float *from)
 {
@@ -81,7 +79,7 @@ template <typename T> VEC_INLINE void stream_floats(Pair<float> a, float *to)
 
 // ---- halves of 32-bit lanes
 
-// The upper 16 bits of all lanes of a, then of b.
+// The upper 16 bits of all lanes of a, then those of b.
 VEC_INLINE Vectorized<uint16_t> upper_halves(Vectorized<uint32_t> a, Vectorized<uint32_t> b)
 {
 #if VECTOR_BYTES == 0
@@ -135,8 +133,8 @@ VEC_INLINE Vectorized<uint32_t> round_to_upper_half(Vectorized<float> a)
 }
 
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
-// Whether a lane of a or b is denormal, by its bits: where MXCSR.DAZ is set, VFPCLASSPS finds none. With all bits of
-// the exponent added, no exponent becomes all ones but the one that was zero: denormals, and nothing else, become NaN.
+// Returns whether a lane of a or b is denormal, by its bits, because VFPCLASSPS finds no denormals if MXCSR.DAZ is set.
+// Adding an exponent of all ones turns only a zero exponent into all ones: denormals, and nothing else, become NaN.
 VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
 {
   const Vectorized<uint32_t> ones(0x7f800000);
@@ -149,7 +147,8 @@ VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
 VEC_INLINE Vectorized<bfloat16> to_bfloat16(Vectorized<float> a, Vectorized<float> b)
 {
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
-  // The instruction flushes denormals to zero (Intel SDM vol. 2, "VCVTNE2PS2BF16"): vectors without one take it.
+  // The instruction flushes denormals to zero (Intel SDM vol. 2, "VCVTNE2PS2BF16"), so only vectors without denormals
+  // use it.
   if (__builtin_expect(!any_denormal(a, b), 1))
     return Vectorized<bfloat16>::of(bit_cast<RawOf<bfloat16>::type>(_mm512_cvtne2ps_pbh(b.v, a.v)));
 #endif
@@ -160,7 +159,7 @@ VEC_INLINE Vectorized<bfloat16> to_bfloat16(Vectorized<float> a, Vectorized<floa
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
 
-// The zeroing forms with all lanes on: GCC 12 warns of the others' undefined operand (GCC bug 105593).
+// The zeroing forms with all lanes on, because GCC 12 warns of the plain forms' undefined operand (GCC bug 105593).
 VEC_INLINE Pair<float> to_float(Vectorized<half> a)
 {
   const __m512i raw = (__m512i)a.v;
@@ -207,7 +206,7 @@ VEC_INLINE Vectorized<float> half_to_float(Vectorized<uint32_t> upper)
   const U normal = shifted + U((127 - 15) << 23);
   const U infinite = normal + U((127 - 15) << 23);
   const U quiet = infinite | choose(as<float>(infinite) != as<float>(infinite), U(0x400000), U(0));
-  // A denormal's bits under the exponent of the smallest normal half, less that half.
+  // A denormal's bits with the exponent of the smallest normal half, minus that half.
   const U smallest((127 - 14) << 23);
   const U denormal = as<uint32_t>(as<float>(shifted + smallest) - as<float>(smallest));
   const U exponent = shifted & U(0x0f800000);
@@ -228,7 +227,7 @@ VEC_INLINE Vectorized<uint32_t> float_to_half(Vectorized<float> a)
   const U bits = as<uint32_t>(a), sign = bits & U(0x80000000), rest = bits ^ sign;
   const Vectorized<float> size = as<float>(rest);
   const U normal = (rest - U((127 - 15) << 23) + U(0xfff) + ((rest >> 13) & U(1))) >> 13;
-  // Added to a number whose last bit is a half's last denormal bit, the FPU rounds to that.
+  // The sum with a number whose last bit is the last bit of a denormal half is rounded to that bit.
   const U unit((127 - 15 + 23 - 10 + 1) << 23);
   const U denormal = as<uint32_t>(size + as<float>(unit)) - unit;
   const U nan = U(0x7e00) | ((rest >> 13) & U(0x3ff));

@@ -35,8 +35,8 @@ template <> struct ExpConstants<double> {
 };
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
-// VSCALEF rounds to denormals and overflows as a multiplication by 2^n would. The zeroing forms with all lanes on:
-// GCC 12 warns of the others' undefined operand (GCC bug 105593).
+// VSCALEF rounds to denormals and overflows as a multiplication by 2^n would. The zeroing forms with all lanes on,
+// because GCC 12 warns of the plain forms' undefined operand (GCC bug 105593).
 VEC_INLINE Vectorized<float> scale(Vectorized<float> a, Vectorized<float> n)
 {
   return Vectorized<float>::of(_mm512_maskz_scalef_ps(static_cast<__mmask16>(-1), a.v, n.v));
@@ -53,7 +53,7 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
   using C = ExpConstants<T>;
   const Vec magic(C::magic);
 #if VECTOR_BYTES == 0 && __FLT_EVAL_METHOD__ != 0
-  const volatile T in_memory = x.v * C::per_ln2 + C::magic; // a register of the x87 has more bits, and would not round
+  const volatile T in_memory = x.v * C::per_ln2 + C::magic; // an x87 register has more bits and would not round
   const Vec rounded(in_memory);
 #else
   const Vec rounded = fmadd(x, Vec(C::per_ln2), magic);
@@ -68,8 +68,8 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
 #if defined(VEC_X86) && VECTOR_BYTES == 64
   return scale(e_r, n);
 #else
-  // 2^n may be beyond the exponents that there are: first by 2^(n + shift), or n - shift, then back, which alone
-  // rounds.
+  // 2^n may exceed the exponent range. So multiply by 2^(n + shift) or 2^(n - shift), and then by the inverse of the
+  // shift, which is the only step that rounds.
   using B = BitsOf<T>;
   const Vectorized<B> exponent = as<B>(rounded) << C::mantissa;
   const Vectorized<B> more(static_cast<B>(B(C::bias + C::shift) << C::mantissa));
@@ -90,7 +90,7 @@ template <typename T> VEC_INLINE Vectorized<T> exp(Vectorized<T> x)
   return exp_in_range<true>(min_or_second(high, max_or_second(low, x)));
 }
 
-// The same for x <= 0 or NaN, in fewer instructions: what softmax needs.
+// The same for x <= 0 or NaN, in fewer instructions, for softmax.
 template <typename T> VEC_INLINE Vectorized<T> exp_of_nonpositive(Vectorized<T> x)
 {
   return exp_in_range<false>(max_or_second(Vectorized<T>(ExpConstants<T>::lowest), x));

@@ -24,7 +24,7 @@ VEC_INLINE Vectorized<float> log_of_normal(Vectorized<float> x)
   F q(p[8]);
   for (int i = 7; i >= 0; i--)
     q = fmadd(q, f, F(p[i]));
-  // Smallest first: ln 2 is split so that e * 0x1.63p-1 is exact.
+  // The smallest terms are added first. ln 2 is split so that e * 0x1.63p-1 is exact.
   const F small = fmadd(f2 * f, q, fmadd(e, F(-0x1.bd0106p-13f), f2 * F(-0.5f)));
   return F::blend(x != x, x, fmadd(e, F(0x1.63p-1f), f + small));
 }

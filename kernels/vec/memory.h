@@ -7,8 +7,8 @@
 namespace vec {
 namespace {
 
-// Copies fewer bytes than a vector has, in pieces of halving size: a call of memcpy costs more than the whole kernel on
-// a short row.
+// Copies fewer bytes than a vector has, in pieces of halving size. A call of memcpy takes longer than the whole kernel
+// on a short row.
 VEC_INLINE void copy_bytes(char *to, const char *from, size_t bytes)
 {
 #if VECTOR_BYTES > 0
@@ -31,8 +31,8 @@ VEC_INLINE void copy_bytes(char *to, const char *from, size_t bytes)
 #endif
 }
 
-// memcpy from and to any address. Clang takes the types of memcpy's own arguments for promises of alignment, through
-// conversions to void * too, but not those of a function's that is inlined.
+// memcpy with any alignment. Clang infers alignment from the types of memcpy's arguments, also through conversions to
+// void *, but not from the parameters of an inlined function.
 VEC_INLINE void copy_memory(void *to, const void *from, size_t bytes)
 {
 #if defined(__GNUC__)
@@ -56,7 +56,7 @@ template <typename T> VEC_INLINE void Vectorized<T>::store(void *to) const
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
 
-// A masked access does not fault on what is masked out (Intel SDM vol. 1, 15.6.1).
+// A masked access does not fault on masked-out lanes (Intel SDM vol. 1, 15.6.1).
 template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::loadu(const void *from, size_t count, T others)
 {
   const uint64_t lanes = count >= static_cast<size_t>(size()) ? ~0ull : (1ull << count) - 1;
@@ -148,8 +148,8 @@ template <typename T> VEC_INLINE void store_one(T value, T *to)
 
 // ---- past the caches
 
-// Stores without reading the line first and without keeping it: for what is larger than the caches. `to` must be a
-// multiple of sizeof(Raw); other threads see it after fence_streams().
+// Non-temporal stores: they neither read the line first nor keep it, for arrays larger than the caches. `to` must be
+// aligned to sizeof(Raw). Other threads see the data after fence_streams().
 template <typename T> VEC_INLINE void stream(Vectorized<T> value, void *to)
 {
 #if defined(VEC_X86) && VECTOR_BYTES == 64

@@ -1,6 +1,6 @@
-// Lanes of Vectorized<T> in other places: interleave2, deinterleave2, shift_in, last, reduce_all.
+// Moves of the lanes of Vectorized<T>: interleave2, deinterleave2, shift_in, last, reduce_all.
 //
-// Written as index lists: both compilers find the instructions for them (docs/kernels.md).
+// Moves are index lists, for which both compilers find the instructions (docs/kernels.md).
 #ifndef ISAGEN_KERNELS_VEC_SHUFFLE_H
 #define ISAGEN_KERNELS_VEC_SHUFFLE_H
 
@@ -15,7 +15,7 @@ template <typename T> struct Pair {
 
 #if VECTOR_BYTES > 0
 
-// The lanes a[i] or, from size() on, b[i - size()] of a list of i. GCC has Clang's word for it from 12 on.
+// The lanes a[i], or b[i - size()] from size() on, for a list of i. GCC has Clang's builtin from version 12 on.
 #if defined(__clang__) || __GNUC__ >= 12
 #define VEC_SHUFFLE(T, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -62,7 +62,7 @@ template <typename T, int... i> VEC_INLINE Pair<T> interleave2_by_16(Vectorized<
           Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (i / some * some + some / 2 + i % some / 2 + i % 2 * n)...))};
 }
 
-// Pairs of lanes of a and of b in turn.
+// Alternating pairs of lanes of a and b.
 template <typename T, int... i> VEC_INLINE Pair<T> interleave2_pairs(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
 {
   constexpr int n = Vectorized<T>::size();
@@ -82,7 +82,8 @@ template <typename T, int... i> VEC_INLINE Pair<T> join_halves(Vectorized<T> a, 
 template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized<T> b)
 {
   if constexpr (VECTOR_BYTES == 64 && sizeof(T) == 1) {
-    // AVX-512 moves no single bytes over 16 bytes before VBMI: in one step GCC makes ten instructions of it, Clang 14.
+    // AVX-512 without VBMI cannot move single bytes across 16-byte blocks. In one step this would take GCC ten
+    // instructions, and Clang 14.
     const Pair<T> near = interleave2_by_16(a, b, Lanes<T>());
     const Pair<uint64_t> all =
         interleave2_pairs(as<uint64_t>(near.first), as<uint64_t>(near.second), Lanes<uint64_t>());
@@ -92,7 +93,7 @@ template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized
   }
 }
 
-// The even lanes of a, then of b; and the odd ones. Undoes interleave2.
+// The even lanes of a, then those of b; and the odd lanes likewise. Inverse of interleave2.
 template <typename T> VEC_INLINE Pair<T> deinterleave2(Vectorized<T> a, Vectorized<T> b)
 {
   return deinterleave2(a, b, Lanes<T>());
@@ -110,7 +111,7 @@ template <int by, typename T> VEC_INLINE Vectorized<T> exchange(Vectorized<T> a)
   return exchange<by>(a, Lanes<T>());
 }
 
-// The last lane in all lanes.
+// The last lane, broadcast to all lanes.
 template <typename T> VEC_INLINE Vectorized<T> last(Vectorized<T> a)
 {
   return last(a, Lanes<T>());
@@ -153,8 +154,8 @@ template <int half, typename T, typename Op> VEC_INLINE Vectorized<T> reduce_fro
 
 #endif
 
-// op over all lanes, in log2(size()) rounds of halves: op(Vectorized<T>, Vectorized<T>) -> Vectorized<T>, associative
-// and commutative up to rounding.
+// Reduces all lanes with op(Vectorized<T>, Vectorized<T>) -> Vectorized<T>, in log2(size()) rounds of halves. op is
+// associative and commutative up to rounding.
 template <typename T, typename Op> VEC_INLINE T reduce_all(Op op, Vectorized<T> a)
 {
   return reduce_from<Vectorized<T>::size() / 2>(op, a).lane(0);

@@ -1,15 +1,14 @@
-"""isagen's reference kernels: what a project built with isagen looks like from Python.
+"""isagen's reference kernels, an example of a project that is built with isagen.
 
 Arrays are any C-contiguous objects with the buffer protocol: NumPy arrays, ``array.array``, memoryviews, ctypes arrays.
-A new result is a NumPy array if the argument is one, else a memoryview; with ``out``, a writable buffer of as many
-items, that is filled and returned. bfloat16 travels as 16-bit integers that are its bits.
+A new result is a NumPy array if the argument is one, else a memoryview. ``out``, a writable buffer with the right
+number of items, is filled and returned instead. bfloat16 values are passed as 16-bit integers that hold their bits.
 
-``threads`` is the most threads that a call may take; None: OMP_NUM_THREADS, or what the machine has. Small arrays take
-one, and so does everything where the extension was built without OpenMP.
+``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the machine's number. Small arrays use
+one thread, and so does an extension that was built without OpenMP.
 
-Errors: TypeError for another dtype, or for an object without buffer; ValueError for a layout, a size or an axis that
-does not fit, and for an ``out`` that overlaps an argument; BufferError or, from NumPy, ValueError for an ``out`` that
-cannot be written to.
+Errors: TypeError for a wrong dtype, or for an object without buffer; ValueError for a wrong layout, size or axis, and
+for an ``out`` that overlaps an argument; BufferError or, from NumPy, ValueError for a read-only ``out``.
 """
 
 from . import _core

@@ -1,4 +1,4 @@
-"""Channel shuffles: items of any dtype of 1, 2, 4 or 8 bytes, which are moved as they are."""
+"""Channel shuffles of items of any dtype of 1, 2, 4 or 8 bytes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def _movable(view: Any) -> str:
 def channel_shuffle(
     src: Any, groups: int, *, channels_last: bool = False, out: Any = None, threads: int | None = None
 ) -> Any:
-    """Return `src` with its channels in another order: channel j of group g comes at place j * groups + g.
+    """Return `src` with its channels in another order: channel j of group g moves to position j * groups + g.
 
-    Channels are the second axis, [images, channels, ...], or the last one. That is what reshaping the channels to
-    [groups, channels per group] and transposing gives. Raises ValueError if `groups` does not divide the channels.
-    `out` holds items of the same type, or unsigned integers that become their bits.
+    Channels are the second axis, [images, channels, ...], or the last one. The result is that of reshaping the channels
+    to [groups, channels per group] and transposing. Raises ValueError if `groups` does not divide the channels. `out`
+    holds items of the same type, or unsigned integers for their bits.
     """
     view = view_of(src, "src")
     if out is None:
@@ -38,8 +38,8 @@ def channel_shuffle(
 def concat_channel_shuffle(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
     """Return the concatenation of `a` and `b` along the last axis, shuffled in two groups: ShuffleNet's unit, fused.
 
-    Channels are the last axis. `a` and `b` have the same shape, and may be halves of a wider array: their rows must
-    have no gaps within, and be equally far apart.
+    Channels are the last axis. `a` and `b` have the same shape, and may be halves of a wider array: rows must have no
+    gaps, and lie at equal distances.
     """
     view = view_of(a, "a")
     if out is None:

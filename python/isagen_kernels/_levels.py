@@ -1,4 +1,4 @@
-"""What the kernels' levels are called, as in Intel Extension for PyTorch, and how wide their vectors are."""
+"""The names and vector widths of the kernels' levels, with the functions of Intel Extension for PyTorch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Matrix products of unsigned by signed bytes, of bfloat16, and of half precision.
 
-All take matrices ``a`` of m x k and ``b`` of k x n, any of which may be zero, and fill one of m x n. Results do not
-depend on the number of threads.
+All multiply matrices ``a`` of m x k and ``b`` of k x n into one of m x n; m, n and k may be zero. Results do not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ._arrays import new, view_of
 def _product(multiply: Callable[..., None], a: Any, b: Any, out: Any, threads: int | None, code: str) -> Any:
     if out is None:
         left, right = view_of(a, "a"), view_of(b, "b")
-        if left.ndim == right.ndim == 2:  # else it will be said what is wrong
+        if left.ndim == right.ndim == 2:  # else the kernel raises the error
             out = new(a, (left.shape[0], right.shape[1]), code)
     multiply(a, b, out, threads)
     return out
@@ -25,7 +25,7 @@ def _product(multiply: Callable[..., None], a: Any, b: Any, out: Any, threads: i
 def matmul_u8s8(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
     """Multiply a matrix of uint8 and one of int8 into one of int32.
 
-    The result is exact modulo 2^32, and the same at every level; sums cannot leave int32 before k = 65,794.
+    The result is exact modulo 2^32, and the same at every level; sums fit in int32 if k < 65,794.
     """
     return _product(_core.matmul_u8s8, a, b, out, threads, "i")
 
@@ -34,7 +34,7 @@ def matmul_bf16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
     """Multiply two matrices of bfloat16, as the 16-bit integers that are its bits, into one of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. From level AVX512_BF16 on, denormal
-    elements and sums count as zero: the CPU's instructions are made so. Below, that is up to the thread's MXCSR.
+    elements and sums count as zero, as the CPU's instructions define. Below, this depends on the thread's MXCSR.
     """
     return _product(_core.matmul_bf16, a, b, out, threads, "f")
 
@@ -43,7 +43,7 @@ def matmul_fp16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
     """Multiply two matrices of float16, or the 16-bit integers that are its bits, into one of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. At level AVX512_FP16 each 32
-    products are summed in float16 first, scaled so that nothing overflows: an error of 1.6 % of the sum of the
-    products' sizes at worst, and about 0.1 % of the result for random numbers.
+    products are summed in float16 first, scaled so that finite inputs do not overflow. The error is at most 1.6 % of
+    the sum of the products' magnitudes, plus a small term for underflow; for random numbers about 0.1 % of the result.
     """
     return _product(_core.matmul_fp16, a, b, out, threads, "f")

@@ -27,9 +27,9 @@ def _like(src: Any, axis: int, out: Any) -> Any:
 def cumsum(src: Any, axis: int = -1, *, out: Any = None, threads: int | None = None) -> Any:
     """Return the prefix sums along the last axis, of the dtype of `src`: float32, float64 or int32.
 
-    int32 wraps. A float sum is rounded as often as there are vectors before it, and log2 of the vector's lanes times
-    more, so that the error is at most that times the unit roundoff times the sum of magnitudes: fewer roundings than
-    one after the other. Several threads may change its last bits. `out` may be `src`.
+    int32 wraps. A float sum has one rounding per earlier vector, and log2 of a vector's lanes more. The error is at
+    most this number times the unit roundoff times the sum of magnitudes. Several threads may change its last bits.
+    `out` may be `src`.
     """
     out = _like(src, axis, out)
     _core.cumsum(src, out, threads)
@@ -82,15 +82,15 @@ def sum(src: Any, axis: int | None = None, *, out: Any = None, threads: int | No
     """Return the sum of all items, or along the last axis.
 
     float32 and float64 give the same dtype, int32 an exact int64. A float row is added in pieces of a few hundred
-    vectors, and these in float64: the error is at most 80 times the unit roundoff times the sum of magnitudes, for
-    float64 more by one for each piece. The order, and so the last bits, depend on the level, but not on the number of
-    threads.
+    vectors, and the pieces in float64. The error is at most 80 times the unit roundoff times the sum of magnitudes; for
+    float64 each piece adds one to the 80. The order of additions, and so the last bits, depend on the level, but not on
+    the number of threads.
     """
     return _reduce(_core.sum, src, axis, out, threads, sums=True)
 
 
 def mean(src: Any, axis: int | None = None, *, out: Any = None, threads: int | None = None) -> Any:
-    """Return the mean of all items, or along the last axis: the sum as above, divided in float64; NaN of none.
+    """Return the mean of all items, or along the last axis: the sum as above, divided in float64; NaN without items.
 
     `src` is float32 or float64.
     """
@@ -98,7 +98,7 @@ def mean(src: Any, axis: int | None = None, *, out: Any = None, threads: int | N
 
 
 def max(src: Any, axis: int | None = None, *, out: Any = None, threads: int | None = None) -> Any:
-    """Return the largest item of all, or along the last axis; NaN if there is one. ValueError if there is no item.
+    """Return the largest item of all, or along the last axis; NaN if there is one. Raises ValueError without items.
 
     `src` is float32, float64, int32, int8 or uint8.
     """
@@ -106,7 +106,7 @@ def max(src: Any, axis: int | None = None, *, out: Any = None, threads: int | No
 
 
 def min(src: Any, axis: int | None = None, *, out: Any = None, threads: int | None = None) -> Any:
-    """Return the smallest item of all, or along the last axis; NaN if there is one. ValueError if there is no item.
+    """Return the smallest item of all, or along the last axis; NaN if there is one. Raises ValueError without items.
 
     `src` is float32, float64, int32, int8 or uint8.
     """
@@ -114,7 +114,7 @@ def min(src: Any, axis: int | None = None, *, out: Any = None, threads: int | No
 
 
 def logsumexp(src: Any, axis: int | None = None, *, out: Any = None, threads: int | None = None) -> Any:
-    """Return log(sum(exp(x))), without overflow, of all items or along the last axis; -inf of none.
+    """Return log(sum(exp(x))), without overflow, of all items or along the last axis; -inf without items.
 
     `src` is float32 or float64. A NaN makes the result NaN, else +inf makes it +inf.
     """

@@ -2,9 +2,9 @@
 
 usage: python tests/bench/audit.py [FILE]...
 
-Each file is audited in a process of its own. Without files: the largest library among this Python's packages. Printed
-are megabytes of code (sections that are executed), seconds of CPU time, megabytes of code a second, and the most memory
-that was held, in megabytes. A megabyte is 10**6 bytes.
+Each file is audited in a separate process. Without files: the largest library among this Python's packages. The output
+has megabytes of code (executable sections), seconds of CPU time, megabytes of code per second, and the peak memory in
+megabytes. A megabyte is 10**6 bytes.
 """
 
 import json
@@ -23,7 +23,7 @@ def largest() -> Path:
 
 
 def measure(path: Path) -> None:
-    """Audit a file and print, as JSON, what that took."""
+    """Audit a file and print time and memory as JSON."""
     from isagen.audit.baseline import Baseline
     from isagen.audit.report import as_text
     from isagen.audit.targets import audit_targets

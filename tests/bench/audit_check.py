@@ -1,11 +1,11 @@
-"""Checks `isagen audit` of files without isagen's record against objdump and readelf, which know nothing of isagen.
+"""Compares `isagen audit` of files without a record with findings that are derived from objdump and readelf.
 
 usage: python tests/bench/audit_check.py [--baseline LEVEL] WHEEL_OR_FILE...
 
 For each file: the functions that other files may bind to (.dynsym) and those that run at load (.init_array,
-.fini_array, DT_INIT, DT_FINI, ifunc resolvers, and what they call directly) are found anew from what binutils print,
-what their instructions need is told by the rules below (Intel SDM vol. 2 and AMD APM vol. 3 and 4, by mnemonic,
-operands and prefix byte), and both sets must be the audit's. Differences are printed; exit status 1 if there were any.
+.fini_array, DT_INIT, DT_FINI, ifunc resolvers, and their direct callees) are found from the output of binutils. The
+rules below determine the features of their instructions (Intel SDM vol. 2 and AMD APM vol. 3 and 4, by mnemonic,
+operands and prefix byte). Both sets must equal the audit's. The script prints differences; then its exit status is 1.
 """
 
 import argparse
@@ -276,7 +276,7 @@ def expected(binary: Binary, allowed: set[str]):
 
 
 def compare(path: Path, shown: str, target: dict, allowed: set[str]) -> Counter:
-    """Print how the audit of a file differs from what binutils say; return how many findings were compared."""
+    """Print the differences between the audit of a file and binutils; return the number of findings compared."""
     binary = Binary(path)
     bindable, load, texts, starts = expected(binary, allowed)
     order = sorted(starts)

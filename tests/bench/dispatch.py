@@ -1,4 +1,4 @@
-"""Benchmark: what a call through isagen's stub costs, beside a bare function pointer and other ways to dispatch.
+"""Benchmark: the cost of a call through isagen's stub, beside a bare function pointer and other ways to dispatch.
 
 python tests/bench/dispatch.py [--rounds N] [--json FILE]
 

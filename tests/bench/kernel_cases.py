@@ -1,4 +1,4 @@
-"""What bench/kernels.py measures: kernels and sizes, and the same in torch and NumPy, on the same memory.
+"""The cases of bench/kernels.py: kernels and sizes, and their equivalents in torch and NumPy, on the same memory.
 
 To add a case, append a function that returns a `Case` to CASES. Arrays are made when a case is measured, not before.
 """

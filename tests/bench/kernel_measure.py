@@ -1,4 +1,4 @@
-"""How bench/kernels.py measures: interleaved rounds, medians, a copy of as many bytes, the peaks of instructions."""
+"""The measurements of bench/kernels.py: interleaved rounds, medians, a copy of as many bytes, instruction peaks."""
 
 import random
 import shutil
@@ -20,8 +20,8 @@ except ImportError:
     torch = None
 
 ROOT = Path(__file__).parents[2]
-LEAST = 0.004  # seconds that one figure is made of, at least
-PAUSE = 0.005  # seconds before each, in which threads of the variant before stop to wait for more work
+LEAST = 0.004  # the shortest time of one figure, in seconds
+PAUSE = 0.005  # seconds before each, in which threads of the previous variant stop spinning
 WARM = 5  # times that a variant in several threads runs first: the system takes milliseconds to put each on a CPU
 
 

@@ -26,7 +26,7 @@ int main()
   for (long i = 0; i < rounds; i++)
     UNROLL for (Sum &sum : sums) {
       sum = Dot::dot(sum, a, b);
-      // One after the other, and each of them anew, whatever the compiler knows about them.
+      // In sequence, and each one again: the compiler must not combine or remove them.
       __asm__ volatile("" : "+x"(sum.v), "+x"(a.v));
     }
   clock_gettime(CLOCK_MONOTONIC, &after);

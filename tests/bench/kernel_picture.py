@@ -1,6 +1,6 @@
-"""The picture of bench/kernels.py: bars of how many times as fast as torch each level is, as SVG.
+"""The picture of bench/kernels.py as SVG: each level's speed relative to torch, as bars.
 
-SVG is text: it needs no library, shows in browsers and on code hosts, and two runs can be compared line by line.
+SVG is text: it needs no library, browsers and code hosts show it, and two runs can be compared line by line.
 """
 
 from math import floor, log2

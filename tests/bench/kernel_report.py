@@ -1,4 +1,4 @@
-"""Text of bench/kernels.py: the table, what each level gains, and the targets."""
+"""The text output of bench/kernels.py: the table, the gain of each level, and the targets."""
 
 from pathlib import Path
 

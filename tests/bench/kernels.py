@@ -3,7 +3,7 @@
 python tests/bench/kernels.py [--rounds N] [--only TEXT ...] [--threads 1,2] [--json FILE] [--picture FILE.svg]
 
 Each round measures every variant of a case once, in random order, in one process; figures are medians over the rounds,
-and ratios are medians of each round's ratio. So what slows the machine down for a while slows all of them down.
+and ratios are medians of each round's ratio. So a temporary slowdown of the machine affects all variants.
 """
 
 import argparse

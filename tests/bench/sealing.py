@@ -1,8 +1,8 @@
-"""What sealing adds to the time of a build: 20 kernels at 8 levels, built sealed and unsealed in turns.
+"""The build time that sealing adds: 20 kernels at 8 levels, built sealed and unsealed in turn.
 
     python tests/bench/sealing.py [--kernels 20] [--repeat 3] [--trivial]
 
-Times are of `ninja` alone. CPU seconds, of all processes together, are what to compare on a machine that others use.
+Times are of `ninja` alone. On a shared machine, compare the CPU seconds of all processes together.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The masked detection in C: no warning, and on this machine only the bits that are to be cleared are."""
+"""The masked detection in C: no warnings, and on this machine it clears exactly the requested bits."""
 
 import json
 import platform

@@ -22,7 +22,7 @@ def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(new_project)
     assert re.search(r"needs +avx", said)
     assert "-Disa_audit=warn" in said
     assert not project.path("leak").exists()
-    assert "planted_fault" in project.ninja(check=False)  # and again, until it is mended
+    assert "planted_fault" in project.ninja(check=False)  # and again, until it is fixed
     project.edit("main.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
     project.ninja()
     assert project.path("leak").exists()
@@ -232,7 +232,7 @@ def test_flags_of_a_kernel_that_nobody_checks(new_project):
     assert "__VAES__" in finding["detail"]
 
 
-# What may be so.
+# Code that is no finding.
 
 
 def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(new_project):
@@ -256,7 +256,7 @@ def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(new_pr
     copy = project.folder / "copied"
     project.run("strip", "-o", copy, project.path("leak"))
     status, report = audit(project, copy)
-    assert status == 0  # its name is gone: it is counted
+    assert status == 0  # it has no name, so it is counted
     assert report["targets"][0]["counted"]["avx"] >= 1
 
 

@@ -1,4 +1,4 @@
-"""The audit of assembly that says little of itself, in files that isagen's record is in."""
+"""The audit of assembly with few types and sizes, in files with isagen's record."""
 
 import subprocess
 
@@ -90,7 +90,7 @@ def test_data_that_a_function_points_to_is_not_code(audited):
     data = function("entry", "  leaq table(%rip), %rax\n  ret", table)
     result, found = audited(data)
     assert (found, result.counted) == ({}, {"avx2": 1})
-    # With a type it is none even where it could be code.
+    # With a type it is no code, even if its bytes could be.
     data = function("entry", "  leaq helper(%rip), %rax\n  ret", f"  .type helper, @object\n{HELPER}")
     data += "  .size helper, .-helper\n"
     assert audited(data)[1] == {}

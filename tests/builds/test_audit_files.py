@@ -25,7 +25,7 @@ def test_programs(link, flags, stripped):
     if stripped:
         run("strip", program)
     found = findings(program, "load").values()
-    if stripped and "-static" in flags[0]:  # the C library's names are gone, by which its own checks are known
+    if stripped and "-static" in flags[0]:  # the C library's own checks are known by names, which are stripped
         found = [f for f in found if f.features != ("rtm",)]
     (finding,) = found
     assert len(finding.path) == 3
@@ -41,7 +41,7 @@ def test_objects(link, compiler, flags):
     assert findings(path)["planted"].path == ("first", "middle", "planted")
     path = link(EXPORTED, "-c", *flags, compiler=compiler, name="foreign.o")
     assert findings(path)["planted"].path == ("first", "middle", "planted")
-    # Only pointed to, or of somebody else.
+    # Only pointed to, or of another project.
     source = CALLS.replace("planted();", "void (*volatile kept)() = planted; (void)kept;")
     path = link(source, "-c", *flags, compiler=compiler, name="foreign.o")
     assert findings(path) == {}
@@ -96,7 +96,7 @@ def test_a_wheel_whose_entries_cannot_be_unpacked(link, tmp_path, kind):
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_LZMA) as archive:
         archive.write(link(CONSTRUCTOR), name)
     raw = wheel.read_bytes()
-    if kind == "name":  # said to be UTF-8
+    if kind == "name":  # marked as UTF-8
         raw = raw.replace("ö".encode(), b"\xff\xfe")
     else:
         start = raw.index(name.encode()) + len(name.encode())
@@ -166,7 +166,7 @@ def test_names_that_nobody_can_have_written_stay_as_they_are():
     assert demangle("_Z3sumPKfm") == "sum(float const*, unsigned long)"
 
 
-# Files that are not what they say.
+# Files of another kind than they claim.
 
 
 def test_a_library_without_section_headers(link):
@@ -205,7 +205,7 @@ def test_tools_are_there():
     assert shutil.which("readelf")
 
 
-# The offset of a function's type is data: here it is what would be vaddps if it ran.
+# The offset of a function's type is data; here its bytes would be vaddps.
 MARKED = """
   .text
   .type marked, @function

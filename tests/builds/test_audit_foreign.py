@@ -18,7 +18,7 @@ from support.foreign import (
 )
 from support.projects import need
 
-# What runs at load.
+# Code that runs at load.
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16", "g++-11", "clang++-14"])
@@ -151,7 +151,7 @@ static void harmless() {{ data[3] = 4; }}
 __attribute__((constructor)) static void first() {{ data[1] = 1; {call}; data[2] = 2; }}
 """
     assert findings(link(source, optimise))["planted"].path == ("first", "planted")
-    # One that is only pointed to does not run.
+    # A function that is only pointed to does not run.
     source = source.replace(call, f"void (*volatile kept)() = planted; {call.replace('planted', 'harmless')}")
     assert findings(link(source, optimise)) == {}
 
@@ -206,7 +206,7 @@ def test_a_check_of_the_cpu_on_the_way_is_told(link):
     assert findings(link(source))["planted"].detail == detail.replace("middle", "ask")
 
 
-# What others may bind to.
+# Functions that other files may bind to.
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
@@ -229,7 +229,7 @@ int use() {{ return unique()++; }}
     found = findings(library)
     assert {symbol: (f.kind, f.detail) for symbol, f in found.items()} == {
         "_Z4weakPf": ("bindable", "weak"),
-        "_Z5otherPf": ("bindable", "weak"),  # of two names of a function, the one that gives way counts
+        "_Z5otherPf": ("bindable", "weak"),  # of two names of a function, the weak one counts
     }
     assert counted(library)["avx"] == 2
 
@@ -258,7 +258,7 @@ __attribute__((constructor)) void first()
     assert (audit(clean).findings, counted(clean)) == ((), {})
 
 
-# Code that says little of itself.
+# Code with few symbols, types and sizes.
 
 
 @pytest.mark.parametrize("linker", LINKERS)
@@ -275,7 +275,7 @@ def test_assembly_without_types_sizes_and_tables(link, linker):
     library = link(ASSEMBLY.format("innocent"), kind=".s", compiler="gcc", linker=linker)
     assert audit(library).findings == ()
     library = link(ASSEMBLY.format("hidden_in_sizeless"), kind=".s", compiler="gcc", linker=linker)
-    (finding,) = audit(library).findings  # it is not told from the code without a length that jumps to it
+    (finding,) = audit(library).findings  # it cannot be distinguished from the code of unknown size that jumps to it
     assert (finding.symbol, finding.features) == ("first", ("avx512_f",))
 
 

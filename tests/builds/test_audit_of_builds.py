@@ -149,13 +149,13 @@ def test_objects_of_a_build(new_project):
     status, report = audit(project, project.path("leak.p/main.cpp.o"))
     assert (status, report["targets"][0]["judged"].split(";")[0]) == (0, "an object of leak, of no level")
     copy = project.folder / "copy.o"
-    shutil.copy(level, copy)  # nobody knows of it there
+    shutil.copy(level, copy)  # no plan knows this copy
     status, report = audit(project, copy)
     assert status == 1
     assert {finding["kind"] for finding in findings(report)} == {"bindable"}
 
 
-# Targets that are no use.
+# Targets that cannot be audited.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Headers that stand in for those of others: what is written, and what is taken away again."""
+"""The compat headers: which are written, and which are removed again."""
 
 import json
 
@@ -21,7 +21,7 @@ def test_nothing_is_written_unless_asked_for(tmp_path, scaffold):
 
 @pytest.mark.parametrize("meson", ["meson", "/usr/bin/meson"])
 def test_kernels_and_users_see_the_headers(scaffold, meson):
-    """And configuring again for another `compat` changes what is there. Debian 12's Meson is the oldest supported."""
+    """Configuring again for another `compat` changes the headers. Debian 12's Meson is the oldest supported."""
     need(meson)
     scaffold.edit("isagen/isa.toml", 'table = "default"', 'table = "default"\ncompat = "aten"')
     said = scaffold.run(meson, "setup", scaffold.build).stdout

@@ -1,4 +1,4 @@
-"""Detection and choice on recorded CPUs: the generated C code, table by table, against what the Python model says."""
+"""Detection and selection on recorded CPUs: the generated C code of each table, compared with the Python model."""
 
 import itertools
 import json
@@ -128,7 +128,7 @@ def c_array(values: tuple[int, ...]) -> str:
 
 
 def program_text(one: Binary) -> list[str]:
-    """C text of what the rest of the program would define: kernels, stubs, and here the overrides to try."""
+    """C text that replaces the rest of the program: kernels, stubs, and the overrides to try."""
     names = one.table.names()
     lines = [f"static int bound[{len(one.stubs)}];"]
     for index, (stub, levels) in enumerate(one.stubs.items()):
@@ -219,7 +219,7 @@ def test_the_override_is_validated(ran):
         elif c.override and c.missing[names[c.override]] and c.selected:
             lacks = c.missing[names[c.override]]
             assert c.warning == (
-                f"TEST_ISA={names[c.override]} needs what CPU or OS lack ({lacks}); {c.selected} is used"
+                f"TEST_ISA={names[c.override]} needs features that CPU or OS lack ({lacks}); {c.selected} is used"
             ), c
         elif c.override and c.selected and names[c.override] not in one.built:
             assert c.warning == (f"TEST_ISA={names[c.override]} is not built into this binary; {c.selected} is used"), c
@@ -230,7 +230,7 @@ def test_the_override_is_validated(ran):
 def test_what_is_known_of_these_cpus(ran):
     one, cases = ran
     if one.built != list(one.table.names()):
-        return  # what is recorded is about whole tables
+        return  # the recordings expect levels of whole tables
     found = {(c.cpu, c.override): c for c in cases}
     for cpu in CPUS:
         for override, level in cpu.selected.get(one.table.name, {}).items():

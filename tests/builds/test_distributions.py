@@ -1,4 +1,4 @@
-"""What pip makes of this repository: wheel and sdist of the tool and of the kernels; the README's commands."""
+"""The distributions of this repository: wheel and sdist of the tool and of the kernels; the README's commands."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def sdist(source: Path, folder: Path) -> Path:
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
-    """Copy what distributions are made of to another path, with other times."""
+    """Copy the sources of the distributions to another path, with other times."""
     for name in (".gitignore", "LICENSE", "README.md", "meson.build", "meson_options.txt", "pyproject.toml"):
         folder.mkdir(exist_ok=True)
         shutil.copyfile(ROOT / name, folder / name)

@@ -1,4 +1,4 @@
-"""What isagen generates is clean C11 and C++17, and what it commits into projects is what its templates say."""
+"""Generated code is C11 and C++17 without warnings, and the committed fragment equals its template."""
 
 import re
 import shutil
@@ -99,7 +99,7 @@ def test_what_is_generated_says_that_it_is_the_project_s_own():
 @pytest.mark.parametrize("sanitizer", [[], ["-fsanitize=undefined"]])
 @pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
 def test_defining_a_stub_takes_no_initialiser(sources, compiler, sanitizer):
-    """An initialiser would undo the choice: it would run after the stubs are set."""
+    """An initialiser would undo the selection, because it would run after the stubs are set."""
     need(compiler)
     (sources / "define.cpp").write_text(
         '#include "isa_dispatch.h"\ntypedef int (*fn)(int);\nnamespace deep {\n'

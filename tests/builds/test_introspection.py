@@ -1,4 +1,4 @@
-"""What Python sees of the levels: the attribute `isa` of raw, pybind11 and Cython modules, and warnings."""
+"""The levels as seen from Python: the attribute `isa` of raw, pybind11 and Cython modules, and warnings."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from support.levels import supported_levels
 from support.projects import make_project, need, script
 
-MODULES = {  # how the module is bound: package, module, function that tells the level that ran, override variable
+MODULES = {  # a binding: package, module, function that returns the level that ran, override variable
     "raw C API": (None, "_core", "current_level", "HELLO_ISA"),
     "pybind11": ("pybind11", "bound", "level", "PROJECT_ISA"),
     "Cython": ("cython", "cythonic", "level", "PROJECT_ISA"),
@@ -22,7 +22,7 @@ RECORDED = (
     "    for i in range(1000): str(i)",
     "print(*(f'{{w.category.__name__}}: {{w.message}}' for w in said), sep='\\n')",
 )
-# One process builds what these tests share.
+# These tests share a build, so one process runs them.
 pytestmark = pytest.mark.xdist_group("introspection")
 
 
@@ -171,7 +171,7 @@ def test_a_level_that_the_cpu_lacks(module):
     ).splitlines()
     said = [line for line in said if not line.startswith("qemu-x86_64: warning")]
     assert said[0] == "AVX2 AVX2 AVX2"
-    assert said[1].startswith("AVX512 needs what CPU or OS lack: avx512_f ")
+    assert said[1].startswith("AVX512 needs features that CPU or OS lack: avx512_f ")
     assert said[2] == "AVX2 AVX2"
     assert said[3] == said[1]
     assert said[1].endswith(f": {said[4]}")

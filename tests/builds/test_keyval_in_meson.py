@@ -1,4 +1,4 @@
-"""What is written for Meson is read back by the fragment's own lines, in Meson."""
+"""Meson reads the keyval file back with the fragment's own lines."""
 
 import re
 import subprocess

@@ -1,8 +1,8 @@
 """Kernels built to leak: unsealed, each crashes an old CPU or runs another level's code; sealed, none does.
 
 tests/packages/leaks is built once per compiler; its objects, as compiled and as sealed, are then linked with every
-linker in both orders, and run on a CPU without AVX and on one with AVX2. The program prints whose code ran, as the
-vector width that it was compiled for: `sort 128 256` is the baseline's and the level's.
+linker in both orders, and run on a CPU without AVX and on one with AVX2. The program prints the
+vector widths for which the code that ran was compiled: `sort 128 256` is the baseline's and the level's.
 """
 
 import re
@@ -18,12 +18,12 @@ from support.projects import UNSEALED, Project, make_project, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
 LEAKS = ["sort", "growth", "method", "table", "thread_local", "throw", "catch", "lambda"]
-# What C says of `inline` leaves nothing to merge: see leaks_c.h.
+# In C, `inline` leaves nothing to merge: see leaks_c.h.
 C_STATIC, C_PLAIN = "c_static", "c_plain"
 CPUS = {"Nehalem": 128, "Haswell-v4": 256}
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 ILLEGAL = "signal 4"
-# One process builds what these tests share.
+# These tests share a build, so one process runs them.
 pytestmark = pytest.mark.xdist_group("leaks")
 
 
@@ -100,7 +100,7 @@ def test_unsealed_levels_leak(built, linker):
         assert said["AVX512"]["Haswell-v4"][leak] != "128 256", leak
     assert said["DEFAULT"]["Haswell-v4"]["method"] == "128 128"
     assert said["AVX512"]["Nehalem"]["sort"] == ILLEGAL
-    # These do what they do when sealed: there is nothing to merge.
+    # These run as when sealed: there is nothing to merge.
     for answers in said.values():
         for cpu, width in CPUS.items():
             assert answers[cpu][C_STATIC] == f"128 {width}"
@@ -109,7 +109,7 @@ def test_unsealed_levels_leak(built, linker):
 
 @pytest.mark.parametrize("linker", LINKERS)
 def test_a_level_s_code_keeps_a_section_of_its_own(built, linker):
-    """Also where the linker throws away, folds and strips all it may."""
+    """Also if the linker discards, folds and strips all that it may."""
     need(LINKERS[linker], "readelf")
     folds = [] if linker == "bfd" else ["-Wl,--icf=all"]
     for options in ([], ["-Wl,--gc-sections", "-s", *folds], ["-static", "-Wl,--gc-sections"]):
@@ -138,7 +138,7 @@ def test_debuggers_find_the_lines_of_sealed_code(built):
     [("g++", "address,undefined"), ("g++", "thread"), ("clang++-16", "address"), ("clang++-16", "thread")],
 )
 def test_sanitizers(new_project, compiler, sanitizer):
-    """Their own data about shared variables goes through the seal, and they find nothing to say about it."""
+    """Their own data about shared variables stays valid after sealing: they report nothing."""
     need(compiler)
     project = new_project("leaks")
     cc = compiler.replace("clang++", "clang").replace("g++", "gcc")
@@ -187,7 +187,7 @@ def test_the_option_links_the_lowest_level_first(new_project):
 
 @pytest.mark.parametrize("how", ["gnu89", "extern inline"])
 def test_a_plain_inline_function_that_kernels_define_is_a_link_error(new_project, how):
-    """GNU C89's `inline` defines it in every object, C99's `extern inline` where that is said: strong, never merged."""
+    """GNU C89's `inline` defines it in every object, C99's `extern inline` in one: both are strong, never merged."""
     project = new_project("leaks")
     if how == "extern inline":
         with (project.folder / "kernel_c.c").open("a") as stream:

@@ -31,7 +31,7 @@ def pip(project, python, *arguments, **environment):
 
 
 def ask(project, python, expression):
-    """Evaluate an expression about the installed package, from a folder that does not hold it."""
+    """Evaluate an expression about the installed package, from another folder."""
     code = f"import hello; print({expression})"
     return project.run(str(python), "-c", f"import os; os.chdir('/'); {code}").stdout.strip()
 
@@ -52,7 +52,7 @@ def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
 
 
 def test_isolated_editable_rebuilds_after_a_kernel_is_edited(hello, bare_venv):
-    """isagen itself is gone by then: the build folder holds what the build steps need."""
+    """isagen itself is gone by then: the build folder holds all that the build steps need."""
     need("ninja")
     assert "No module named" in hello.run(str(bare_venv), "-c", "import isagen.cli", check=False).stdout
     pip(hello, bare_venv, "install", "--force-reinstall", "-e", ".")

@@ -1,4 +1,4 @@
-"""A processor is a folder: one that is made up here, read by HWCAP and sysctl, from its features file to C code."""
+"""A processor is a folder: an invented one with HWCAP and sysctl features, from its features file to C code."""
 
 import platform
 import subprocess
@@ -49,7 +49,7 @@ LEVELS = {
 
 @dataclass(frozen=True)
 class Machine(ThisSystem):
-    """What an OS answers: words of HWCAP, and sysctls."""
+    """The answers of an OS: words of HWCAP, and sysctls."""
 
     hwcaps: dict[int, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture
 def made_up(tmp_path, monkeypatch) -> Processor:
-    """A processor whose folder is a temporary one, among those that isagen knows."""
+    """A processor in a temporary folder, added to those that isagen knows."""
     folder = tmp_path / "made"
     (folder / "tables").mkdir(parents=True)
     (folder / "features.toml").write_text(FEATURES)
@@ -256,7 +256,7 @@ def test_detection_in_python(made_up, machine, supported):
 
 
 def missing_in_c(folder: Path, table: Table, machines: list[Machine]) -> list[list[str]]:
-    """What the generated code says is missing: per machine, a text for each level."""
+    """Return the missing features by the generated code: per machine, a text for each level."""
     write_source(folder, table)
     (folder / "harness.c").write_text(HARNESS)
     defines = [f"-DLOWEST=isa_kernel_{table.base.name}__stub"]

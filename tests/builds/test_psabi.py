@@ -63,7 +63,7 @@ def test_a_level_that_the_cpu_lacks_is_not_run(psabi):
     need("qemu-x86_64")
     done = psabi.run("qemu-x86_64", "-cpu", "Nehalem", psabi.path("psabi"), PSABI_ISA="x86_64_v3")
     warning = next(line for line in done.stdout.splitlines() if line.startswith("warning: "))
-    assert "PSABI_ISA=X86_64_V3 needs what CPU or OS lack (" in warning
+    assert "PSABI_ISA=X86_64_V3 needs features that CPU or OS lack (" in warning
     assert warning.endswith("; X86_64_V2 is used")
     assert "The sum is 4629.9" in done.stdout
 

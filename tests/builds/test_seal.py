@@ -1,4 +1,4 @@
-"""Sealing: no level's code is borrowed by another object, and shared data stays shared."""
+"""Sealing: no other object binds to a level's code, and shared data stays shared."""
 
 import re
 
@@ -63,7 +63,7 @@ def test_a_cpu_without_any_higher_level_runs_the_sealed_program(new_project):
 
 
 def test_unsealed_kernels_borrow_each_other_s_code(new_project):
-    """The reason for sealing: the same project unsealed, with the same result asked of every level."""
+    """The reason for sealing: the same project unsealed; all levels compute the same."""
     project = build(new_project, *UNSEALED)
     widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-6] for level in ("DEFAULT", "AVX2")]
     assert widths[0] == widths[1]
@@ -125,7 +125,7 @@ def test_a_stub_missing_at_a_level_that_its_kernel_is_compiled_for_is_a_build_er
 
 
 def test_levels_that_require_different_things_do_not_share_code_either(new_project):
-    """A vtable of AVX2_VNNI and AVX512 alone: the first in rank is no safe choice for both."""
+    """A vtable of AVX2_VNNI and AVX512 alone: the lower rank is not safe for both."""
     project = new_project("leak")
     project.edit(
         "leak.h",
@@ -178,7 +178,7 @@ def test_instructions_in_cxxflags_are_checked_at_every_level(new_project):
     need("qemu-x86_64")
     project = build(new_project, CXXFLAGS="-msha")
     said = project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak"), check=False).stdout
-    assert "probe_stub was called, but CPU or OS lack what even level DEFAULT needs: sha" in said
+    assert "probe_stub was called, but CPU or OS lack features of the lowest level, DEFAULT: sha" in said
 
 
 def test_a_registration_that_is_not_constant_does_not_compile(new_project):

@@ -1,4 +1,4 @@
-"""What sealing does to single objects, as compilers and assemblers make them, for several machines and byte orders."""
+"""Sealing of single objects from compilers and assemblers, for several machines and byte orders."""
 
 import random
 import re
@@ -96,7 +96,7 @@ def test_nothing_but_names_changes(tmp_path, machine):
         assert "warning" not in listing.stderr.lower()
         text = re.sub(r"(?:\.rela?)?\.isa_text\.AVX2|(?:\.rela?)?\.text[^ '\n]*", "CODE", listing.stdout)
         text = re.sub(rf"\.avx2\.{MARK}\b", "", text)
-        # What is made of names anew: their tables, which move to the end, and the visibility of private symbols.
+        # What renaming changes: the string tables, which move to the end, and the visibility of private symbols.
         kept = [line for line in text.splitlines() if "STRTAB" not in line]
         return [re.sub(r"\b(?:HIDDEN|DEFAULT|UNIQUE|WEAK|OBJECT) ", "", " ".join(line.split())) for line in kept]
 
@@ -251,7 +251,7 @@ def test_demanglers_read_the_names(tmp_path):
     assert said == "int f<int>(int) [clone .avx512_bf16.7]\n"
 
 
-# A group whose signature, for all constructors of the class, is the name of no symbol else: _ZN1AC5Ev.
+# A group whose signature, for all constructors of the class, names no other symbol: _ZN1AC5Ev.
 GROUPS = "struct A { A(); int i; }; inline __attribute__((noinline)) A::A() : i(1) {} int a() { A a; return a.i; }\n"
 
 

@@ -1,4 +1,4 @@
-"""Registrations as compiled objects hold them, and the dispatch source as a compiler takes it."""
+"""Registrations in compiled objects, and the dispatch source in compilers."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The real CPU and OS as isagen asks them: as the C code does, as Linux lists them, by any calling convention."""
+"""The real CPU and OS: isagen's Python agrees with its C code and with Linux, in each calling convention."""
 
 import ctypes
 import json

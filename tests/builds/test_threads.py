@@ -1,4 +1,4 @@
-"""Stubs are right from the first call on: from many threads, in initialisers, in loaded libraries, with LTO."""
+"""Stubs are set before the first call: from many threads, in initialisers, in loaded libraries, with LTO."""
 
 import subprocess
 
@@ -32,12 +32,12 @@ def build(new_project, *options, **environment):
 
 
 def chosen(compiler):
-    """Return the environment that chooses a C++ compiler and the C compiler beside it."""
+    """Return an environment that selects a C++ compiler and its C compiler."""
     return {"CXX": compiler, "CC": {"g++": "gcc", "clang++-16": "clang-16"}[compiler]}
 
 
 def check_every_program(project):
-    """Check what ran: with the best level, and with one asked for."""
+    """Check which level ran: by default, and with an override."""
     levels = supported_levels()
     for command in PROGRAMS.values():
         for asked in (levels[-1], levels[0]):

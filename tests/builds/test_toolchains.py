@@ -1,4 +1,4 @@
-"""Other compilers, linkers, Mesons and machines, and options that change how everything is compiled."""
+"""Other compilers, linkers, Mesons and machines, and options that affect every compilation."""
 
 import re
 import shutil
@@ -116,7 +116,7 @@ def test_c_kernels_first_and_cpp_kernels_that_throw(new_project):
     [("14", "ld.lld-14", "ld"), ("16", "ld.lld-16", "ld"), ("16", "ld.bfd", "ld"), ("16", "ld.lld-16", "ld.lld")],
 )
 def test_sealing_needs_no_tool(new_project, tmp_path, version, linker, called):
-    """Nothing but Clang, an archiver and one linker can be found; GNU's and LLVM's objcopy cannot."""
+    """Only Clang, an archiver and one linker can be found; GNU's and LLVM's objcopy cannot."""
     tools = {
         "clang": f"clang-{version}",
         "clang++": f"clang++-{version}",

@@ -97,9 +97,9 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reports(project):
-    """What every level says that this CPU supports. No other is asked for: PyTorch would run it without a check."""
+    """The results at every level that this CPU supports. PyTorch would run others without a check."""
     done = python(project, "import torch_kernels as k; print(*(x for x, level in k.isa.levels.items() if level[1]))")
-    if done.returncode != 0 and "needs what CPU or OS lack" in done.stderr:
+    if done.returncode != 0 and "needs features that CPU or OS lack" in done.stderr:
         pytest.skip("this CPU does not support AVX2, which even the lowest level of the table needs")
     assert done.returncode == 0, done.stderr
     supported = done.stdout.split()
@@ -229,7 +229,7 @@ def test_registrations_and_where_they_belong(project, line, defines, message):
 
 
 def test_a_compat_name_that_is_taken_out_no_longer_shadows_pytorch_s_header(project):
-    """The last test of this project: it configures anew."""
+    """The last test of this project, because it configures again."""
     compat = project.path("isagen/isa_compat")
     assert (compat / "ATen/native/DispatchStub.h").is_file()
     assert (compat / "csrc/cpu/dyndisp/DispatchStub.h").is_file()

@@ -71,7 +71,7 @@ int main(void)
       isa_current = (isa_level)0;
       isa_allowed = ~(uint64_t)0;
       isa_warning[0] = 0;
-      memset(isa_in_cpu, 0xff, sizeof isa_in_cpu); /* nothing of an earlier run may shine through */
+      memset(isa_in_cpu, 0xff, sizeof isa_in_cpu); /* an earlier run must leave no trace */
       memset(isa_refused, 0xff, sizeof isa_refused);
       memset(isa_usable, 0xff, sizeof isa_usable);
       memset(isa_supported, 1, sizeof isa_supported);

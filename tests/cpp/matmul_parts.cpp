@@ -1,5 +1,5 @@
-// Every grid of python/matmul_parts.h: that its parts are C, each element once, and that no grid is faster. Prints what
-// is wrong; with arguments m, n and a number of threads, the grid.
+// Every grid of python/matmul_parts.h: its parts cover each element of C once, and no grid has a smaller largest part.
+// Prints errors; with arguments m, n and a number of threads, the grid.
 #include "matmul_parts.h"
 
 #include <stdio.h>

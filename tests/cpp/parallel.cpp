@@ -1,5 +1,5 @@
-// parallel_for of kernels/parallel.h: every unit once, in ranges of a grain at least. Prints the default number of threads,
-// and the most that were seen.
+// parallel_for of kernels/parallel.h: every unit once, in ranges of a grain at least. Prints the default number of
+// threads and the largest observed one.
 #include "parallel.h"
 
 #include <stdio.h>

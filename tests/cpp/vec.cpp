@@ -1,4 +1,4 @@
-// Every operation of kernels/vec.h against the same in scalars. Prints what is wrong, and how many things were checked.
+// Every operation of kernels/vec.h against scalar code. Prints the differences and the number of checks.
 #include "vec.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ template <typename T> static bool same(T a, T b)
     check(memcmp(got, want, sizeof got) == 0, #vector, __LINE__);                                                      \
   }
 
-// Arithmetic as the vectors have it: integers wrap.
+// Arithmetic of the vectors' lanes: integers wrap.
 template <typename T> static T plus(T a, T b)
 {
   if constexpr (Float<T>::value)
@@ -330,7 +330,7 @@ static void conversions()
   }
 }
 
-// Has the CPU's float arithmetic take denormals for zeros, as libraries do that are built with -ffast-math.
+// Makes the CPU's float arithmetic treat denormals as zeros, as libraries built with -ffast-math do.
 static void flush_denormals(bool yes)
 {
 #if defined(__SSE__)

@@ -1,4 +1,4 @@
-"""The benchmark of the kernels runs, and what it prints agrees; how fast anything is, is not tested."""
+"""The benchmark of the kernels runs, and its outputs agree with each other; speed is not tested."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Channel shuffles against reshape and transpose, which say what they are."""
+"""Channel shuffles against their definition by reshape and transpose."""
 
 import ctypes
 
@@ -15,7 +15,7 @@ DTYPES = ("uint8", "float16", "float32", "int32", "float64", "complex64")
 
 
 def shuffled(x, groups, axis):
-    """What channel shuffle is: [groups, per group] -> [per group, groups] along an axis."""
+    """The definition of channel shuffle: [groups, per group] -> [per group, groups] along an axis."""
     shape = x.shape
     axis %= x.ndim
     split = x.reshape(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
@@ -61,7 +61,7 @@ def test_channel_shuffle(level, cache, shape, dtype, offset, data):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("groups", [2, 4, 8, 16, 32, 3, 29])
 def test_channel_counts_of_every_way(level, groups):
-    """Pixels that fit the registers, those that do not, and numbers of groups that are no power of two."""
+    """Pixels that fit the registers, larger ones, and numbers of groups that are no power of two."""
     with k.isa.use(level):
         for dtype in DTYPES:
             for per_group in (1, 2, 3, 4, 8, 16, 29, 32, 58, 64, 100):

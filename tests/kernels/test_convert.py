@@ -1,4 +1,4 @@
-"""float32 to bfloat16 and float16 and back: the same bits at every level, which are NumPy's or follow from the rule."""
+"""float32 to bfloat16 and float16 and back: every level gives the bits of NumPy, or of the rounding rule."""
 
 import isagen_kernels as k
 import numpy as np
@@ -15,7 +15,7 @@ LOW = (0, 1, 0xFFF, 0x1000, 0x1001, 0x1FFF, 0x2000, 0x3000, 0x7FFF, 0x8000, 0x80
 
 @pytest.fixture(scope="module")
 def floats():
-    """Bits of floats: all upper halves with the lower ones that rounding looks at, and random ones."""
+    """Bits of floats: all upper halves, with the lower halves that matter to rounding, and random ones."""
     rng = np.random.default_rng(1)
     return np.concatenate([*(HIGH | low for low in LOW), rng.integers(0, 1 << 32, 1_000_003, dtype=np.uint32)])
 
@@ -57,7 +57,7 @@ def test_back(level):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("cache", [0, 1])
 def test_every_size_and_nothing_beyond(level, cache):
-    """Also where results are written past the caches: with a cache of one byte everything is."""
+    """Also past the caches: with a cache of one byte, every result is."""
     rng = np.random.default_rng(2)
     _core.set_last_cache(cache)
     try:
@@ -94,7 +94,7 @@ def test_any_array(level, x):
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_bits_do_not_depend_on_flushing(level, flags, floats):
-    """Denormals are rounded also in threads whose MXCSR says that arithmetic takes them for zeros."""
+    """Denormals are rounded also in threads whose MXCSR makes arithmetic treat them as zeros."""
     bits = np.arange(1 << 16, dtype=np.uint16)
     denormals = floats & 0x807FFFFF
     for some in (floats, denormals):

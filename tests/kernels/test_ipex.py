@@ -18,7 +18,7 @@ CODE = (
 )
 WIDTH = {"DEFAULT": "8", "AVX2": "8", "AVX2_VNNI": "8"}
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
-# One process builds what these tests share.
+# These tests share a build, so one process runs them.
 pytestmark = pytest.mark.xdist_group("ipex")
 
 
@@ -49,7 +49,7 @@ def supported(ipex):
     """The levels that this CPU supports, lowest first, as the extension says."""
     code = "import isagen_kernels as k; print(*(x for x, (_, supported, _) in k.isa.levels.items() if supported))"
     done = ipex.run(sys.executable, "-c", code, check=False, PYTHONPATH=str(ipex.folder / "site"))
-    if done.returncode != 0 and "ImportError: this module needs what CPU or OS lack: " in done.stdout:
+    if done.returncode != 0 and "ImportError: this module needs features that CPU or OS lack: " in done.stdout:
         pytest.skip("this CPU does not support AVX2, which even the lowest level of the table needs")
     assert done.returncode == 0, done.stdout
     return done.stdout.split()
@@ -65,7 +65,7 @@ def test_every_level(ipex, supported):
         assert lanes == WIDTH.get(ran, "16")
         assert (len(said) == 1) == (level in supported)
         if level not in supported:
-            assert f"ATEN_CPU_CAPABILITY={level} needs what CPU or OS lack" in said[0]
+            assert f"ATEN_CPU_CAPABILITY={level} needs features that CPU or OS lack" in said[0]
     assert len(results) == 1
 
 
@@ -89,6 +89,6 @@ def test_default_is_compiled_as_avx2(ipex):
 def test_a_cpu_without_avx2_cannot_import_it_and_says_why(ipex):
     need("qemu-x86_64")
     said = run(ipex, "qemu-x86_64", "-cpu", "Nehalem")
-    assert said[-1].startswith("ImportError: this module needs what CPU or OS lack: ")
+    assert said[-1].startswith("ImportError: this module needs features that CPU or OS lack: ")
     assert "avx2" in said[-1]
     assert run(ipex, "qemu-x86_64", "-cpu", "Haswell-v4")[-1].split()[0] == "AVX2"

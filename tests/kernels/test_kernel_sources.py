@@ -1,4 +1,4 @@
-"""The sources of the reference kernels by themselves: at every level, for every compiler, without a warning."""
+"""The sources of the reference kernels compile without a warning, at every level, with every compiler."""
 
 import subprocess
 import tomllib
@@ -11,7 +11,7 @@ from support.projects import need
 
 TABLE = load_table("x86", ROOT)
 LEVELS = tomllib.loads((ROOT / "kernels/isagen/isa.toml").read_text(encoding="utf-8"))["kernels"]
-# A header in isagen's place, for one level.
+# Replaces isagen's header, for one level.
 DISPATCH = """
 #define ISA_DECLARE_DISPATCH(type, stub) extern type stub;
 #define ISA_REGISTER_DISPATCH(stub, function) decltype(stub) stub = function;

@@ -1,4 +1,4 @@
-"""The reference extension: every level that this CPU supports runs, says so, and agrees with NumPy."""
+"""The reference extension: every level that this CPU supports runs, is reported, and agrees with NumPy."""
 
 import os
 import subprocess
@@ -120,5 +120,5 @@ def test_an_override_cannot_select_what_the_cpu_lacks():
         "Haswell-v4", "import isagen_kernels as k; print(k._get_current_isa_level())", ISAGEN_KERNELS_ISA="amx"
     )
     assert done.stdout.strip() == "AVX2"
-    assert "ISAGEN_KERNELS_ISA=AMX needs what CPU or OS lack" in done.stderr
+    assert "ISAGEN_KERNELS_ISA=AMX needs features that CPU or OS lack" in done.stderr
     assert "avx512_f" in done.stderr

@@ -97,7 +97,7 @@ def test_results_do_not_depend_on_threads_nor_on_where_an_element_lies(level, pr
 
 
 def test_bytes_are_not_saturated(level):
-    # Pairs of products leave int16, by which VPMADDUBSW is bounded; sums of 70000 leave int32, and wrap.
+    # Pairs of products exceed int16, the limit of VPMADDUBSW; sums of 70000 exceed int32, and wrap.
     for x, y in ((255, 127), (255, -128)):
         for k in (1, 2, 3, 4, 5, 70000):
             a, b = np.full((3, k), x, np.uint8), np.full((k, 5), y, np.int8)
@@ -115,7 +115,7 @@ def test_infinity_and_nan(level):
 
 
 def test_denormals(level):
-    # Halves are exact at every level; bfloat16 may count as zero where instructions for it are used.
+    # Halves are exact at every level; denormal bfloat16 may count as zero at levels with instructions for it.
     halves = np.array([[1, 2, 1023, 0x8001]], np.uint16).view(np.float16)
     ones = np.ones((4, 3), np.float16)
     np.testing.assert_allclose(np.asarray(matmul_fp16(halves, ones)), 1025 * 2.0**-24, rtol=2**-6)
@@ -128,7 +128,7 @@ def test_denormals(level):
 
 @pytest.mark.parametrize("flags", FLAGS)
 def test_halves_do_not_depend_on_flushing(level, flags):
-    """Denormal halves count, also in threads whose MXCSR says that denormal floats are zeros."""
+    """Denormal halves count, also in threads whose MXCSR makes denormal floats zeros."""
     a, b = operands(matmul_fp16, 33, 40, 70, seed=3)
     a.view(np.uint16)[...] &= 0x83FF
     want = multiplied(matmul_fp16, a, b)
@@ -211,7 +211,7 @@ def test_bad_threads(threads):
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """The program that tells how a product is divided among threads."""
+    """The program that prints the division of a product among threads."""
     need("g++")
     program = tmp_path_factory.mktemp("parts") / "parts"
     command = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=undefined"]
@@ -245,7 +245,7 @@ def test_divisions(parts, m, n, threads, grid, largest):
     assert parts(m, n, threads) == f"{grid}, at most {largest}\n"
 
 
-# A header in isagen's place, for one level.
+# Replaces isagen's header, for one level.
 DISPATCH = """
 #define ISA_DECLARE_DISPATCH(type, stub) extern type stub;
 #define ISA_REGISTER_DISPATCH(stub, function) decltype(stub) stub = function;

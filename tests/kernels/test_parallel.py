@@ -1,4 +1,4 @@
-"""Threads of the reference extension: how many, that results do not depend on it, and forked processes."""
+"""Threads of the reference extension: their number, results that do not depend on it, and forked processes."""
 
 import os
 import subprocess
@@ -74,7 +74,7 @@ def test_small_arrays_take_one_thread():
 
 
 def test_a_forked_process_does_not_wait_for_threads_that_it_lacks():
-    """GCC's OpenMP would: a child of a process that has used threads works in one."""
+    """GCC's OpenMP would hang: a child of a process that used threads works in one thread."""
     said = run(
         [
             "import os, numpy as np, isagen_kernels as k",
@@ -136,7 +136,7 @@ def test_from_several_threads_of_python_at_once():
 
 
 def test_without_openmp(tmp_path):
-    """Built for a compiler without it, everything runs in one thread."""
+    """Built by a compiler without OpenMP, everything runs in one thread."""
     need("clang++-14")
     options = [f"-Dpython.platlibdir={tmp_path}/site", f"-Dpython.purelibdir={tmp_path}/site", "-Disa_levels=none"]
     for command in (

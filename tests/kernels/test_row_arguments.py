@@ -30,7 +30,7 @@ def test_axes_and_results():
 
 
 def test_rows_without_end_of_nothing():
-    """There is no memory behind them: nothing may be done for each."""
+    """The rows have no memory, and too many to loop over."""
     x = np.empty((2**60, 0), np.float32)
     for function in (k.cumsum, k.softmax, k.log_softmax):
         assert function(x).shape == x.shape

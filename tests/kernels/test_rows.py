@@ -1,6 +1,6 @@
 """Prefix sums, reductions and softmax against NumPy in higher precision, within bounds that follow from the roundings.
 
-u is the unit roundoff of the dtype. A sum of terms, each of which goes through at most r additions, is off by at most
+u is the unit roundoff of the dtype. If each term goes through at most r additions, the error of a sum is at most
 r * u * sum(|terms|) (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), to first order; the factor SLACK is
 for the rest.
 """
@@ -28,7 +28,7 @@ def lanes(level, x):
 
 
 def exact(x):
-    """x in a type that adds without rounding errors that would matter here."""
+    """x in a type whose rounding errors are negligible here."""
     return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
 
 
@@ -40,7 +40,7 @@ def scan_roundings(level, columns, width):
 def sum_roundings(columns, width, ways=8, piece=64):
     """Accumulators over pieces of so many vectors each, log2 of their lanes, then float64, and the last rounding.
 
-    What does not fill all accumulators is added to the first.
+    A rest that does not fill all accumulators is added to the first.
     """
     return min(columns // (ways * width), piece) + ways + np.log2(ways * width) + 1
 
@@ -59,7 +59,7 @@ def test_cumsum(level, x):
         want = np.cumsum(exact(x), -1)
         sizes = np.cumsum(np.abs(np.nan_to_num(exact(x), posinf=0, neginf=0)), -1)
     bound = sizes * (scan_roundings(level, x.shape[-1], lanes(level, x)) * ROUNDOFF[x.dtype.name] * SLACK)
-    # Sums of some of the numbers come near the largest one: they may overflow, elsewhere than one after the other.
+    # Partial sums come near the largest number, so they may overflow at other places than sequential sums.
     near = sizes > LARGEST[x.dtype.name] / 4
     assert within(np.where(near, 0, got), np.where(near, 0, want), bound)
 
@@ -262,7 +262,7 @@ def test_softmax_of_every_length_alone_and_beyond_nothing(level):
 @levels
 @pytest.mark.parametrize("shape", [(1_000_003,), (3, 400_001), (70_001, 17), (131_071,), (131_072,), (200_000, 5)])
 def test_long_rows_and_many_rows_in_threads(level, shape):
-    """The same bits for every number of threads; and what NumPy gives, roughly: the bounds are tested on small ones."""
+    """The same bits for every number of threads, close to NumPy's result: the bounds are tested on small arrays."""
     x = np.random.default_rng(5).standard_normal(shape, np.float32)
     wide = x.astype(np.float64)
     m = wide.max(-1, keepdims=True)

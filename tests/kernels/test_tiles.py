@@ -1,7 +1,7 @@
 """Tiles: the software model against a reference, and the kernels over it, below AMX and as compiled for AMX.
 
-Copies for AMX and AVX512_FP16 run on an emulator (tests/packages/tiles), which does their instructions when they raise
-SIGILL, on CPUs that have the rest. What else is to be seen in those copies is in tests/kernels/test_tile_code.py.
+Copies for AMX and AVX512_FP16 run on an emulator (tests/packages/tiles), which emulates their instructions when they
+raise SIGILL, on AVX512_BF16 CPUs. tests/kernels/test_tile_code.py checks the machine code of those copies.
 """
 
 import functools
@@ -19,7 +19,7 @@ from support.matmul_reference import bf16_of_floats, check_floats, check_halves,
 from support.tiles_levels import HARDWARE, LEVELS, SUPPORTED
 from support.tiles_library import COMPILERS, DOTS, FEW, FaultError, Library, address, build, levels_of
 
-# Where the dot products of bytes overflow, saturate or change sign, if anywhere.
+# Bytes at which dot products may overflow, saturate or change sign.
 EXTREMES = np.array([0, 1, 127, 128, 129, 255], np.uint8)
 # bfloat16: zeros, the smallest and largest denormal and normal number, one, infinity, NaN, and negative ones.
 SPECIAL = np.array([0, 1, 0x7F, 0x80, 0x3F80, 0x7F7F, 0x7F80, 0x7FC0], np.uint16)
@@ -32,7 +32,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory):
-    """The library of a compiler, built when it is first asked for."""
+    """The library of a compiler, built at first use."""
     return functools.cache(lambda compiler: build(compiler, tmp_path_factory))
 
 
@@ -68,7 +68,7 @@ def test_dot_products_of_bytes(tiles, kind, m, n, k, room, backwards, seed, flag
     rng = np.random.default_rng(seed)
     a = bytes_of(rng, (m, 4 * k), extremes=flags & 1)
     b = bytes_of(rng, (k, 4 * n), extremes=flags & 1)
-    # Sums close to the end of int32, so that they wrap.
+    # Sums close to the limits of int32, so that they wrap.
     c = rng.choice(np.array([0, -(2**31), 2**31 - 1], np.int32), (m, n)) if flags & 2 else np.zeros((m, n), np.int32)
     out = placed(c.view(np.uint8).reshape(m, 4 * n), room, backwards=backwards)
     tiles.dot(kind, out, placed(a, room), placed(b, room), zero=bool(flags & 2) < bool(flags & 4), once=bool(flags & 4))

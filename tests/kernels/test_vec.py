@@ -1,4 +1,4 @@
-"""kernels/vec.h and kernels/parallel.h alone: compiled for every width by every compiler, run, and with sanitizers."""
+"""kernels/vec.h and kernels/parallel.h without isagen: for every width, by every compiler, and with sanitizers."""
 
 import platform
 import re
@@ -40,7 +40,7 @@ template <typename T> static void add_product(T *to, const T *a, const T *b)
 void floats(float *to, const float *a, const float *b) { add_product(to, a, b); }
 void doubles(double *to, const double *a, const double *b) { add_product(to, a, b); }
 """
-# Where there is an instruction for it: the form, more flags, and how it is called.
+# Levels with an instruction for it: the form, more flags, and the instruction's name.
 FUSED = {
     "x86, scalar": ("scalar", ["-mfma"], r"vfmadd\d+s[sd]"),
     "x86, 16 bytes": ("DEFAULT", ["-mfma"], r"vfmadd\d+p[sd]"),
@@ -77,7 +77,7 @@ void store(uint32_t value, uint32_t *to) { vec::store_one(value, to); }
 
 @pytest.mark.parametrize("compiler", [name for name in COMPILERS if name.startswith("clang")])
 def test_single_elements_may_lie_at_any_address(compiler, tmp_path):
-    """For Clang, memcpy's own arguments are as aligned as their types say, which some CPUs' instructions rely on."""
+    """Clang infers alignment from the types of memcpy's arguments, on which some instructions rely."""
     need(compiler)
     (tmp_path / "one.cpp").write_text(ONE)
     code = run(compiler, *WARNINGS, "-O1", "-S", "-emit-llvm", tmp_path / "one.cpp", "-o", "-").stdout

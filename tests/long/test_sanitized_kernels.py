@@ -11,7 +11,7 @@ from support.checkout import ROOT
 from support.projects import base_environment, need
 
 TESTS = ("test_rows.py", "test_row_arguments.py", "test_channels.py", "test_convert.py", "test_matmul.py")
-# Other processes, and what takes minutes.
+# Tests of other processes, and tests that take minutes.
 NOT = "emulated or other_cpus or large_products or depend_on_threads"
 
 
@@ -57,7 +57,7 @@ def sanitized(site, *arguments):
 
 
 def test_kernels(site):
-    # That the sanitizer is really there: a kernel that is told of more items than there are.
+    # Checks that the sanitizer works: a kernel gets a size larger than its array.
     code = (
         "import numpy as np, ctypes, isagen_kernels as k\n"
         "assert 'sanitized' in k.__file__, k.__file__\n"

@@ -7,7 +7,7 @@ from support.tiles_library import FEW, build
 
 
 def test_sanitizers(tmp_path_factory):
-    """Every product in memory that ends where the matrices end; the emulator's loads and stores are looked at too."""
+    """Every product in memory that ends where the matrices end; sanitizers check the emulator's accesses too."""
     levels = [level for level in LEVELS if level.split()[0] in FEW]
     project = replace(build("g++", tmp_path_factory).project, build="sanitized")
     project.setup("-Db_sanitize=address,undefined", "-Doptimization=0", f"-Disa_levels={','.join(FEW)}", CXX="g++")

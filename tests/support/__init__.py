@@ -1,1 +1,1 @@
-"""What the tests share. conftest.py holds the fixtures."""
+"""Helpers that the tests share. conftest.py holds the fixtures."""

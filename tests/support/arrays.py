@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from isagen_kernels import isa
 
-# Levels at which some kernel of the reference extension has a copy of its own, and that this CPU supports.
+# Levels with a copy of some reference kernel that this CPU supports.
 LEVELS = [
     level
     for level, (built, supported, _) in isa.levels.items()
@@ -35,7 +35,7 @@ def unaligned(array, offset):
 
 @st.composite
 def arrays(draw, dtypes=("float32",), axes=(1, 2, 3), special=SPECIAL):
-    """Draw an array: its last axis is 0 to 200 long, or odd and larger; values of any size, special ones among them."""
+    """Draw an array: its last axis is 0 to 200 long, or odd and larger; values of any size, including special ones."""
     dtype = np.dtype(draw(st.sampled_from(dtypes)))
     count = draw(st.sampled_from(axes))
     last = draw(st.one_of(st.integers(0, 200), st.sampled_from((255, 513, 1023, 4099))))

@@ -1,14 +1,14 @@
-"""Makes a copy of the checkout that sees this machine's CPU without some features, to run the tests as if on another.
+"""Makes a copy of the checkout whose detection lacks some features of this CPU, to run the tests as on another CPU.
 
     python tests/support/as_if.py --cpu no-avx512 FOLDER
     python tests/support/as_if.py --without avx_vnni,avx512_bf16 FOLDER
 
-In FOLDER, the README's second command then installs the copy and runs its tests; pytest takes any test's path there.
+In FOLDER, the README's second command installs the copy and runs its tests; single tests run with pytest.
 
-Only isagen's own detection is changed, in C and in Python: both clear the CPUID bits of the features, and of those that
-build on them. The CPU still has them, so that what is selected is tested, and not whether old CPUs can run it: qemu's
-CPUs answer that, and keep their own features in the copy. Other detections (torch's, /proc/cpuinfo, `support.masked`)
-see the whole CPU. The copy is made on the machine that it is used on.
+Only isagen's own detection changes, in C and in Python: both clear the CPUID bits of the features, and of those that
+build on them. The CPU still has them, so the tests check the selection, not whether an old CPU can run the code; tests
+under qemu check that, and qemu's CPUs keep their features in the copy. Other detections (torch's, /proc/cpuinfo) see
+the whole CPU. `support.masked` names the hidden features. Make the copy on the machine that runs it.
 """
 
 import argparse
@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.checkout import copy_checkout
 
 REGISTERS = ("eax", "ebx", "ecx", "edx")
-# CPUs by what they lack: names of features, or patterns.
+# CPUs by missing features: names or patterns.
 FAMILIES = {
     "no-avx-vnni": ("avx_vnni*", "avx_ifma", "avx_ne_convert"),  # Zen 4, Ice Lake
     "no-avx512": ("avx512_f", "amx_tile"),  # Alder Lake
@@ -138,7 +138,7 @@ def only(folder: Path, kind: str, text: str) -> Path:
 
 
 def this_machine() -> int:
-    """Return CPUID.1:EAX, by which the machine is told from those that qemu emulates."""
+    """Return CPUID.1:EAX, which distinguishes the machine from those that qemu emulates."""
     source = "#include <cpuid.h>\n#include <stdio.h>\nint main(void)\n{\n  unsigned a, b, c, d;\n"
     source += '  __cpuid(1, a, b, c, d);\n  printf("%u", a);\n  return 0;\n}\n'
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Faults that are planted in projects, and what the audit says of them."""
+"""Faults for tests to plant in projects, and the audit's reports on them."""
 
 import json
 
@@ -33,7 +33,7 @@ def append(project, name, text):
 
 
 def plant_in_baseline(project):
-    """Make the program's own source, which every CPU runs, use AVX2."""
+    """Make the program's ordinary source, which every CPU runs, use AVX2."""
     append(project, "main.cpp", FAULT)
     project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
     project.edit("main.cpp", "int main()", "void planted_fault(float *data);\nint main()")

@@ -1,4 +1,4 @@
-"""The checkout that the tests are of, and copies of it."""
+"""The checkout under test, and copies of it."""
 
 import shutil
 from fnmatch import fnmatchcase
@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What builds, tools and version control leave in a checkout: in its own folder, and anywhere below.
+# Files of builds, tools and version control: in the checkout's own folder, and in any folder.
 LEFTOVERS_OF_ROOT = (".git", ".venv*", "build*", "dist", ".mesonpy-*", ".hypothesis")
 LEFTOVERS = ("__pycache__", ".*_cache", "*.egg-info")
 

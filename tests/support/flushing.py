@@ -41,7 +41,7 @@ def mxcsr() -> ctypes.CDLL:
 
 @contextmanager
 def flushing(flags: int) -> Iterator[None]:
-    """Set flags of MXCSR in this thread, and see that they do what they should."""
+    """Set flags of MXCSR in this thread, and check their effect."""
     library = mxcsr()
     denormal, normal = np.array([1e-40, 2.0**-126], np.float32)
     before = library.get()

@@ -1,4 +1,4 @@
-"""Sources of binaries that were not built with isagen, and what the audit says of those."""
+"""Sources of binaries without isagen's record, and the audit's findings in them."""
 
 import subprocess
 
@@ -7,7 +7,7 @@ from isagen.audit.targets import audit_targets
 from isagen.processors.table import load_table
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
-# A loop that GCC and Clang make vectors of, and that no constant folding takes away.
+# A loop that GCC and Clang vectorise, and that constant folding does not remove.
 DOUBLE = "for (int i = 0; i < 64; i++) data[i] *= 2;"
 AVX2 = '__attribute__((target("avx2"), noinline))'
 HEAD = "float data[64];\n"
@@ -23,7 +23,7 @@ __attribute__((constructor)) static void first() {{ data[2] = 3; middle(); data[
 """
 )
 EXPORTED = CALLS.replace("static ", "")
-# Says little of itself: without types, sizes and tables.
+# Assembly without types, sizes and unwind tables.
 ASSEMBLY = """
         .text
         .globl  exported

@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
-# From the ground up: a package imports packages of its own layer and of lower ones.
+# Lowest first: a package imports packages of its own layer and of lower layers.
 LAYERS = (
     ("model",),
     ("binary", "processors"),
@@ -16,9 +16,9 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
-# What configuring copies into a build folder: it needs nothing of isagen besides.
+# The packages that configuring copies into a build folder: they import no others.
 TOOL = {"model", "binary", "processors", "build", "audit"}
-# A format's and a processor's folder are reached through these modules alone.
+# Other packages import a format's or processor's folder only through these modules.
 DOORS = {"binary": "formats", "processors": "registry"}
 
 

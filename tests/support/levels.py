@@ -1,4 +1,4 @@
-"""What a CPU runs of a table's levels, computed from what it supports: no test writes down the CPU that it runs on."""
+"""The levels of a table that a CPU runs, computed from its features: no test names the CPU that it runs on."""
 
 import functools
 import os

@@ -1,3 +1,3 @@
-"""Features that this copy of the checkout takes away from the CPU: none, unless tests/support/as_if.py made it."""
+"""The CPU features that this copy of the checkout hides: none, unless tests/support/as_if.py made the copy."""
 
 MASKED: frozenset[str] = frozenset()

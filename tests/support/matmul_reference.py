@@ -1,8 +1,8 @@
-"""Matrix products as they should be, and how far off ours may be.
+"""Reference matrix products, and the error bounds of ours.
 
-Products of two bfloat16 or two halves are exact in float32, so that only sums are rounded: with u = 2^-24 and k of
-them, in any order, an element is off by no more than gamma(k, u) * sum |a| |b| (Higham, Accuracy and Stability of
-Numerical Algorithms, 3.1: gamma(n, u) = n u / (1 - n u)). What is added to that is said below.
+Products of two bfloat16 or two halves are exact in float32, so only sums are rounded: with u = 2^-24 and k of them, in
+any order, the error of an element is at most gamma(k, u) * sum |a| |b| (Higham, Accuracy and Stability of
+Numerical Algorithms, 3.1: gamma(n, u) = n u / (1 - n u)). The functions below state additional terms.
 """
 
 import numpy as np

@@ -72,7 +72,7 @@ def write_build(folder: Path, plan: Plan, texts: Mapping[str, str] | None = None
 
 
 def registered_at(level: str, shared: Mapping[str, int] | None = None, **kernels: str) -> Registrations:
-    """Registrations of a level: each kernel with its stubs; those that start with '-' are said to be left out."""
+    """Registrations of a level: each kernel with its stubs; a '-' before a stub means that the kernel is without it."""
     return Registrations(
         level=level,
         kernels={

@@ -1,4 +1,4 @@
-"""What is made once for all processes of a test run."""
+"""Folders that are made once for all processes of a test run."""
 
 import fcntl
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def locked(tmp_path_factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
-    """Yield a folder of the whole run's, which the first process finds absent and fills; others wait meanwhile."""
+    """Yield a folder that all processes of a run share; the first one creates and fills it while others wait."""
     shared = tmp_path_factory.getbasetemp()
     if shared.name.startswith("popen-"):  # of pytest-xdist: one folder per process
         shared = shared.parent

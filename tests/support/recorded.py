@@ -1,10 +1,10 @@
 """CPUs as recorded in tests/cpuid/*.toml: raw registers for the detection to read, and what it must find.
 
 max_leaf, max_extended, max_subleaf_7   how far CPUID goes; without max_extended there are no extended leaves
-beyond       what a leaf past the highest answers: "highest" (that leaf's data, as Intel does) or "zero" (as AMD does)
+beyond       the answer of a leaf past the highest: "highest" (that leaf's data, as Intel's) or "zero" (as AMD's)
 features     names of isagen/processors/x86/features.toml whose bits are set; `without` takes some (patterns) out
 xcr0, permission, sysctl                what the OS saves; whether it grants AMX; sysctls that are 1 (macOS)
-[registers]  "LEAF.SUBLEAF" = registers that are not made of features: laid over the others, whatever the limits
+[registers]  "LEAF.SUBLEAF" = registers that replace those made of features, also beyond the limits
 [selected]   per table, for an override (none: no override), the level that must be selected; "" for none at all
 [missing]    per table and level, a part of the text that says what is missing
 like         a recording to start from: its features and what it says of CPU and OS, not what is expected

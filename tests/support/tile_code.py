@@ -1,7 +1,7 @@
-"""What compiled code does with AMX's tile configuration, on every path: read from the machine code of a shared library.
+"""AMX's tile configuration on every path of compiled code, read from the machine code of a shared library.
 
-A function comes with no configuration. On every path from there, LDTILECFG stands before the first other tile
-instruction and comes once, and TILERELEASE stands before every way out: a return, a jump to another library's function,
+A function starts without a configuration. On every path, one LDTILECFG comes before the first other tile instruction,
+and TILERELEASE comes before every way out: a return, a jump to another library's function,
 an exception. Where exceptions land is read from the exception tables (Itanium C++ ABI, "Exception Handling Tables").
 """
 

@@ -1,4 +1,4 @@
-"""The levels at which tests/packages/tiles runs here: this CPU's, and those that its emulator does."""
+"""The levels at which tests/packages/tiles runs here: this CPU's, and those that its emulator supports."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ HARDWARE = ["AMX", "AVX512_FP16"]
 
 
 def emulator_can_run(level: str) -> bool:
-    """Whether this CPU has all that a level needs but for the instructions that the emulator does."""
+    """Whether this CPU has all that a level needs, except the instructions that the emulator supports."""
     needed = load_table("x86", Path()).required_features(level)
     return not lacks(name for name in needed if not name.startswith("amx_") and name != "avx512_fp16")
 

@@ -1,7 +1,7 @@
-"""What the instructions of AMX and VFMADD231PH do, after Intel's SDM vol. 2: in NumPy and in exact arithmetic.
+"""The instructions of AMX and VFMADD231PH after Intel's SDM vol. 2, in NumPy and in exact arithmetic.
 
-tests/kernels/test_tiles.py holds kernels/tiles_model.h against it. A matrix is what a tile holds: uint8, rows x
-column bytes.
+tests/kernels/test_tiles.py compares kernels/tiles_model.h with it. A matrix has a tile's contents: uint8, rows x column
+bytes.
 """
 
 from fractions import Fraction

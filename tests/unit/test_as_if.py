@@ -1,4 +1,4 @@
-"""Copies of the checkout that see another CPU: what goes with what, and that text which is not there is an error."""
+"""Copies of the checkout that see another CPU: which features depend on others, and errors for missing text."""
 
 import re
 import subprocess

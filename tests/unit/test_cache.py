@@ -1,4 +1,4 @@
-"""Probes' answers are kept: by question, whole, for threads and processes at once."""
+"""The cache of verdicts: keyed by question, written whole, safe for threads and processes."""
 
 import os
 import subprocess

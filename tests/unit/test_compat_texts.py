@@ -1,4 +1,4 @@
-"""The headers that stand in for those of others."""
+"""The texts of the compat headers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""isa.toml: what it says, and what it may not say."""
+"""isa.toml: its keys, and errors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Copies of kernels per level: what they hold, and when they are written."""
+"""Copies of kernels per level: their contents, and when they are written."""
 
 import os
 import shutil

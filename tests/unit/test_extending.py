@@ -1,4 +1,4 @@
-"""Tables that extend tables: which levels they take, and one more level in x86 changes none of them."""
+"""Tables that extend tables: which levels they take, and that one more level in x86 changes none of them."""
 
 import re
 from pathlib import Path

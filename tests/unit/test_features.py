@@ -1,4 +1,4 @@
-"""Features files: how features are detected, by kind, what is wrong with one, and AVX10, which is a version."""
+"""Features files: the kinds of features, errors, and AVX10, which has a version."""
 
 import pytest
 

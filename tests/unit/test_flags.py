@@ -1,4 +1,4 @@
-"""Flags of levels: what results of a level's own and of those that it requires, and what the built-in tables give."""
+"""Flags of levels: accumulation over required levels, and the results of the built-in tables."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ from support.projects import need
 
 
 def load(folder: Path, *levels: str) -> Table:
-    """A table of levels A, B, ...; each text holds what is said besides rank, width and probe."""
+    """A table of levels A, B, ...; each text holds a level's keys except rank, width and probe."""
     text = "".join(
         f'[levels.{name}]\nrank = {rank}\nvector_bits = 128\nprobe = "return argc;"\n{lines}\n'
         for rank, (name, lines) in enumerate(zip("ABCDE", levels, strict=False))
@@ -89,7 +89,7 @@ def test_flags_stand_alone_is_true_or_false(tmp_path):
         load(tmp_path, "flags_stand_alone = 1")
 
 
-# ---- the built-in tables: what each level is compiled with, whatever the tables say how
+# ---- the built-in tables: the resulting flags of each level
 
 SPLIT = "-mno-avx256-split-unaligned-load -mno-avx256-split-unaligned-store"
 F512 = "-mavx512f -mavx512bw -mavx512vl -mavx512dq"

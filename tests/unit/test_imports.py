@@ -1,4 +1,4 @@
-"""The rule of imports: which package may import which, and that the check notices what breaks it."""
+"""The rule of imports: isagen keeps it, and the check notices violations."""
 
 import subprocess
 import sys

@@ -111,7 +111,7 @@ def test_absent_folder(tmp_path):
         run(tmp_path / "none")
 
 
-# ---- a project of somebody's own
+# ---- an existing project
 
 
 def test_existing_project_gets_the_fragment_and_advice(project):

@@ -1,4 +1,4 @@
-"""The file in which values go to Meson."""
+"""The keyval file for Meson."""
 
 import pytest
 

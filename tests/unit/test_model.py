@@ -1,4 +1,4 @@
-"""The plan and the registrations as files: what is written is read, and anything else is one clear error."""
+"""The plan and the registrations as files: reading returns what was written, and damage is one clear error."""
 
 import json
 from dataclasses import asdict, replace

@@ -1,4 +1,4 @@
-"""The plan: which copies are built, with which flags, and why not the rest."""
+"""The plan: which copies are built, with which flags, and why the rest is not."""
 
 import re
 from collections.abc import Mapping

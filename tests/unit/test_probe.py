@@ -14,7 +14,7 @@ from isagen.probe.probe import probe_all, probe_text
 from isagen.processors.table import load_table
 from support.probing import ask, table
 
-# Answers as GCC does, but of its own: `-mavx2` and `-mnovel` turn on their macros, what ends in -bad is unknown.
+# Imitates GCC: `-mavx2` and `-mnovel` turn on their macros, and flags that end in -bad are unknown.
 FAKE = r"""#!/bin/sh
 echo "$*" >> "$0.log"
 macros='#define __x86_64__ 1'

@@ -1,4 +1,4 @@
-"""ISA tables: what they mean, extend, and may not say."""
+"""ISA tables: their meaning, extension, and errors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-/* How an x86 CPU and its OS are asked. Part of every dispatch source; machine.py asks the same in Python. */
+/* Access to an x86 CPU and its OS. Part of every dispatch source; machine.py is the same in Python. */
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -12,12 +12,12 @@
 #include <sys/sysctl.h>
 #endif
 
-/* How CPU and OS are asked: functions, so that recorded registers can stand in for a machine. */
+/* Access to CPU and OS through functions, so that recorded registers can replace a machine. */
 struct isa_cpu {
   void (*cpuid)(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
   uint64_t (*xgetbv)(uint32_t index);
-  int (*grant)(int component);         /* whether this process may use an XSAVE component that must be asked for */
-  int (*is_enabled)(const char *name); /* whether macOS says that it enables a state on first use */
+  int (*grant)(int component);         /* asks for an XSAVE component; returns whether this process may use it */
+  int (*is_enabled)(const char *name); /* returns whether macOS enables a state on first use */
 };
 
 static void isa_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
@@ -42,7 +42,7 @@ static uint64_t isa_xgetbv(uint32_t index)
 #endif
 }
 
-/* AMX tiles must be asked for since Linux 5.16; the answer counts only when it is read again. */
+/* Linux 5.16 and later require a request for AMX tiles. The permission is read again after the request. */
 static int isa_grant(int component)
 {
 #if defined(__linux__) && defined(__x86_64__) && defined(SYS_arch_prctl)

@@ -1,4 +1,4 @@
-/* Compiled once per CPU level, to tell which copy runs. */
+/* Compiled once per CPU level; returns the level of the copy that runs. */
 #include "level.h"
 
 static const char *level(void)

@@ -1,4 +1,4 @@
-/* A stub that tells the level whose copy runs. */
+/* A stub that returns the level of the copy that runs. */
 #ifndef LEVEL_H
 #define LEVEL_H
 

@@ -1,4 +1,4 @@
-// A weak function that every level compiles its own way, and inline data that all share.
+// A weak function that every level compiles differently, and inline data that all levels share.
 #ifndef LEAK_H
 #define LEAK_H
 
@@ -15,7 +15,7 @@ template <class T> __attribute__((noinline)) int width_of_this_code(T value)
 #else
   int width = 128;
 #endif
-  __asm__ volatile("" : "+r"(width) : "r"(value)); // nobody may know the answer without calling this very function
+  __asm__ volatile("" : "+r"(width) : "r"(value)); // the compiler cannot know the result without this call
   return width;
 }
 
@@ -45,7 +45,7 @@ __attribute__((noinline)) inline int width_by_vtable(const shape<int> &s)
   return s.width(0);
 }
 
-// A constant that is laid out for the level's vectors.
+// A constant whose layout depends on the level's vectors.
 #if defined(__AVX512F__)
 #define LANES 16
 #elif defined(__AVX2__)

@@ -4,8 +4,8 @@
 
 ISA_DEFINE_DISPATCH(probe_stub)
 
-// Prints: width of the baseline's code, width of the kernel's, the counters that both share, data that both wrote, the
-// width of the kernel's virtual function, and a constant of the level's own layout.
+// Prints the widths of the baseline's and of the kernel's code, the counters that both share, data that both wrote, the
+// width of the kernel's virtual function, and a constant whose layout depends on the level.
 int main()
 {
   static float data[64];

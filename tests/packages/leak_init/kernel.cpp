@@ -1,4 +1,4 @@
-// A table that a constructor fills: it runs when the program is loaded, with the instructions of every level.
+// A table that a constructor fills: every level's constructor runs when the program is loaded.
 #include "stub.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// What linkers merge across levels: every function here is weak, works on floats, and tells whose code it is.
+// Code that linkers merge across levels: every function here is weak, works on floats, and returns its width.
 #ifndef LEAKS_H
 #define LEAKS_H
 
@@ -56,7 +56,7 @@ public:
     int width = WIDTH;
     for (std::size_t i = 0; i < n; i++)
       data[i] = (data[i] * two + one) * data[i];
-    __asm__ volatile("" : "+r"(width) : "r"(data) : "memory"); // nobody may know the answer without the call
+    __asm__ volatile("" : "+r"(width) : "r"(data) : "memory"); // the compiler cannot know the result without this call
     return width;
   }
 
@@ -82,7 +82,7 @@ inline int table_width(volatile int row)
   return all[0];
 }
 
-// ---- a thread_local variable: who touches it first runs the constructor
+// ---- a thread_local variable: the first access runs the constructor
 
 extern volatile float seed;
 

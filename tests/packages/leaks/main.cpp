@@ -1,5 +1,5 @@
-// Runs every leak in a process of its own, first in the baseline, then at the level that was chosen, and prints whose
-// code ran: `sort 128 256`; or what became of the process: `sort signal 4`.
+// Runs every leak in a separate process, first in the baseline, then at the selected level, and prints the widths of
+// the code that ran (`sort 128 256`), or how the process ended (`sort signal 4`).
 #include "leaks.h"
 #include "stubs.h"
 
@@ -61,7 +61,7 @@ static int run(const leak_fn *stub)
     data[i] = static_cast<float>(i * 37 % 101);
   const int baseline = in_the_baseline(data, 100, stub);
   int level = 0;
-  // In a thread of its own, where no thread_local variable has been touched yet.
+  // In a new thread, where no thread_local variable is initialised.
   std::thread([&level, stub] { level = at_the_level(data, 100, stub); }).join();
   std::printf("%d %d\n", baseline, level);
   std::fflush(stdout);

@@ -1,4 +1,4 @@
-/* The stubs: each runs one of the leaks at the level that was chosen, and returns whose code that was. */
+/* The stubs: each runs one of the leaks at the selected level, and returns the width of the code that ran. */
 #ifndef STUBS_H
 #define STUBS_H
 

@@ -1,4 +1,4 @@
-/* WIDTH: whose code this is, as the vector width in bits that it was compiled for. */
+/* WIDTH: the vector width in bits for which this code is compiled, which identifies its level. */
 #ifndef WIDTH_H
 #define WIDTH_H
 

@@ -1,4 +1,4 @@
-/* What the library offers, and what its parts tell each other. */
+/* The library's interface, and that between its parts. */
 #ifndef RACE_H
 #define RACE_H
 
@@ -9,7 +9,7 @@ extern "C" {
 const char *level_in_initialiser(void);
 const char *level_in_constructor(void);
 
-/* Prints the levels that ran: in the initialiser, in the constructor, every one that 64 threads saw; then the current. */
+/* Prints the levels that ran in the initialiser, in the constructor, and in 64 threads, and then the current level. */
 __attribute__((visibility("default"))) int race(void);
 
 #ifdef __cplusplus

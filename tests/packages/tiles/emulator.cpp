@@ -119,7 +119,7 @@ uint64_t &components_in_use(uint8_t *state)
 
 } // namespace
 
-// A component that is not in use is zero, whatever lies there.
+// A component that is not in use is zero, regardless of its memory.
 void Machine::read_zmm(int number, void *to) const
 {
   for (const Part &part : parts) {

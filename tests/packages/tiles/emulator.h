@@ -1,14 +1,13 @@
 // Runs code that was compiled for AMX or AVX512_FP16 on a CPU that has neither: their instructions raise SIGILL, and
-// the handler does what they would have done. All other instructions run on the CPU, which has to be an AVX512_BF16
-// one.
+// the handler emulates them. All other instructions run on the CPU, which must support AVX512_BF16.
 #ifndef EMULATOR_H
 #define EMULATOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// While one is alive, the instructions are emulated. One that the emulator does not know, or that the CPU would refuse,
-// ends the program with status 77 and a line on the standard error.
+// During the life of an object, the instructions are emulated. An instruction that the emulator does not know, or for
+// which the CPU would raise an exception, ends the program with status 77 and a line on the standard error.
 class Emulator {
 public:
   Emulator();

@@ -1,5 +1,5 @@
-// What tests/kernels/test_tiles.py calls: the kernels at a level that the CPU supports, or an upper level's copies on the
-// emulator.
+// What tests/kernels/test_tiles.py calls: the kernels at a level that the CPU supports, or an upper level's copies on
+// the emulator.
 #include "emulator.h"
 #include "stubs.h"
 
@@ -70,8 +70,8 @@ alignas(matmul_workspace_alignment) unsigned char workspace[matmul_workspace_byt
 
 } // namespace
 
-// Lets everything that follows run at a level of this CPU, or, with `emulate`, as compiled for AMX or AVX512_FP16.
-// Returns -1 if the level is not supported or not built.
+// Selects for later calls a level of this CPU or, with `emulate`, the copies for AMX or AVX512_FP16. Returns -1 if the
+// level is not supported or not built.
 EXPORT int use(const char *level, int emulate)
 {
   emulated = Emulated::no;
@@ -98,7 +98,7 @@ EXPORT int dot(const dot_call *arguments) { return CALL(dot_stub, arguments); }
 
 EXPORT int ways_out(int way, int8_t *data) { return CALL(ways_out_stub, way, data, &throw_at_5); }
 
-// What the emulator has seen since the library was loaded, for tests of the tests.
+// The number of instructions emulated since the library was loaded, for tests of the tests.
 EXPORT unsigned long emulated_instructions() { return Emulator::instructions; }
 EXPORT int tiles_are_configured() { return Emulator::tiles_are_configured(); }
 
