@@ -6,5 +6,5 @@ What it knows of a file format and of a processor it has from the protocols in `
 - `functions`, `variables`, `flow`, `code`: what is in a binary, decoded; `references`, `gaps`: what leads where;
 - `subject`: one binary under audit; the rules: `reachable` from a root, `by_level`, at the `boundaries` of levels;
 - `built`, `foreign`: which rules a file is judged by; `build_objects`, `flags`, `records`: what its build says of it;
-- `targets`, `builds`, `files`: what people point an audit at; `findings` and `report`: what they get.
+- `targets`, `builds`, `files`: what an audit is called for; `findings` and `report`: its results.
 """

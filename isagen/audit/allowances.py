@@ -1,4 +1,4 @@
-"""What isa.toml allows by name, and which functions that covered."""
+"""The functions that isa.toml allows by name, and which entries covered any."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from .findings import Result
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a file without a record must run on: the name of a level, and its features.
+    """The CPUs that a file without a record must run on: the name of a level, and its features.
 
     `everywhere`: files with a record have to keep to it too, where their own baseline has more.
     """

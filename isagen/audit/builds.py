@@ -10,7 +10,7 @@ from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER, level_of_section
-from ..model.plan_file import find_plans, has_plan, read_plan
+from ..model.plan_file import find_plans, has_plan, plans_in, read_plan
 from ..model.record import Record
 from ..processors.registry import is_decoded
 from .baseline import Baseline
@@ -39,7 +39,7 @@ def build_of(path: Path) -> Path | None:
 
 def plans_of(root: Path | None) -> list[Path]:
     """Return the plan files of a build folder."""
-    return find_plans(root) if root is not None and has_plan(root) else []
+    return list(plans_in(root)) if root is not None else []
 
 
 def audit_build(folder: Path, baseline: Baseline) -> Iterator[Result]:
@@ -47,23 +47,30 @@ def audit_build(folder: Path, baseline: Baseline) -> Iterator[Result]:
     found = False
     plans = find_plans(folder)
     for path in filter(is_binary, files_in(folder, PRIVATE_FOLDERS)):
-        architecture = architecture_of(path)
-        if architecture is not None and not is_decoded(architecture):
-            continue  # none of them holds a record
+        undecoded = not_decoded(path, str(path))
         try:
             with open_binary(path) as binary:
                 if binary.relocatable or not records_of(binary):
                     continue
                 found = True
-                yield audit_with_plans(binary, path, plans, folder, baseline)
+                yield undecoded or audit_with_plans(binary, path, plans, folder, baseline)
         except (IsagenError, OSError) as problem:
-            yield failed(str(path), problem)
+            if not undecoded:
+                yield failed(str(path), problem)
     if not found:
         raise AuditError(
             "nothing that is linked here holds isagen's record",
             where=str(folder),
             remedy="build it first (ninja -C BUILD_DIR), with isa_kernels_dep among the target's dependencies",
         )
+
+
+def not_decoded(path: Path, shown: str) -> Result | None:
+    """Return the result of a file whose code is for an architecture that is not decoded; None of other files."""
+    architecture = architecture_of(path)
+    if architecture is None or is_decoded(architecture):
+        return None
+    return Result(shown, f"not audited: code for {architecture.shown} is not decoded", decoded=False)
 
 
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:

@@ -44,7 +44,7 @@ def level_findings(
 
 
 def _is_unknown(subject: Subject, number: int, level: str, unsealed: bool) -> bool:
-    """Return whether it cannot be told if a function may use what it uses: by its name, which is lost, or its check."""
+    """Return whether the rule cannot judge a function: its name is lost, or it is a checked one of the toolchain."""
     if (subject.nameless_allowed or unsealed) and not subject.code.named(number):
         return True
     return not level and subject.is_checked(number)

@@ -1,4 +1,4 @@
-"""Walking through what people point an audit at: folders and wheels."""
+"""The files in an audit's targets: in folders and in wheels."""
 
 from __future__ import annotations
 

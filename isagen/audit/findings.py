@@ -1,4 +1,4 @@
-"""What an audit finds, as values."""
+"""The findings and results of audits, as values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
 }
 
-# What `Result.counted` calls functions that hold bytes which are no known instruction.
+# The key in `Result.counted` of functions that hold bytes which are no known instruction.
 UNDECODABLE = "undecodable"
 
 
@@ -71,12 +71,12 @@ class Finding:
 
     @property
     def meaning(self) -> str:
-        """What is wrong, in general."""
+        """The fault, in general words."""
         return KINDS[self.kind][0]
 
     @property
     def remedy(self) -> str:
-        """What helps."""
+        """The remedy, in general words."""
         return KINDS[self.kind][1]
 
 

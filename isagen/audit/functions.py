@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ..binary.protocol import CODE_KINDS, Binary, Binding, Kind, Section, Symbol
 
 SIZE = (1 << 34) - 1
-# The least distance between functions in unwinding tables and known ones that they are other functions at.
+# A function of the unwinding tables that goes on in the next known one is new if it starts so many bytes before it.
 APART = 16
 
 

@@ -12,7 +12,7 @@ from .references import References
 
 
 class Gaps:
-    """What is between the functions of known size, apart from padding."""
+    """The bytes between functions of known size, apart from padding."""
 
     def __init__(self, references: References) -> None:
         self._references = references

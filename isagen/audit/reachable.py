@@ -69,7 +69,7 @@ class _Chains:
         while steps[0][0] in callers and len(steps) < LONGEST_CHAIN:
             steps.insert(0, callers[steps[0][0]])
         path = tuple(self._code.name(step) for step, _ in steps)
-        # What is initialised is named before the call that leads on, or near the instruction itself.
+        # The variable is named before the call that leads on, or near the instruction itself.
         names = (self._variable(step, address, step == number) for step, address in steps)
         variable = next((name for name in names if name), "")
         asked = self._asked(steps)

@@ -1,4 +1,4 @@
-"""What code refers to: what it calls, names, points to, and sets."""
+"""References of code: to code that it calls, to data that it sets or points to, and to addresses that it names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..binary.spans import within
 from ..processors.decoding import DIRECT, INDIRECT, Instruction, Loaded
 from .code import Code
 
-# Functions that take another one and run it: at once, or at exit; by the argument that is the other one.
+# Functions that run a function that they are given, at once or at exit, with the number of that argument.
 RUN = {
     **dict.fromkeys(("__cxa_atexit", "__cxa_thread_atexit", "__cxa_at_quick_exit", "atexit", "at_quick_exit"), 0),
     "on_exit": 0,
@@ -18,13 +18,13 @@ RUN = {
     "pthread_create": 2,
 }
 
-# What `References.events` yields: (address of the instruction, what it does, address that it does it to). It may "call"
-# code, "set" data, or make a pointer to it, "point".
+# One reference: (address of the instruction, how it refers, address that it refers to). It may "call" code, "set" data,
+# or make a pointer to it, "point".
 Event = tuple[int, str, int]
 
 
 class References:
-    """What the functions and pieces of `code` refer to, by number."""
+    """The references of the functions and pieces of `code`, by number."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -139,7 +139,7 @@ class References:
         A function that is handed over to be run at once or at exit counts as called. Calls through registers and tables
         are not seen.
         """
-        registers = self._decoder.registers()
+        registers = self._decoder.addresses()
         relocatable = self._binary.relocatable
         for instruction in self.code.decode(number):
             for relative, address in registers.stores(instruction):

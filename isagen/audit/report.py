@@ -21,6 +21,20 @@ def found_any(results: Iterable[Result]) -> bool:
 
 def as_data(results: Sequence[Result]) -> dict[str, Any]:
     """Return audits as plain data; names in it are the linker's, with `name` beside as C++ writes it."""
+    data: dict[str, Any] = _readable(_data(results))
+    return data
+
+
+def _readable(data: Any) -> Any:
+    """Return plain data with text that is valid Unicode: bytes of names that are not UTF-8 are escaped."""
+    if isinstance(data, str):
+        return data.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    if isinstance(data, dict):
+        return {key: _readable(value) for key, value in data.items()}
+    return [_readable(item) for item in data] if isinstance(data, (list, tuple)) else data
+
+
+def _data(results: Sequence[Result]) -> dict[str, Any]:
     return {
         "format": REPORT_FORMAT,
         "clean": not found_any(results) and not any(result.problem for result in results),
@@ -53,7 +67,8 @@ def as_text(results: Sequence[Result], *, every: bool = False) -> str:
         skipped = sum(not result.decoded for result in results)
         line = f"{len(results)} files: {clean} without a finding, {total} finding{'s' * (total != 1)} in the others"
         lines.append(line + (f"; {skipped} not decoded" if skipped else ""))
-    return "\n".join(lines) + "\n"
+    text: str = _readable("\n".join(lines) + "\n")
+    return text
 
 
 def _target(result: Result, every: bool) -> Iterator[str]:

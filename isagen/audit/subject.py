@@ -65,7 +65,7 @@ class Subject:
         return bool(self.allowances.entries) and self.binary.stripped
 
     def is_checked(self, number: int) -> bool:
-        """Return whether a function is one of the toolchain's that may use what it uses."""
+        """Return whether a function is one of the toolchain's that run only behind a check of their own."""
         symbol = self.code.name(number)
         return any(matches(symbol, pattern) for pattern in self.sets.features.instructions.checked)
 

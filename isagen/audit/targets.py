@@ -1,4 +1,4 @@
-"""What people point an audit at: a build folder, any other folder, an object, a library, a program, or a wheel."""
+"""The targets of an audit: a build folder, any other folder, an object, a library, a program, or a wheel."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import architecture_of, format_names, is_archive, is_binary, open_binary
+from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
-from ..processors.registry import decoded, is_decoded
+from ..processors.registry import decoded
 from .baseline import Baseline
-from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, plans_of
+from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded, plans_of
 from .built import audit_linked
 from .files import files_in, unpacked
 from .findings import Result, failed
 from .foreign import audit_foreign
 from .records import records_of
-
-__all__ = ["Baseline", "audit_targets"]
 
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
@@ -85,9 +83,9 @@ def _folder(folder: Path, shown: str, baseline: Baseline) -> Iterator[Result]:
 def _file(path: Path, shown: str, baseline: Baseline) -> Result:
     if is_archive(path):
         raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
-    architecture = architecture_of(path)
-    if architecture is not None and not is_decoded(architecture):
-        return Result(shown, f"not audited: code for {architecture.shown} is not decoded", decoded=False)
+    undecoded = not_decoded(path, shown)
+    if undecoded:
+        return undecoded
     with open_binary(path, shown) as binary:
         root = build_of(path)
         if binary.relocatable:

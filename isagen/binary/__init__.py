@@ -1,1 +1,1 @@
-"""Binary formats: one package for each, behind the questions of `protocol`; `formats` lists them."""
+"""Binary formats: one package for each, behind the protocols of `protocol`; `formats` lists them."""

@@ -52,11 +52,15 @@ def known_systems() -> tuple[str, ...]:
 
 def open_binary(path: Path, shown: str = "") -> Binary:
     """Open an object, program or library; messages name it `shown`. Raises `AuditError` if it is of no known format."""
-    found = _format(path)
-    if found is None and not path.is_file():
-        raise AuditError("there is no such file", where=shown or str(path))
+    try:
+        found = _format_of(_read_head(path))
+    except FileNotFoundError:
+        raise AuditError("there is no such file", where=shown or str(path)) from None
+    except OSError as problem:
+        raise AuditError(f"cannot be read: {problem.strerror}", where=shown or str(path)) from None
     if found is None:
-        raise AuditError(f"is not a binary that isagen can read: {format_names()}", where=shown or str(path))
+        reason = f"is not an {format_names()} file that can be read: it does not start as one"
+        raise AuditError(reason, where=shown or str(path))
     return found.open(path, shown)
 
 
@@ -70,13 +74,13 @@ def seal_objects(files: Sequence[ObjectFile], level: str, mark: str) -> Sequence
 
     Raises `BuildError` where they are not.
     """
-    formats = {_format(file.path) or FORMATS[0] for file in files}
+    formats = [one for one in FORMATS if any(file.format == one.name for file in files)]
     if len(formats) > 1:
-        names = ", ".join(sorted(one.shown for one in formats))
+        names = ", ".join(one.shown for one in formats)
         raise BuildError(
             f"are of several formats: {names}", where=f"objects of {level}", remedy="clean the build folder"
         )
-    return formats.pop().seal(files, level, mark) if formats else ()
+    return formats[0].seal(files, level, mark) if formats else ()
 
 
 def _format(path: Path) -> Format | None:
@@ -90,7 +94,11 @@ def _format_of(head: bytes) -> Format | None:
 def _head(path: Path) -> bytes:
     """Return the first bytes of a file, none of one that cannot be read."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(HEAD)
+        return _read_head(path)
     except OSError:
         return b""
+
+
+def _read_head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(HEAD)

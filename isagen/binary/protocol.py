@@ -1,4 +1,4 @@
-"""What every binary format answers: sections, symbols, code, and what its loader runs and fills in.
+"""The protocols of binary formats: sections, symbols, code, and the pointers that a loader follows or fills in.
 
 A format is a package beside this module; `isagen.binary.formats` lists them. Addresses are those that a process sees in
 a linked file. An object has none, so its reader makes some up.
@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 
 class Kind(IntEnum):
-    """What a symbol names."""
+    """The kind of thing that a symbol names."""
 
     LABEL = 0  # of no type, as assembly has them
     DATA = 1
@@ -28,7 +28,7 @@ class Kind(IntEnum):
 
 
 class Binding(IntEnum):
-    """Which symbol a linker or loader takes where several have one name."""
+    """The rule by which a linker or loader takes one of several symbols of one name."""
 
     LOCAL = 0
     GLOBAL = 1
@@ -96,7 +96,7 @@ class Symbol(Protocol):
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a binary's code is for: the `format`'s number for the processor, the word size, and the byte order.
+    """The processor of a binary's code: the `format`'s number for it, the word size in bits, and the byte order.
 
     `shown` is how messages name it.
     """
@@ -196,7 +196,7 @@ class Binary(Protocol):
 
     @property
     def architecture(self) -> Architecture | None:
-        """What its code is for; None where the file names no processor."""
+        """The processor that its code is for; None where the file names none."""
 
     @property
     def relocatable(self) -> bool:
@@ -269,6 +269,10 @@ class ObjectFile(Protocol):
 
     @property
     def path(self) -> Path: ...
+    @property
+    def format(self) -> str:
+        """The name of the format, the folder's."""
+
     @property
     def symbols(self) -> Sequence[NamedSymbol]:
         """The symbols that are not local."""

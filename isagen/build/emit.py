@@ -36,4 +36,4 @@ def copy_of(content: bytes, line: str, source: str, level: str) -> bytes:
     shown = source.replace("*/", "* /")
     head = f"/* {level}: copied by isagen from {shown}. Edit that file. */\n"
     head += f'#include "{guard_name(level)}"\n#line 1 "{quoted}"\n'
-    return head.encode() + content.removeprefix(BYTE_ORDER_MARK)
+    return head.encode(errors="surrogateescape") + content.removeprefix(BYTE_ORDER_MARK)

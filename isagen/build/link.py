@@ -1,4 +1,4 @@
-"""Linking, then auditing what was linked: what runs in the place of the linker (`configure.linkers`)."""
+"""Linking, then auditing what was linked: the step that runs in the linker's place (`configure.linkers`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from ..audit.findings import Result
 from ..audit.records import records_of
 from ..audit.report import as_text
 from ..binary.formats import is_binary, open_binary
-from ..model.errors import BuildError, IsagenError
+from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
+from ..model.plan import Plan
 from ..model.plan_file import read_plan
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
@@ -34,7 +35,8 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
     words = list(expanded(arguments))
     if LINK_PROOF in words:
         return 0
-    linker = read_plan(plan_path).link_audit.linkers.get(name)
+    build = read_plan(plan_path)
+    linker = build.link_audit.linkers.get(name)
     if linker is None:
         raise BuildError(
             "was not there when the project was configured",
@@ -52,16 +54,18 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
         return status if status > 0 else 128 - status
     output = output_of(words)
-    return _judge(plan_path, mode, output, words) if output is not None and is_binary(output) else 0
+    if output is None or not is_binary(output):
+        return 0
+    return _judge(mode, output, lambda: _audit(build.plan, plan_path.parent, output, words))
 
 
-def _judge(plan_path: Path, mode: str, output: Path, words: Sequence[str]) -> int:
-    """Audit what was linked with the arguments `words`, report what was found, and return the exit status."""
+def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
+    """Run the `audit` of the linked file `output`, report what was found, and return the exit status."""
     try:
-        result = _audit(plan_path, output, words)
+        result = audit()
     except BaseException as problem:
-        if mode == "warn" and isinstance(problem, IsagenError):
-            print(f"isagen audit: warning: {problem}", file=sys.stderr)
+        if mode == "warn" and isinstance(problem, IsagenError | OSError):
+            print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
             return 0
         with suppress(OSError):
             output.unlink()  # it was not audited to the end: the next build links again
@@ -78,13 +82,14 @@ def _judge(plan_path: Path, mode: str, output: Path, words: Sequence[str]) -> in
     return 1
 
 
-def _audit(plan_path: Path, output: Path, words: Sequence[str]) -> Result | None:
+def _audit(plan: Plan, folder: Path, output: Path, words: Sequence[str]) -> Result | None:
+    """Audit what was linked with the arguments `words`, in a build whose plan is in `folder`."""
     with open_binary(output) as binary:
         records = records_of(binary)
         if binary.relocatable or not records:
             return None  # yet to be linked again, or a target without kernels that has the same link arguments
         inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
-        objects = BuildObjects(read_plan(plan_path).plan, plan_path.parent, expand(inputs), Path.cwd())
+        objects = BuildObjects(plan, folder, expand(inputs), Path.cwd())
         return audit_linked(binary, records, objects)
 
 

@@ -7,14 +7,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..model.errors import IsagenError
+from ..model.errors import IsagenError, reported
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one build step and return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["link"]:  # what follows is the linker's, and may look like options of ours
-        return _link(arguments[1:])
+    try:
+        if arguments[:1] == ["link"]:  # the linker's own arguments follow, and may look like a step's
+            return _link(arguments[1:])
+        _run(_parser().parse_args(arguments))
+    except (IsagenError, OSError) as problem:
+        error = reported(problem)
+        print(f"isagen: error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="isagen step", allow_abbrev=False)
     steps = parser.add_subparsers(dest="step", required=True)
     step = steps.add_parser("emit", help="write copies and headers")
@@ -32,13 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     step.add_argument("plan", type=Path)
     step.add_argument("output", type=Path)
     step.add_argument("--registrations", type=Path, nargs="+", required=True)
-    options = parser.parse_args(arguments)
-    try:
-        _run(options)
-    except IsagenError as problem:
-        print(f"isagen: error: {problem}", file=sys.stderr)
-        return problem.exit_code
-    return 0
+    return parser
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -61,8 +65,4 @@ def _link(arguments: Sequence[str]) -> int:
     from .link import link  # the audit is loaded only where it is needed
 
     plan, mode, name, *rest = arguments
-    try:
-        return link(Path(plan), mode, name, rest)
-    except IsagenError as problem:
-        print(f"isagen: error: {problem}", file=sys.stderr)
-        return problem.exit_code
+    return link(Path(plan), mode, name, rest)

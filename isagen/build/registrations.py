@@ -1,4 +1,4 @@
-"""What kernels register, read from the symbols of compiled objects.
+"""The registrations of kernels, read from the symbols of compiled objects.
 
 A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_kernel_LEVEL__stub``; one that says
 ``ISA_REGISTER_NO_DISPATCH(stub)`` defines ``isa_without_LEVEL__stub``.
@@ -19,7 +19,7 @@ from ..model.registrations import Registered, Registrations
 
 @dataclass
 class _Found:
-    """What one kernel source says, as its symbols are read."""
+    """The stubs of one kernel source, as its symbols are read."""
 
     registers: list[str] = field(default_factory=list)
     without: list[str] = field(default_factory=list)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..model.errors import AuditError, did_you_mean
 
 if TYPE_CHECKING:
-    from ..audit.targets import Baseline
+    from ..audit.baseline import Baseline
     from .common import Commands
 
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _baseline(asked: str | None) -> Baseline:
     """Return what --baseline names, a level of the processor's baseline table. Raises `AuditError` if not."""
-    from ..audit.targets import Baseline
+    from ..audit.baseline import Baseline
     from ..processors.registry import audited_processor
     from ..processors.table import load_table
 

@@ -1,4 +1,4 @@
-"""What several commands share: their parsers' type, and the option --table."""
+"""Code that several commands share: their parsers' type, and the option --table."""
 
 from __future__ import annotations
 

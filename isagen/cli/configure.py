@@ -1,4 +1,4 @@
-"""`isagen configure`: what the Meson fragment calls; people do not."""
+"""`isagen configure`: for the Meson fragment, not for people."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from .. import __version__
-from ..model.errors import IsagenError
+from ..model.errors import IsagenError, reported
 from . import audit, configure, cpu, demo, init, matrix, probe
 
 # In the order of the help text. The fragment calls `configure`, which the help does not show.
@@ -25,15 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = options.run
     try:
         return command(options)
-    except IsagenError as problem:
-        print(f"isagen: error: {problem}", file=sys.stderr)
-        return problem.exit_code
-    except PermissionError as problem:
-        print(f"isagen: error: {problem.filename}: {problem.strerror}", file=sys.stderr)
-        return IsagenError.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except (IsagenError, OSError) as problem:
+        error = reported(problem)
+        print(f"isagen: error: {error}", file=sys.stderr)
+        return error.exit_code
     except KeyboardInterrupt:
         return 130
 

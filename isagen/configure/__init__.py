@@ -1,1 +1,1 @@
-"""Configuring: what the Meson fragment calls. It probes, plans, and writes what the build needs."""
+"""Configuring, which the Meson fragment calls for: it probes, plans, and writes the files that the build needs."""

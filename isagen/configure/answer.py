@@ -1,4 +1,4 @@
-"""The answer to the Meson fragment: what it declares targets from, as keys and lists."""
+"""The answer to the Meson fragment: keys and lists, from which it declares targets."""
 
 from __future__ import annotations
 

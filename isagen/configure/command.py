@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from .. import __version__
-from ..model.errors import ConfigError, IsagenError
+from ..model.errors import ConfigError, IsagenError, reported
 from ..model.files import write_if_changed
 from .configure import configure
 from .keyval import write_keyval
@@ -19,7 +22,7 @@ def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
     An error becomes an answer too: Meson hides what a failing command says, and shows what the fragment passes to
     error().
     """
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
     try:
         if unknown or options.fragment_format != FRAGMENT_FORMAT:
             raise ConfigError(
@@ -28,9 +31,16 @@ def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
                 remedy="run `isagen init` in the project to update it",
             )
         text, inputs = configure(request_of(options))
-    except IsagenError as problem:
-        text, inputs = write_keyval({"error": f"isagen: {problem}"}), (options.config,)
-    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
-    write_if_changed(options.depfile, f"{options.depfile_target.name}: {names}\n")
+        _write_depfile(options, inputs)
+    except (IsagenError, OSError) as problem:  # of the OS: a folder that cannot be written, a full disk
+        text = write_keyval({"error": f"isagen: {reported(problem)}"})
+        with suppress(OSError):
+            _write_depfile(options, (options.config,))
     sys.stdout.write(text)
     return 0
+
+
+def _write_depfile(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
+    """Tell ninja to configure again when one of the `inputs` changes."""
+    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
+    write_if_changed(options.depfile, f"{options.depfile_target.name}: {names}\n")

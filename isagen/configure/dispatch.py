@@ -15,7 +15,7 @@ from ..processors.table import Table
 from .detection import detection_values
 from .render import render
 
-# What isa_dispatch.h offers besides macros.
+# The functions that isa_dispatch.h declares.
 FUNCTIONS = (
     "isa_current_level",
     "isa_highest_binary_level",

@@ -1,4 +1,4 @@
-"""Finding the linkers that a compiler may call, for scripts of ours to take their places.
+"""Finding the linkers that a compiler may call, and writing the scripts that take their places.
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
 Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
@@ -15,19 +15,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ..model.files import write_if_changed
 from ..model.names import PLAN_FILE, TOOL_FOLDER
 from ..model.plan import LinkAudit
 from ..probe.compiler import Compiler
+from ..probe.probe import bare_macros
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 
-# What -fuse-ld= and the default make GCC and Clang look for; Clang takes any ending (-fuse-ld=lld-16).
+# The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 
 
 def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAudit:
-    """Return the linkers whose places are taken for an audit of `mode`: error, warn, off, or unreached by the build.
+    """Return the linkers whose places the scripts take, for an audit of `mode`: error, warn, off, or unreached.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
@@ -40,8 +42,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAud
         return LinkAudit(
             mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
         )
-    macros, outcome = compiler.macros(())
-    if not outcome.ok or not processor.decodable.is_made_under(macros):
+    if not processor.decodable.is_made_under(bare_macros(compiler)):
         return undecoded
     if processor.library() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.library} is not installed")
@@ -63,16 +64,5 @@ def write_linkers(audit: LinkAudit, output: Path) -> Path:
     tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / PLAN_FILE))
     for name in audit.linkers:
         command = f"{shlex.quote(sys.executable)} {tool} link {plan} {audit.mode} {name}"
-        _write_script(folder / name, f'exec {command} "$@"\n')
+        write_if_changed(folder / name, f'#!/bin/sh\nexec {command} "$@"\n', mode=0o777)
     return folder
-
-
-def _write_script(path: Path, text: str) -> None:
-    """Write a shell script, if it is not there already."""
-    content = f"#!/bin/sh\n{text}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file() or path.read_text(encoding="utf-8") != content:
-        new = path.with_name(f".{path.name}.{os.getpid()}")
-        new.write_text(content, encoding="utf-8")
-        new.chmod(0o755)
-        new.replace(path)

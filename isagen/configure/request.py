@@ -1,4 +1,4 @@
-"""What the Meson fragment says to `isagen configure`: its arguments, and the request that they make."""
+"""The request of the Meson fragment to `isagen configure`, and the arguments that make it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..probe.compiler import Compiler
 
-# What the fragment and this version say to each other; raise it when that changes.
+# The version of the arguments and of the answer to them; raise it when either changes.
 FRAGMENT_FORMAT = 3
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target")
 # Options that describe a compiler. Each follows its --language, so their order matters.
@@ -20,7 +20,7 @@ AUDIT_MODES = ("error", "warn", "off", "unreached")
 
 @dataclass(frozen=True)
 class Request:
-    """What the fragment knows: folders, machine, compilers, options. Kernels are paths from `source_root`."""
+    """The build as the fragment knows it: folders, machine, compilers, options. Kernels start at `source_root`."""
 
     config: Path
     source_root: Path
@@ -40,7 +40,7 @@ class Request:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Let `parser` read what the fragment says."""
+    """Let `parser` read the fragment's arguments."""
     for name in PATHS:
         parser.add_argument(f"--{name}", type=Path, required=True)
     for name in ("cpu-family", "system", "optimization"):

@@ -23,8 +23,8 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> 
     """
     wanted = {Path("__main__.py"): MAIN.encode(), **_sources(processor)}
     wanted |= {Path(TEXTS_FOLDER, name): text.encode() for name, text in texts.items()}
-    for path in list(folder.rglob("*")):
-        ours = path.suffix in SUFFIXES or path.parent.name == TEXTS_FOLDER
+    for path in [p for p in folder.rglob("*") if p.is_file()]:
+        ours = path.suffix in SUFFIXES or path.parent == folder / TEXTS_FOLDER
         if ours and path.relative_to(folder) not in wanted:
             path.unlink()
     digest = hashlib.sha256()

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Reader = Callable[[Any], Any]
 WIDTH = 120
+# How Python has the bytes of a name that are not UTF-8 (PEP 383).
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_text(data: Any, indent: int = 0, before: int = 0) -> str:
     """Return plain data as JSON: what fits into a line is on one line, the rest is broken up and indented.
 
-    `before` is what stands before it on its line, in characters.
+    `before` is the number of characters before it on its line.
     """
-    line = json.dumps(data, ensure_ascii=False)
+    line = _line(data)
     if indent + before + len(line) < WIDTH or not data or not isinstance(data, (dict, list, tuple)):
         return line
     inner = " " * (indent + 1)
     if isinstance(data, dict):
-        keys = {json.dumps(key, ensure_ascii=False) + ": ": value for key, value in data.items()}
+        keys = {_line(key) + ": ": value for key, value in data.items()}
         parts = [inner + key + to_text(value, indent + 1, len(key)) for key, value in keys.items()]
         return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
     parts = [inner + to_text(value, indent + 1) for value in data]
     return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"
+
+
+def _line(data: Any) -> str:
+    """Return data as JSON in one line; bytes of names that are not UTF-8 are escaped, so that the text is."""
+    return SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
 
 
 def from_data(kind: type[T], data: Any) -> T:
@@ -36,47 +45,92 @@ def from_data(kind: type[T], data: Any) -> T:
 
     Raises ValueError, which names the field, where a field is missing, unknown, or of another type.
     """
-    return typing.cast("T", _value(kind, data, kind.__name__))
+    try:
+        return typing.cast("T", _reader(typing.cast("Any", kind))(data))
+    except _MismatchError as problem:
+        raise ValueError(f"{kind.__name__}{problem.place} {problem.message}") from None
 
 
-def _value(kind: Any, data: Any, where: str) -> Any:
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if is_dataclass(kind):
-        return _instance(kind, data, where)
-    if origin is tuple:
-        items = _checked(list, data, where)
-        if arguments[1:] == (...,):
-            return tuple(_value(arguments[0], item, f"{where}[{place}]") for place, item in enumerate(items))
-        if len(items) != len(arguments):
-            raise ValueError(f"{where} has {len(items)} items, not {len(arguments)}")
-        return tuple(_value(one, item, where) for one, item in zip(arguments, items, strict=True))
-    if origin is Mapping or kind is Mapping:
-        items = _checked(dict, data, where)
-        return {name: _value(arguments[1], item, f"{where}.{name}") for name, item in items.items()}
-    if origin is types.UnionType:  # X | None
-        return None if data is None else _value(arguments[0], data, where)
-    return _checked(typing.get_origin(kind) or kind, data, where)
+class _MismatchError(Exception):
+    """A part of the data is not of its type; `place` is the way from the whole to the part, as far as it is known."""
 
-
-def _instance(kind: Any, data: Any, where: str) -> Any:
-    known = _fields(kind)
-    found = _checked(dict, data, where)
-    for name in found:
-        if name not in known:
-            raise ValueError(f"{where} has an unknown field {name!r}")
-    for name in known:
-        if name not in found:
-            raise ValueError(f"{where} lacks the field {name!r}")
-    return kind(**{name: _value(known[name], value, f"{where}.{name}") for name, value in found.items()})
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = ""
 
 
 @cache
-def _fields(kind: Any) -> dict[str, Any]:
+def _reader(kind: Any) -> Reader:
+    """Return the function that makes a value of `kind` from data; plans hold many thousand values of few kinds."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if is_dataclass(kind):
+        return _instance(kind)
+    if origin is tuple:
+        return _sequence(_reader(arguments[0])) if arguments[1:] == (...,) else _tuple(tuple(map(_reader, arguments)))
+    if origin is Mapping:
+        return _mapping(_reader(arguments[1]))
+    if origin is types.UnionType:  # X | None
+        read = _reader(arguments[0])
+        return lambda data: None if data is None else read(data)
+    return lambda data: _checked(kind, data)
+
+
+def _instance(kind: Any) -> Reader:
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+
+    def read(data: Any) -> Any:
+        found = _checked(dict, data)
+        if found.keys() != readers.keys():
+            raise _other_fields(readers, found)
+        return kind(**dict(_parts(((name, readers[name], value) for name, value in found.items()), ".{}")))
+
+    return read
 
 
-def _checked(kind: Any, data: Any, where: str) -> Any:
-    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
-        raise ValueError(f"{where} is {type(data).__name__}, not {kind.__name__}")
+def _other_fields(known: Iterable[str], found: Iterable[str]) -> _MismatchError:
+    unknown = [name for name in found if name not in known]
+    missing = [name for name in known if name not in found]
+    return _MismatchError(f"has an unknown field {unknown[0]!r}" if unknown else f"lacks the field {missing[0]!r}")
+
+
+def _sequence(one: Reader) -> Reader:
+    def read(data: Any) -> Any:
+        items = _checked(list, data)
+        return tuple(item for _, item in _parts(((place, one, item) for place, item in enumerate(items)), "[{}]"))
+
+    return read
+
+
+def _tuple(readers: tuple[Reader, ...]) -> Reader:
+    def read(data: Any) -> Any:
+        items = _checked(list, data)
+        if len(items) != len(readers):
+            raise _MismatchError(f"has {len(items)} items, not {len(readers)}")
+        return tuple(item for _, item in _parts(zip(range(len(items)), readers, items, strict=True), "[{}]"))
+
+    return read
+
+
+def _mapping(one: Reader) -> Reader:
+    def read(data: Any) -> Any:
+        return dict(_parts(((name, one, value) for name, value in _checked(dict, data).items()), ".{}"))
+
+    return read
+
+
+def _parts(parts: Iterable[tuple[Any, Reader, Any]], step: str) -> Iterable[tuple[Any, Any]]:
+    """Yield each part's key and value, read from its data; `step` is how a message writes the way to a part."""
+    for key, read, data in parts:
+        try:
+            yield key, read(data)
+        except _MismatchError as problem:
+            problem.place = step.format(key) + problem.place
+            raise
+
+
+def _checked(kind: Any, data: Any) -> Any:
+    if type(data) is not kind and (not isinstance(data, kind) or isinstance(data, bool)):
+        raise _MismatchError(f"is {type(data).__name__}, not {kind.__name__}")
     return data

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class IsagenError(Exception):
-    """Something the user can mend.
+    """A problem that the user can solve.
 
     `where` names the file and key (``isa.toml: levels``), `remedy` says what to do.
     """
@@ -49,7 +49,7 @@ class PlanError(BuildError):
 
 
 class AuditError(IsagenError):
-    """What was to be audited cannot be read; its status differs from that of an audit that found something."""
+    """An audit's target cannot be read. The exit status differs from that of an audit with findings."""
 
     exit_code = 2
 
@@ -60,6 +60,13 @@ class CpuError(IsagenError):
 
 class ProjectError(IsagenError):
     """A command was pointed at a folder that does not hold what it needs."""
+
+
+def reported(problem: IsagenError | OSError) -> IsagenError:
+    """Return a problem as an error of isagen: one of the OS says what it refused, and for which file."""
+    if isinstance(problem, IsagenError):
+        return problem
+    return IsagenError(problem.strerror or str(problem), where=str(problem.filename or ""))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -7,32 +7,38 @@ import os
 from pathlib import Path
 
 
-def write_if_changed(path: Path, content: bytes | str) -> bool:
+def write_if_changed(path: Path, content: bytes | str, mode: int = 0o666) -> bool:
     """Write `content` to `path` atomically; return whether the file changed.
 
-    An unchanged file keeps its time stamp, so that ninja sees nothing to do.
+    An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8; names of files
+    that are not UTF-8 keep their bytes.
     """
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     try:
         if path.read_bytes() == data:
             return False
     except OSError:
         pass
-    write_atomically(path, data)
+    write_atomically(path, data, mode)
     return True
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to `path` so that a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile: its files are private, and changing that asks for the umask, which threads cannot do safely.
+def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
+
+    `mode` are the permissions before the umask. An OSError names `path`, not the temporary file.
+    """
     temporary = path.parent / f".{path.name}.{os.urandom(8).hex()}"
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Not tempfile: its files are private, and changing that asks for the umask, which threads cannot do safely.
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as problem:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(problem, OSError):
+            problem.filename, problem.filename2 = str(path), None
         raise

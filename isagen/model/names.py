@@ -7,12 +7,12 @@ PLAN_FILE = "isa_plan.json"
 TOOL_FOLDER = "isa_tool"
 # Inside the tool's folder: the texts of the dispatch headers and source, as configuring rendered them.
 TEXTS_FOLDER = "texts"
-# What stands in the dispatch source where the build fills in the table of stubs.
+# The mark in the dispatch source that the build replaces with the table of stubs.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."
-# What a kernel source defines when it registers a stub at a level, or says that it has none there.
+# Symbols of a kernel source that registers a stub at a level, or says that it has none there.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 

@@ -13,7 +13,7 @@ BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the compiler of one language can do with one level.
+    """The result of probing one level with the compiler of one language.
 
     `flags` are the level's flags without the `dropped` ones (flag, reason). `features` is the closure that must be
     checked at run time: the level's own, those of the levels below, and those whose macro is predefined under `flags`.

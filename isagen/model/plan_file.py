@@ -17,7 +17,7 @@ from .registrations import Registrations
 
 # Raise it when what is written changes in a way that an older reader does not know.
 PLAN_FORMAT = 3
-AGAIN = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
+RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def read_plan(path: Path) -> Build:
 
     Raises `PlanError` if it is missing, damaged, or of another format.
     """
-    return _read(path, Build, AGAIN)
+    return _read(path, Build, RECONFIGURE)
 
 
 def registrations_text(found: Registrations) -> str:
@@ -49,7 +49,7 @@ def find_plans(folder: Path) -> list[Path]:
     """Return the plan files in a folder and below. Raises `ProjectError` if there is none."""
     if not folder.is_dir():
         raise ProjectError("there is no such folder", where=str(folder), remedy="give the build folder of a project")
-    plans = list(_plans(folder))
+    plans = list(plans_in(folder))
     if not plans:
         raise ProjectError(
             "no build of isagen is here",
@@ -61,10 +61,11 @@ def find_plans(folder: Path) -> list[Path]:
 
 def has_plan(folder: Path) -> bool:
     """Return whether a plan file is in a folder or below."""
-    return next(_plans(folder), None) is not None
+    return next(plans_in(folder), None) is not None
 
 
-def _plans(folder: Path) -> Iterator[Path]:
+def plans_in(folder: Path) -> Iterator[Path]:
+    """Yield the plan files in a folder and below."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
         if PLAN_FILE in files:
@@ -82,7 +83,7 @@ def _read(path: Path, kind: type[T], remedy: str) -> T:
             raise ValueError("it is no JSON object")
     except OSError as problem:
         raise PlanError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
     found = data.pop("format", None)
     if found != PLAN_FORMAT or isinstance(found, bool):

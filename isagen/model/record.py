@@ -32,7 +32,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Record:
-    """What the audit has to know of a build.
+    """The facts of a build that the audit needs.
 
     `baseline` are the features that every object of the build may use, `levels` each built level's (names of the
     features file `features`), which the generated code checks at run time.
@@ -54,7 +54,7 @@ class Record:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether a symbol's name is what a pattern says: ``*`` and ``?`` stand for anything."""
+    """Return whether a symbol's name matches a pattern: ``*`` stands for any characters, ``?`` for one."""
     return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
@@ -69,5 +69,5 @@ def record_from_json(text: bytes | str, shown: str) -> Record:
                 remedy="audit it with an isagen as new as the one that built it",
             )
         return from_data(Record, data)
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise AuditError(f"its record is damaged: {problem}", where=shown) from None

@@ -1,4 +1,4 @@
-"""What the objects of one level register: stubs by kernel source, and the writable data that all levels share."""
+"""Registrations by the objects of one level: stubs by kernel source, and the writable data that all levels share."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ..model.toml import Section, read_toml
 from ..processors.flags import reject_host_flag
 
 DEFAULT_TABLE = "default"
-# What isa.toml may name: how messages and comments call it, and the headers that its sources include.
+# The values of `compat`: the name in messages and comments, and the headers that sources include.
 COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ipex": (
         "Intel Extension for PyTorch",
@@ -26,7 +26,7 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class KernelConfig:
-    """What isa.toml says of one kernel: its levels (None: the project's), and extra compiler arguments."""
+    """The settings of one kernel in isa.toml: its levels (None: the project's), and extra compiler arguments."""
 
     levels: tuple[str, ...] | None = None
     args: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ LANGUAGE_OF_SUFFIX = {
 
 @dataclass(frozen=True)
 class Style:
-    """How a build spells what is not of any level: include folders, and flags that every kernel gets."""
+    """The spelling of options that do not depend on a level: include folders, defines, flags of every kernel."""
 
     include_folder: str = "-iquote"
     kernel_flags: Mapping[str, tuple[str, ...]] | None = None

@@ -1,4 +1,4 @@
-"""One compiler: who it is, what it predefines, and whether it takes a source; nothing it makes is ever run."""
+"""One compiler: its identity, its macros, and whether it compiles a source; its output is never run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..model.errors import CompilerError
 
 SUFFIX = {"c": ".c", "cpp": ".cpp"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
-# What silently changes the outcome of a compilation, besides the command line.
+# Environment variables that change the outcome of a compilation.
 ENVIRONMENT = (
     "COMPILER_PATH",
     "CPATH",
@@ -33,7 +33,7 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a compiler run gave: whether it succeeded, and the two streams as text."""
+    """The result of a compiler run: whether it succeeded, and the two streams as text."""
 
     ok: bool
     out: str
@@ -119,7 +119,7 @@ class Compiler:
 
     @cached_property
     def _links(self) -> tuple[str, ...]:
-        """The choice of the project's linker, where there is no other: one of Meson's own does not reach us."""
+        """The option that chooses the project's linker, where the compiler finds no other: `args` lack Meson's own."""
         if self.dialect == "msvc" or not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
@@ -163,9 +163,10 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
 
     Raises `CompilerError` if it does not exist or does not answer as GCC or Clang do.
     """
-    if shutil.which(command[0]) is None:
+    program = command[0] if command else ""
+    if shutil.which(program) is None:
         raise CompilerError(
-            f"there is no compiler {command[0]!r}",
+            f"there is no compiler {program!r}",
             where=f"{language} compiler",
             remedy="install it, or give the path of another one",
         )

@@ -1,4 +1,4 @@
-"""What the audit asks of a processor: its instructions decoded, and the CPU features that each needs.
+"""The decoder that the audit needs of a processor: instructions, and the CPU features that each needs.
 
 An instruction has the names of iced-x86, so that its objects need no wrapping. A `code` is a decoder's number for one
 encoding of one instruction, and stands for the features that it needs.
@@ -59,7 +59,7 @@ class Instruction(Protocol):
 
 
 class Loaded(IntEnum):
-    """What an instruction loads into a register."""
+    """The kind of value that an instruction loads into a register."""
 
     NOTHING = 0  # that matters
     ADDRESS = 1  # the address of memory at a distance from the instruction
@@ -67,7 +67,7 @@ class Loaded(IntEnum):
     NUMBER = 3  # a number, which may be an address where addresses are fixed
 
 
-class Registers(Protocol):
+class Addresses(Protocol):
     """The addresses that registers are known to hold as a function's instructions run one after the other."""
 
     def stores(self, instruction: Instruction) -> Sequence[tuple[bool, int]]:
@@ -105,7 +105,7 @@ class Decoder(Protocol):
 
     @property
     def mark(self) -> bytes:
-        """What a compiler may put before a function's first instruction, as far as it is always the same bytes."""
+        """The constant bytes with which the data starts that a compiler may put before a function's instructions."""
 
     @property
     def mark_size(self) -> int:
@@ -143,8 +143,8 @@ class Decoder(Protocol):
     def loaded(self, instruction: Instruction) -> tuple[Loaded, int]:
         """Return what an instruction loads into a register: how, and the address or number."""
 
-    def registers(self) -> Registers:
-        """Return what registers hold when a function starts: nothing known."""
+    def addresses(self) -> Addresses:
+        """Return the addresses in registers when a function starts: none is known."""
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""
@@ -156,7 +156,7 @@ def normal(name: str) -> str:
 
 
 class InstructionSets:
-    """What every instruction of a decoder needs, in the names of a features file."""
+    """The features that every instruction of a decoder needs, by their names in a features file."""
 
     def __init__(self, features: Features, decoder: Decoder) -> None:
         self.features = features

@@ -1,4 +1,4 @@
-"""What a CPU and its OS support: the generated code's detection in Python, on this machine or recorded registers."""
+"""Detection of features: the rules of the generated code in Python, for this machine or recorded registers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .table import Table
 
 
 class Presence(enum.Enum):
-    """Whether a feature can be used, or what stands in the way. The values are how `missing` puts it."""
+    """Whether a feature is usable, or why not. The values are what `missing` appends to its name."""
 
     USABLE = "usable"
     LACKING = ""
@@ -23,7 +23,7 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """What was found: XCR0, the features that the CPU has, the states that the OS saves, and those it refuses."""
+    """The result of detection: XCR0, the CPU's features, the states that the OS saves, and those that it refuses."""
 
     features: Features
     xcr0: int

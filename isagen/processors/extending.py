@@ -15,7 +15,7 @@ Data = dict[str, Any]
 def read_extended(reference: str, folder: Path, where: str) -> tuple[Data, tuple[Path, ...]]:
     """Return the data of the table called `reference`, and the files of the project's own that it was read from.
 
-    The reference is a name of ours, or a path to a TOML file, relative to `folder`. Raises `TableError`.
+    The reference is the name of a table of isagen, or a path to a TOML file, relative to `folder`. Raises `TableError`.
     """
     return _read(reference, folder, where, ())
 

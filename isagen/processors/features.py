@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 
 from ..model.errors import TableError, did_you_mean
 from ..model.record import Record
@@ -16,7 +17,7 @@ from .sources import Condition, read_condition
 
 @dataclass(frozen=True)
 class State:
-    """What the OS must save for a feature to be usable.
+    """State that the OS must save for a feature to be usable.
 
     `xcr0` is a mask of XCR0 bits, all of which must be set; `permission` is the Linux XSAVE component that must be
     requested with arch_prctl; `macos_sysctl` answers in XCR0's place where macOS enables the state lazily.
@@ -44,7 +45,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Report:
-    """What `isagen cpu` prints: (name, state) of each line about the OS, (name, feature) of each about the CPU."""
+    """The lines of `isagen cpu`: (name, state) of each about the OS, (name, feature) of each about the CPU."""
 
     os: tuple[tuple[str, str], ...]
     features: tuple[tuple[str, str], ...]
@@ -52,11 +53,11 @@ class Report:
 
 @dataclass(frozen=True)
 class Instructions:
-    """What the audit's decoder calls otherwise than we do: instruction sets and mnemonics by iced-x86's names.
+    """Facts for the audit about instruction sets and mnemonics, which have the decoder's names (iced-x86's).
 
     `always` are the sets of every CPU of the architecture, `names` maps others to features, and `harmless` maps
-    mnemonics to the reason why they may stand where nobody checks for them. `checked` maps patterns of the symbols of
-    the toolchain's own functions to the reason why they may use what they use.
+    mnemonics to the reason why they may run unchecked. `checked` maps patterns of the symbols of the toolchain's own
+    functions to the reason why their instructions need no check.
     """
 
     always: frozenset[str] = frozenset()
@@ -109,6 +110,7 @@ def features_of(record: Record) -> Features:
     return read_features((find_processor(record.features) or audited_processor()).name)
 
 
+@cache
 def read_features(name: str) -> Features:
     """Read the features file of the processor `name`. Raises `TableError` if there is none of that name."""
     processor = find_processor(name)

@@ -1,4 +1,4 @@
-"""Compiler flags of levels: what a level says itself, and what results with the levels that it requires."""
+"""Compiler flags of levels: a level's own, and the resulting ones with those of the levels that it requires."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Flags = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class OwnFlags:
-    """What a level's table says of its flags, by compiler family.
+    """A level's own flags in the table, by compiler family.
 
     Where they `stand_alone`, those of the levels that it requires are not added.
     """

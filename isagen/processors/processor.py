@@ -1,4 +1,4 @@
-"""What isagen has to know of one processor architecture; each processor's folder says its own, as `PROCESSOR`."""
+"""The description of one processor architecture; each processor's folder defines its own, `PROCESSOR`."""
 
 from __future__ import annotations
 

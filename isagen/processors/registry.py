@@ -61,7 +61,7 @@ def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
     decoder = _decoding(architecture)
     if decoder is None:
         raise AuditError(
-            f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is"
+            f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is decoded"
         )
     return decoder()
 

@@ -1,4 +1,4 @@
-"""What `isagen cpu` prints: the report of IPEX's cpu_features tool, and what stands between this CPU and each level."""
+"""The output of `isagen cpu`: the report of IPEX's cpu_features tool, and what this CPU lacks for each level."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Source = Cpuid | Hwcap | Sysctl
 
 @dataclass(frozen=True)
 class Condition:
-    """What shows a feature: a field of a source's word that is at least `minimum`. A bit is a field of width 1."""
+    """The condition for a feature: a field of a source's word is at least `minimum`. A bit is a field of width 1."""
 
     source: Source
     low: int = 0

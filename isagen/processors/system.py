@@ -1,4 +1,4 @@
-"""What this OS says of the CPU, on any processor: words of HWCAP, and sysctls of macOS."""
+"""The OS that isagen runs on as a source of features, on any processor: words of HWCAP, and sysctls of macOS."""
 
 from __future__ import annotations
 

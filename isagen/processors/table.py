@@ -110,7 +110,7 @@ def other_levels() -> frozenset[str]:
 
 
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
-    """Load the table called `reference`: a name of ours, or a path to a TOML file, relative to `folder`.
+    """Load the table called `reference`: the name of a table of isagen, or a path to a TOML file, relative to `folder`.
 
     Raises `TableError`, which names the file and key, for anything that is not a table.
     """

@@ -24,8 +24,9 @@ def largest() -> Path:
 
 def measure(path: Path) -> None:
     """Audit a file and print time and memory as JSON."""
+    from isagen.audit.baseline import Baseline
     from isagen.audit.report import as_text
-    from isagen.audit.targets import Baseline, audit_targets
+    from isagen.audit.targets import audit_targets
     from isagen.binary.elf.reader import Elf
 
     start = time.process_time()

@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from isagen.audit.targets import Baseline, audit_targets
+from isagen.audit.baseline import Baseline
+from isagen.audit.targets import audit_targets
 from isagen.binary.elf.notes import note_of
 from isagen.model.errors import AuditError
 from isagen.model.record import NOTE_OWNER, Record

@@ -275,7 +275,7 @@ def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warning
     tool = project.path("isagen/isa_tool")
     plan = project.path("isagen/isa_plan.json")
     data = json.loads(plan.read_text())
-    data["audit"]["linkers"] = {"ld": str(project.folder / "ld")}
+    data["link_audit"]["linkers"] = {"ld": str(project.folder / "ld")}
     plan.write_text(json.dumps(data))
     (project.folder / "ld").write_text("#!/bin/sh\nprintf '\\177ELF and no more' > out\n")
     (project.folder / "ld").chmod(0o755)

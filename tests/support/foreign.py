@@ -2,7 +2,8 @@
 
 import subprocess
 
-from isagen.audit.targets import Baseline, audit_targets
+from isagen.audit.baseline import Baseline
+from isagen.audit.targets import audit_targets
 from isagen.processors.table import load_table
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}

@@ -7,7 +7,7 @@ from isagen.binary.elf.machines import architecture_of
 from isagen.model.errors import AuditError
 from isagen.processors import decoding
 from isagen.processors.registry import decoder_of, is_decoded
-from isagen.processors.x86 import decoder, decoder_registers
+from isagen.processors.x86 import addresses, decoder
 
 
 def test_flow_control_has_the_numbers_of_iced():
@@ -28,8 +28,8 @@ def test_flow_control_has_the_numbers_of_iced():
 
 def test_operands_and_registers_have_the_numbers_of_iced():
     writes = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
-    assert frozenset(writes) == decoder_registers.WRITES
-    assert (Register.RDI, Register.RSI, Register.RDX) == decoder_registers.ARGUMENTS
+    assert frozenset(writes) == addresses.WRITES
+    assert (Register.RDI, Register.RSI, Register.RDX) == addresses.ARGUMENTS
     assert OpKind.REGISTER == decoder.REGISTER
     assert {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64} == decoder.IMMEDIATES
     assert Code.INVALID == decoder.INVALID

@@ -78,3 +78,19 @@ def test_threads_do_not_disturb_the_umask(tmp_path, monkeypatch):
         after = umask(before)
     assert after == 0o022
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o644}
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path):
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file" / "a", tmp_path / "folder"):
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        with pytest.raises(OSError) as problem:
+            write_if_changed(path, "1")
+        assert problem.value.filename == str(path)
+        assert problem.value.filename2 is None
+
+
+def test_a_script_can_be_run_and_names_keep_their_bytes(tmp_path):
+    write_if_changed(tmp_path / "a", "#!/bin/sh\n# \udcff\n", mode=0o777)
+    assert (tmp_path / "a").read_bytes() == b"#!/bin/sh\n# \xff\n"
+    assert os.access(tmp_path / "a", os.X_OK)

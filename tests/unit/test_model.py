@@ -47,6 +47,15 @@ def test_registrations_that_are_written_are_read(tmp_path):
     assert read_registrations(tmp_path / "isa_AVX2.json") == found
 
 
+def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
+    found = registered_at("AVX2", {"count\udcff": 8}, a="dot")
+    (tmp_path / "isa_AVX2.json").write_bytes(registrations_text(found).encode())
+    assert read_registrations(tmp_path / "isa_AVX2.json") == found
+    build = replace(whole_build(), system="\udc80 ä")
+    (tmp_path / PLAN_FILE).write_bytes(plan_text(build).encode())
+    assert read_plan(tmp_path / PLAN_FILE) == build
+
+
 def test_the_text_is_json_in_lines_that_people_can_read():
     data = {"format": 1, "long": ["word " * 5] * 20, "nested": {"a": {"b": list(range(100))}}, "ä": "é", "empty": {}}
     text = to_text(data)
@@ -93,7 +102,7 @@ def test_a_damaged_plan_names_the_field(tmp_path, change, said):
         read_plan(tmp_path / PLAN_FILE)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"\xff", b"null"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"\xff", b"null", b"[" * 100_000])
 def test_a_plan_that_is_no_object(tmp_path, content):
     (tmp_path / PLAN_FILE).write_bytes(content)
     with pytest.raises(PlanError, match=r"cannot be read: it is damaged"):

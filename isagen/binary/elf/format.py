@@ -1,4 +1,4 @@
-"""What ELF offers the rest of isagen: the format's one object."""
+"""ELF as the rest of isagen sees it: the format's one object."""
 
 from __future__ import annotations
 

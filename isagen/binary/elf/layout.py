@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC = 1, 2
@@ -69,8 +70,8 @@ class Layout:
         return 8 if self.wide else 4
 
     @property
-    def byteorder(self) -> str:
-        """What int.from_bytes calls the byte order."""
+    def byteorder(self) -> Literal["little", "big"]:
+        """The byte order, by its name in Python."""
         return "little" if self.order == "<" else "big"
 
 

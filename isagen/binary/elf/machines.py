@@ -1,8 +1,6 @@
-"""What an ELF file's code is for, as the first bytes of the file tell it."""
+"""The processor that an ELF file's code is for, from the first bytes of the file."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from ..protocol import Architecture
 from .layout import layout_of
@@ -21,7 +19,7 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-LITTLE_ENDIAN = frozenset({3, 62})  # machines of one byte order: the other is worth a word
+LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: messages mention the byte order of such files
 
 
 def architecture_of(head: bytes) -> Architecture | None:
@@ -29,13 +27,12 @@ def architecture_of(head: bytes) -> Architecture | None:
     layout = layout_of(head)
     if layout is None or len(head) < HEAD:
         return None
-    order: Literal["little", "big"] = "little" if layout.order == "<" else "big"
-    machine = int.from_bytes(head[18:20], order)
+    machine = int.from_bytes(head[18:20], layout.byteorder)
     if machine == EM_NONE:
         return None
     name = MACHINES.get(machine, f"machine {machine}")
     if not layout.wide:
         name += " (32-bit)"
-    elif order == "big" and machine in LITTLE_ENDIAN:
+    elif layout.byteorder == "big" and machine in LITTLE_ENDIAN:
         name += " (big-endian)"
-    return Architecture("elf", machine, 64 if layout.wide else 32, order, name)
+    return Architecture("elf", machine, 64 if layout.wide else 32, layout.byteorder, name)

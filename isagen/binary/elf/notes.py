@@ -1,4 +1,4 @@
-"""ELF notes: who wrote one, and what it says; `strip` and garbage collection keep them."""
+"""ELF notes: each has an owner and a text; `strip` and garbage collection keep them."""
 
 from __future__ import annotations
 

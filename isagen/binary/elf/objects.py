@@ -11,12 +11,14 @@ from ...model.errors import AuditError, BuildError
 from ..protocol import Binding
 from . import layout as e
 from .private import is_private
-from .reader import Elf
+from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
 
 class ElfObject:
     """An ELF object in memory. Raises `BuildError`, which names `path`, if `data` is not one."""
+
+    format = Elf.format
 
     def __init__(self, data: bytes, path: Path) -> None:
         self.data = data
@@ -27,7 +29,7 @@ class ElfObject:
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.broken(str(problem)) from None
         except AuditError as problem:
-            raise self.broken(problem.message.rpartition(": ")[2]) from None
+            raise self.broken(problem.message.removeprefix(UNREADABLE)) from None
 
     @classmethod
     def load(cls, path: Path) -> ElfObject:
@@ -103,7 +105,7 @@ class ElfObject:
 
     @cached_property
     def mergeable_symbols(self) -> tuple[ObjectSymbol, ...]:
-        """What this object and others may define: weak and unique symbols, and all that are in groups."""
+        """The symbols that other objects may define too: weak and unique ones, and all that are in groups."""
         grouped = {member for group in self.groups for member in group.members}
         merged = (Binding.WEAK, Binding.UNIQUE)
         return tuple(s for s in self.symbols if s.defined and (s.binding in merged or s.section in grouped))

@@ -34,7 +34,7 @@ class ElfPointers:
 
     @cached_property
     def _dynamic(self) -> dict[int, int]:
-        """What .dynamic says, the first value by tag."""
+        """The values in .dynamic by tag, the first of each."""
         section = next((s for s in self.elf.sections if s.type == e.SHT_DYNAMIC), None)
         found: dict[int, int] = {}
         if section is not None:
@@ -78,7 +78,7 @@ class ElfPointers:
 
     @cached_property
     def _slots(self) -> dict[int, tuple[str, int]]:
-        """What the loader writes into pointers: by their address, (how, address or symbol's number)."""
+        """The pointers that the loader fills in: by their address, (how, address or symbol's number)."""
         found: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections:
             if section.type not in e.RELOCATION_SECTIONS or not section.flags & e.SHF_ALLOC:
@@ -200,4 +200,7 @@ class LoadedElf(Elf):
 
     def pointers(self, kinds: Relocations) -> ElfPointers:
         """Return the pointers of the file; `kinds` are the relocation types of its processor."""
+        for section in self.sections:
+            if section.type == e.SHT_CREL:  # sealing passes them on as they are
+                raise self.fail(f"section {section.name} holds relocations in a form that is not read (CREL)")
         return ElfPointers(self, kinds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
+UNREADABLE = "is not an ELF file that can be read: "
 
 
 class Elf:
@@ -47,7 +49,7 @@ class Elf:
 
     def fail(self, what: str, remedy: str = "") -> AuditError:
         """Return the error that says what is wrong with this file."""
-        return AuditError(f"is not an ELF file that can be read: {what}", where=self.shown, remedy=remedy)
+        return AuditError(UNREADABLE + what, where=self.shown, remedy=remedy)
 
     def _read_headers(self) -> None:
         start = self.at_offset(0, 6)
@@ -72,7 +74,7 @@ class Elf:
         # Numbers that are too large for the header are in the section that is none.
         count = count or layout.section.unpack(first)[5]
         names = layout.section.unpack(first)[6] if names == e.SHN_XINDEX else names
-        if table + entry * count > self._size or names >= max(count, 1):
+        if table + entry * count > self._size or names >= count:
             raise self.fail("its section headers are cut off")
         self.headers_at: int = table
         self.names_section: int = names
@@ -93,8 +95,6 @@ class Elf:
                 raise self.fail(f"section {shown or index} is cut off")
             if flags & e.SHF_ALLOC and address + size > END:
                 raise self.fail(f"section {shown or index} is at an address that no process has")
-            if kind == e.SHT_CREL:
-                raise self.fail(f"section {shown or index} holds relocations in a form that is not read (CREL)")
             tables = (e.SHT_SYMTAB, e.SHT_DYNSYM)
             if (kind in tables or kind in e.RELOCATION_SECTIONS) and link >= len(headers):
                 raise self.fail(f"section {shown or index} is linked to one that is not there")
@@ -247,7 +247,7 @@ class Elf:
         for section in self.sections:
             if section.type == e.SHT_SYMTAB_SHNDX:
                 indexes = array("I", self.at_offset(section.offset, section.size // 4 * 4))
-                if self.layout.order == ">":
+                if self.layout.byteorder != sys.byteorder:
                     indexes.byteswap()
                 found[section.link] = indexes
         return found

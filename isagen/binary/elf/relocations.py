@@ -35,7 +35,7 @@ def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, 
 def word_at(elf: Elf, address: int) -> int:
     """Return the pointer at an address; 0 where the file holds none."""
     raw = elf.read(address, elf.layout.word)
-    return int.from_bytes(raw, "little" if elf.layout.order == "<" else "big") if len(raw) == elf.layout.word else 0
+    return int.from_bytes(raw, elf.layout.byteorder) if len(raw) == elf.layout.word else 0
 
 
 def _plain(elf: Elf, section: ElfSection) -> Iterator[Entry]:

@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from ..decoding import Codes, Instruction, Loaded
 from ..features import Features
-from .decoder_registers import X86Registers
+from .addresses import X86Addresses
 from .instructions import INVALID, iced_x86, needs, require_decoder
 from .relocations import ELF
 
@@ -20,7 +20,7 @@ NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
 NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32")
 # iced-x86's OpKind: a register; immediates that an address fits into.
 REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
-# What assemblers and linkers put between functions: zeros, breakpoints, and no-operations of all lengths.
+# Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
 PADDING = re.compile(
     rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
 )
@@ -34,7 +34,7 @@ class X86Decoder:
     invalid = INVALID
     longest = 15
     jump_size = 24
-    # What Clang before 17 begins functions with under -fsanitize=function: a jump over its mark and the offset of the
+    # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
     # libgcc's variables, which hold what it found by CPUID.
@@ -101,9 +101,9 @@ class X86Decoder:
             return Loaded.NOTHING, 0
         return Loaded.ADDRESS if lea else Loaded.POINTER, instruction.ip_rel_memory_address
 
-    def registers(self) -> X86Registers:
-        """Return what registers hold when a function starts: nothing known."""
-        return X86Registers()
+    def addresses(self) -> X86Addresses:
+        """Return the addresses in registers when a function starts: none is known."""
+        return X86Addresses()
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU has or ignores."""

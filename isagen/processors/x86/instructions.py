@@ -1,4 +1,4 @@
-"""Which CPU features an instruction of x86 needs: iced-x86's names for them, and ours."""
+"""The CPU features that an instruction of x86 needs, and how their names follow from iced-x86's."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ..system import ThisSystem
 from .machine_code import ExecutableMemory, own_code
 from .registers import OSXSAVE
 
-# What platform.machine() says in an x86 process, in lower case.
+# Answers of platform.machine() in an x86 process, in lower case.
 X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})
 # Linux on x86-64: the number of arch_prctl, and two of its operations.
 SYS_ARCH_PRCTL = 158

@@ -1,4 +1,4 @@
-"""What registers hold as x86-64 code runs (`isagen.processors.decoding.Registers`)."""
+"""The addresses that registers hold as x86-64 code runs (`isagen.processors.decoding.Addresses`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WRITES = frozenset({3, 4, 5, 6})
 ARGUMENTS = (60, 59, 55)
 
 
-class X86Registers:
+class X86Addresses:
     """The addresses that registers are known to hold as a function's instructions run one after the other."""
 
     def __init__(self) -> None:

@@ -1,0 +1,126 @@
+"""Reading and sealing ELF files of either word size and byte order, odd ones and damaged ones."""
+
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from isagen.audit.baseline import Baseline
+from isagen.audit.report import as_data, as_text
+from isagen.audit.targets import audit_targets
+from isagen.binary.elf.notes import note_of
+from isagen.binary.elf.objects import ElfObject
+from isagen.binary.elf.reader import Elf
+from isagen.binary.formats import load_object, open_binary, seal_objects
+from isagen.model.errors import AuditError
+from isagen.model.names import PLAN_FILE
+from isagen.model.plan_file import plan_text
+from support.elf import (
+    CREL,
+    LIBRARY,
+    NOTE,
+    SHNDX,
+    STRTAB,
+    SYMTAB,
+    WEAK_FUNCTION,
+    Part,
+    elf_object,
+    symbol,
+    with_function,
+)
+from support.model import build_of, plan_of, record_of
+
+LAYOUTS = [("<", True), ("<", False), (">", True), (">", False)]
+X86_64 = Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2"))
+
+
+@pytest.mark.parametrize(("order", "wide"), LAYOUTS)
+def test_objects_of_all_layouts_are_sealed(tmp_path, order, wide):
+    path = tmp_path / "a.o"
+    path.write_bytes(with_function(b"_Z1fv", order, wide))
+    (content,) = seal_objects([load_object(path)], "AVX2", "7")
+    sealed = ElfObject(content, path)
+    assert [found.name for found in sealed.symbols] == ["_Z1fv.avx2.7"]
+    assert sealed.symbols[0].hidden
+    assert [section.name for section in sealed.sections][1] == ".isa_text.AVX2"
+
+
+@pytest.mark.parametrize(("order", "wide"), LAYOUTS)
+def test_section_numbers_that_a_symbol_cannot_hold(tmp_path, order, wide):
+    none = symbol(order, wide, 0, 0, 0, 0)
+    table = none + symbol(order, wide, 1, WEAK_FUNCTION, 0xFFFF)
+    parts = [
+        Part(b".text", 1, b"\xc3", 6),
+        Part(b".symtab", SYMTAB, table, link=3, info=1),
+        Part(b".strtab", STRTAB, b"\0f\0"),
+        Part(b".symtab_shndx", SHNDX, struct.pack(order + "2I", 0, 1), link=2),
+    ]
+    (found,) = ElfObject(elf_object(parts, 62, order, wide), tmp_path / "a.o").symbols
+    assert found.section == 1
+
+
+def test_packed_relocations_are_sealed_but_not_audited(tmp_path):
+    """Clang writes them with -Wa,--crel: sealing has no need to read them."""
+    parts = [Part(b".text", 1, b"\xc3", 6), Part(b".crel.text", CREL, b"\0", link=0, info=1)]
+    path = tmp_path / "a.o"
+    path.write_bytes(elf_object(parts))
+    (content,) = seal_objects([load_object(path)], "AVX2", "7")
+    assert ElfObject(content, path).sections[1].name == ".isa_text.AVX2"
+    with pytest.raises(AuditError, match=r"a\.o: is not an ELF file that can be read: section \.crel\.text .*CREL"):
+        audit_targets([path], X86_64)
+
+
+def test_a_file_without_any_section_header(tmp_path):
+    raw = bytearray(elf_object([]))
+    struct.pack_into("<HH", raw, 60, 0, 0)  # their number and the one with names: then the first header tells
+    path = tmp_path / "a.o"
+    path.write_bytes(raw)
+    with pytest.raises(AuditError, match="section headers are cut off"):
+        Elf(path)
+
+
+@pytest.mark.parametrize(("order", "wide", "machine"), [(">", True, 62), ("<", False, 3), ("<", False, 62)])
+def test_code_of_other_layouts_is_not_decoded(tmp_path, order, wide, machine):
+    path = tmp_path / "a.o"
+    path.write_bytes(with_function(b"f", order, wide, machine=machine))
+    with pytest.raises(AuditError, match=r"a\.o: code for x86.*(32-bit|big-endian).* is not decoded\n.*x86-64"):
+        audit_targets([path], X86_64)
+
+
+def test_a_build_of_code_that_is_not_decoded(tmp_path):
+    (tmp_path / PLAN_FILE).write_text(plan_text(build_of(plan_of(("DEFAULT",)))))
+    note = Part(b".note.isagen", NOTE, note_of("isagen", record_of().to_json()))
+    (tmp_path / "library.so").write_bytes(elf_object([note], 3, wide=False, kind=LIBRARY))
+    (tmp_path / "other.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY))
+    (tmp_path / "damaged.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY)[:60])
+    with pytest.raises(AuditError, match=r"library\.so: code for x86 \(32-bit\) is not decoded"):
+        audit_targets([tmp_path], X86_64)
+
+
+def test_reports_of_names_that_are_not_utf_8(tmp_path):
+    path = tmp_path / "a.o"
+    path.write_bytes(with_function(b"f\x80\xc3\xa9", code=b"\xc5\xfc\x58\xc0\xc3"))  # vaddps ymm0, ymm0, ymm0
+    results = audit_targets([path], X86_64)
+    assert results[0].findings
+    assert "f\\x80é\n" in as_text(results)
+    assert as_data(results)["targets"][0]["findings"][0]["symbol"] == "f\\x80é"
+    json.dumps(as_data(results), ensure_ascii=False).encode()  # valid UTF-8
+
+
+def test_a_file_that_cannot_be_read_says_why(tmp_path, monkeypatch):
+    path = tmp_path / "a.o"
+    path.write_bytes(with_function(b"f"))
+    real = Path.open
+
+    def refused(self, *arguments, **options):
+        if self == path:
+            raise PermissionError(13, os.strerror(13), str(self))
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(AuditError, match=r"a\.o: cannot be read: Permission denied"):
+        open_binary(path)
+    with pytest.raises(AuditError, match=r"other: there is no such file"):
+        open_binary(tmp_path / "other")

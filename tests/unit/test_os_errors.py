@@ -1,0 +1,76 @@
+"""What the OS refuses becomes one line that names the file: in commands, in build steps, and in Meson's error()."""
+
+import argparse
+import errno
+import os
+
+import pytest
+
+from isagen.build.main import main as step
+from isagen.cli import main
+from isagen.configure import command
+from isagen.model.plan_file import registrations_text
+from support.model import kernel_row, plan_of, registered_at, write_build
+
+
+def fragment_options(folder) -> argparse.Namespace:
+    return argparse.Namespace(
+        config=folder / "isa.toml",
+        depfile=folder / "plan.d",
+        depfile_target=folder / "plan.conf",
+        fragment_format=command.FRAGMENT_FORMAT,
+    )
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number):
+    def refused(request):
+        raise OSError(number, os.strerror(number), "/build/isa_plan.json")
+
+    monkeypatch.setattr(command, "request_of", lambda options: None)
+    monkeypatch.setattr(command, "configure", refused)
+    assert command.answer_fragment(fragment_options(tmp_path), []) == 0
+    said = capsys.readouterr().out.replace("%20", " ")
+    assert said == f"error=isagen: /build/isa_plan.json: {os.strerror(number)}\n"
+    assert (tmp_path / "plan.d").read_text().startswith("plan.conf: ")
+
+
+def test_configuring_answers_where_not_even_the_depfile_can_be_written(tmp_path, monkeypatch, capsys):
+    (tmp_path / "plan.d").mkdir()
+    monkeypatch.setattr(command, "request_of", lambda options: None)
+    monkeypatch.setattr(command, "configure", lambda request: ("a=b\n", ()))
+    assert command.answer_fragment(fragment_options(tmp_path), []) == 0
+    assert capsys.readouterr().out.startswith("error=isagen:%20/")
+
+
+def test_a_step_that_cannot_write(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    plan = write_build(tmp_path, plan_of(("DEFAULT",), [kernel_row("a.c", {"DEFAULT": "a.c.DEFAULT.c"})]), {})
+    (tmp_path / "a.c").touch()
+    (tmp_path / "file").touch()
+    assert step(["emit", str(plan), "file"]) == 1
+    assert capsys.readouterr().err == "isagen: error: file/a.c.DEFAULT.c: File exists\n"
+
+
+def test_a_step_that_cannot_read(tmp_path, capsys):
+    plan = write_build(tmp_path, plan_of(("DEFAULT",)), {})
+    (tmp_path / "isa_DEFAULT.json").write_text(registrations_text(registered_at("DEFAULT", a="dot")))
+    arguments = ["stubs", str(plan), str(tmp_path / "out.c"), "--registrations", str(tmp_path / "isa_DEFAULT.json")]
+    assert step(arguments) == 1
+    assert "holds no dispatch source\n  configure the build folder again" in capsys.readouterr().err
+
+
+def test_a_command_that_cannot_write(tmp_path, monkeypatch, capsys):
+    def refused(path, data, mode):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("isagen.model.files.write_atomically", refused)
+    assert main(["init", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"isagen: error: {tmp_path}/")
+    assert said.endswith(": No space left on device\n")
+
+
+def test_a_compiler_without_a_name(capsys):
+    assert main(["probe", "--compiler", ""]) == 1
+    assert "there is no compiler ''" in capsys.readouterr().err
