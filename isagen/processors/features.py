@@ -110,13 +110,17 @@ def features_of(record: Record) -> Features:
     return read_features((find_processor(record.features) or audited_processor()).name)
 
 
-@cache
 def read_features(name: str) -> Features:
     """Read the features file of the processor `name`. Raises `TableError` if there is none of that name."""
     processor = find_processor(name)
     if processor is None:
         raise TableError(f"there is no features file {name!r}", remedy=did_you_mean(name, processor_names()))
-    section = read_toml(processor.features_file, TableError, f"features {name}")
+    return _read(processor)
+
+
+@cache
+def _read(processor: Processor) -> Features:
+    section = read_toml(processor.features_file, TableError, f"features {processor.name}")
     states = dict(_states(section))
     features = _features(section, "features", states, {})
     result = Features(

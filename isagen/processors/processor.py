@@ -41,7 +41,7 @@ class DecodableCode:
         return all(name in macros for name in self.defined) and not any(name in macros for name in self.undefined)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself alone, so that it can be a key
 class Processor:
     """One processor: the folder holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
 
