@@ -17,13 +17,6 @@ from support.once import locked
 from support.projects import CACHE, Project, make_project, pip_wheel
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run all tests of an `xdist_group` in one process, so that they share a build."""
-    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
-        config.option.dist = "loadgroup"
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Make a cache for all processes of the run: most tests ask the same compilers the same questions."""
     if CACHE not in os.environ:

@@ -103,7 +103,6 @@ def mixed(tmp_path_factory):
     return project
 
 
-@pytest.mark.xdist_group("mixed")
 def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(mixed):
     found = mixed.run(mixed.path("mixed")).stdout.split()
     assert found[:3] == ["70", "700", "1001"]
@@ -124,7 +123,6 @@ def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(mixed):
     assert "-DEXTRA=1000" not in table["near/a/scale.c"]["AVX2"]["flags"]
 
 
-@pytest.mark.xdist_group("mixed")
 @pytest.mark.parametrize(
     ("asked", "ran"),
     [("default", "DEFAULT"), ("AVX2", "AVX2"), ("avx2_vnni", "AVX2"), ("avx512", "AVX512"), ("avx512_vnni", "AVX512")],

@@ -22,8 +22,6 @@ RECORDED = (
     "    for i in range(1000): str(i)",
     "print(*(f'{{w.category.__name__}}: {{w.message}}' for w in said), sep='\\n')",
 )
-# These tests share a build, so one process runs them.
-pytestmark = pytest.mark.xdist_group("introspection")
 
 
 class Module:

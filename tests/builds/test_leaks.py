@@ -23,8 +23,6 @@ C_STATIC, C_PLAIN = "c_static", "c_plain"
 CPUS = {"Nehalem": 128, "Haswell-v4": 256}
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 ILLEGAL = "signal 4"
-# These tests share a build, so one process runs them.
-pytestmark = pytest.mark.xdist_group("leaks")
 
 
 @pytest.fixture(scope="module", params=["g++", "clang++-16"])

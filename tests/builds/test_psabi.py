@@ -12,8 +12,6 @@ LEVELS = ["X86_64", "X86_64_V2", "X86_64_V3", "X86_64_V4"]
 # its kernel starts with the first eight of them, and then adds them again.
 SUM = 4629.931
 
-one_build = pytest.mark.xdist_group("psabi")
-
 
 @pytest.fixture(scope="module")
 def psabi(tmp_path_factory):
@@ -36,7 +34,6 @@ def run(project, *emulator, **environment):
     )
 
 
-@one_build
 def test_it_sums_the_same_at_every_level(psabi):
     build, best, elements, total = run(psabi)
     assert build == "x86_64"
@@ -48,7 +45,6 @@ def test_it_sums_the_same_at_every_level(psabi):
         assert run(psabi, PSABI_ISA=level.lower()) == ("x86_64", best, elements, pytest.approx(SUM, abs=0.01))
 
 
-@one_build
 @pytest.mark.parametrize(("cpu", "level"), [("Nehalem", "x86_64_v2"), ("Haswell-v4", "x86_64_v3")])
 def test_other_cpus(psabi, cpu, level):
     need("qemu-x86_64")
@@ -58,7 +54,6 @@ def test_other_cpus(psabi, cpu, level):
     assert total == pytest.approx(SUM, abs=0.01)
 
 
-@one_build
 def test_a_level_that_the_cpu_lacks_is_not_run(psabi):
     need("qemu-x86_64")
     done = psabi.run("qemu-x86_64", "-cpu", "Nehalem", psabi.path("psabi"), PSABI_ISA="x86_64_v3")

@@ -12,10 +12,7 @@ import pytest
 
 from support.projects import PACKAGES, Project, base_environment, need
 
-pytestmark = [
-    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
-    pytest.mark.xdist_group("torch"),  # one process builds the project
-]
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
 WIDE = LEVELS[3:]

@@ -18,8 +18,6 @@ CODE = (
 )
 WIDTH = {"DEFAULT": "8", "AVX2": "8", "AVX2_VNNI": "8"}
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
-# These tests share a build, so one process runs them.
-pytestmark = pytest.mark.xdist_group("ipex")
 
 
 @pytest.fixture(scope="module")
