@@ -36,7 +36,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAud
     if mode == "off":
         return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
-    if processor.decodable is None or processor.library is None:
+    if processor.decodable is None or processor.decoder_module is None:
         return undecoded
     if mode == "unreached":
         return LinkAudit(
@@ -44,8 +44,8 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAud
         )
     if not processor.decodable.is_made_under(bare_macros(compiler)):
         return undecoded
-    if processor.library() is None:
-        return LinkAudit(mode, reason=f"{processor.decodable.library} is not installed")
+    if processor.decoder_module() is None:
+        return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
     names = {*LINKERS, *_on_path()}
     linkers = {name: path for name in sorted(names) if (path := compiler.program(name))}
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")

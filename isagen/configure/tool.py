@@ -39,9 +39,9 @@ def _sources(processor: Processor) -> Mapping[Path, bytes]:
     here = Path(__file__).parent.parent
     entries = [(here, Path("isagen"), here / "__init__.py")]
     entries += [(here, Path("isagen"), here / name) for name in PACKAGES]
-    library = processor.library() if processor.library is not None else None
-    if library is not None and library.__file__ is not None:
-        place = Path(library.__file__).parent
+    module = processor.decoder_module() if processor.decoder_module is not None else None
+    if module is not None and module.__file__ is not None:
+        place = Path(module.__file__).parent
         entries.append((place, Path(place.name), place))
     found = {}
     for root, target, entry in entries:

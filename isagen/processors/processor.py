@@ -21,12 +21,12 @@ class DecodableCode:
     """The code that a decoder reads: its name in messages, and how binaries and compilers tell that they have it.
 
     `binaries` are (binary format, the format's number for the processor, word size in bits, byte order). A compiler
-    that makes such code predefines all macros `defined`, and none `undefined`. `library` is the Python distribution
-    that decodes.
+    that makes such code predefines all macros `defined`, and none `undefined`. `distribution` is the Python
+    distribution that decodes.
     """
 
     shown: str
-    library: str
+    distribution: str
     binaries: tuple[tuple[str, int, int, str], ...]
     defined: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
@@ -47,10 +47,11 @@ class Processor:
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
     answers, in lower case, to them. `detection` names the folder whose `detect.c.j2` reads registers: the generic one
-    reads none. `baseline_table` is the table whose levels an audit's baseline is named after. The callables import only
-    when they are called: `decoder` gives what decodes the `decodable` code, `library` the module that it needs, or None
-    where that is not installed, `registers` the rules by which a machine's registers are read, `this_machine` the CPU
-    and OS that Python runs on.
+    reads none. `baseline_table` is the table whose levels an audit's baseline is named after.
+
+    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
+    `decoder_module` the Python module that it needs, or None where that is not installed. `registers` returns the rules
+    by which a machine's registers are read, `this_machine` the CPU and OS that Python runs on.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Processor:
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     decoder: Callable[[], Decoder] | None = None
-    library: Callable[[], ModuleType | None] | None = None
+    decoder_module: Callable[[], ModuleType | None] | None = None
     registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 

@@ -134,7 +134,7 @@ def made_up(tmp_path, monkeypatch) -> Processor:
         cpu_families=("made64",),
         default_tables={"made64": "made"},
         spellings={"made64be": "made64"},
-        decodable=DecodableCode("made", library="made-decoder", binaries=(("elf", 4711, 64, "big"),)),
+        decodable=DecodableCode("made", distribution="made-decoder", binaries=(("elf", 4711, 64, "big"),)),
         decoder=X86Decoder,
         this_machine=ThisSystem,
     )

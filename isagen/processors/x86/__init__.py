@@ -19,7 +19,7 @@ def _decoder() -> Decoder:
     return X86Decoder()
 
 
-def _library() -> ModuleType | None:
+def _decoder_module() -> ModuleType | None:
     from .instructions import iced_x86
 
     return iced_x86
@@ -47,13 +47,13 @@ PROCESSOR = Processor(
     baseline_table="x86-64",
     decodable=DecodableCode(
         "x86-64",
-        library="iced-x86",
+        distribution="iced-x86",
         binaries=(("elf", 62, 64, "little"),),  # EM_X86_64
         defined=("__x86_64__",),
         undefined=("__ILP32__",),
     ),
     decoder=_decoder,
-    library=_library,
+    decoder_module=_decoder_module,
     registers=_registers,
     this_machine=_this_machine,
 )
