@@ -22,6 +22,15 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "code that the loader runs uses instructions beyond the baseline",
         "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
     ),
+    "unproven": (
+        "code that the loader runs calls through a pointer, and where that leads is unknown",
+        "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
+    ),
+    "address": (
+        "the address of a level's code is where code outside the level can take it",
+        "let a level's code be entered through its stub alone: keep such tables, hooks and objects constant, or in an "
+        "anonymous namespace of the kernel source, and register nothing else when the kernel is loaded",
+    ),
     "past": (
         "code of a level is called from outside the level, past its stub, where the CPU is not checked",
         "call it through a stub; put what only the kernel needs into an anonymous namespace, or make it static",
