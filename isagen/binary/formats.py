@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -69,10 +69,11 @@ def load_object(path: Path) -> ObjectFile:
     return (_format(path) or FORMATS[0]).load_object(path)
 
 
-def seal_objects(files: Sequence[ObjectFile], level: str, mark: str) -> Sequence[bytes]:
+def seal_objects(files: Sequence[ObjectFile], level: str, mark: str, own: Collection[str] = ()) -> Sequence[bytes]:
     """Return the sealed contents of the objects of one level, which are all of one format.
 
-    Raises `BuildError` where they are not.
+    `own` are names of symbols that are private to the level besides those that a linker would merge.
+    Raises `BuildError` where the objects are of several formats.
     """
     formats = [one for one in FORMATS if any(file.format == one.name for file in files)]
     if len(formats) > 1:
@@ -80,7 +81,7 @@ def seal_objects(files: Sequence[ObjectFile], level: str, mark: str) -> Sequence
         raise BuildError(
             f"are of several formats: {names}", where=f"objects of {level}", remedy="clean the build folder"
         )
-    return formats[0].seal(files, level, mark) if formats else ()
+    return formats[0].seal(files, level, mark, own) if formats else ()
 
 
 def _format(path: Path) -> Format | None:

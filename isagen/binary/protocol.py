@@ -6,7 +6,7 @@ a linked file. An object has none, so its reader makes some up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -244,6 +244,17 @@ class Binary(Protocol):
         """Return the pointers of the file; `kinds` are the relocation types of its processor."""
 
 
+@dataclass(frozen=True)
+class Held:
+    """The addresses that data of an object holds, itself or through local data that it points to.
+
+    `code` names functions of the object that no other object knows, `names` global symbols, which may be code or data.
+    """
+
+    code: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
 class NamedSymbol(Protocol):
     """A global symbol of an object, by name; `size` is in bytes."""
 
@@ -263,6 +274,10 @@ class NamedSymbol(Protocol):
     def defined(self) -> bool:
         """Whether the object defines it."""
 
+    @property
+    def code(self) -> bool:
+        """Whether it names code that the object defines."""
+
 
 class ObjectFile(Protocol):
     """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
@@ -280,6 +295,9 @@ class ObjectFile(Protocol):
     @property
     def private_symbols(self) -> Sequence[NamedSymbol]:
         """The symbols that belong to the object's level alone, of those that a linker would merge across levels."""
+
+    def held(self, symbol: Any) -> Held:
+        """Return the addresses that the data of one of `symbols` holds."""
 
 
 class Format(Protocol):
@@ -309,10 +327,11 @@ class Format(Protocol):
     def load_object(self, path: Path) -> ObjectFile:
         """Read an object."""
 
-    def seal(self, files: Sequence[Any], level: str, mark: str) -> Sequence[bytes]:
+    def seal(self, files: Sequence[Any], level: str, mark: str, own: Collection[str]) -> Sequence[bytes]:
         """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has.
 
-        The files are those that `load_object` returned.
+        The files are those that `load_object` returned. `own` are names of symbols that are private to the level
+        besides those that a linker would merge.
         """
 
     def record(self, owner: str, text: str) -> bytes:

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..binary.protocol import DATA_KINDS, Binding, ObjectFile
+from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL, copy_of_object
 from ..model.plan import Plan
 from ..model.registrations import Registered, Registrations
+from .addresses import shared_data
 
 
 @dataclass
@@ -27,14 +28,13 @@ class _Found:
 
 def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> Registrations:
     """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
-    sources = {cell.copy: kernel.source for kernel, cell in plan.copies() if cell.level == level}
     registers, without = KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
     kernels: dict[str, _Found] = {}
     owners: dict[str, str] = {}
     shared: dict[str, int] = {}
-    for file in objects:
-        source = source_of(file.path, sources)
+    for source, file in zip(sources_of(plan, level, objects), objects, strict=True):
         found = kernels.setdefault(source, _Found())
+        shared.update(shared_data(file.symbols))
         for symbol in file.symbols:
             if not symbol.defined:
                 continue
@@ -50,8 +50,6 @@ def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) 
                 found.registers.append(stub)
             elif symbol.name.startswith(without):
                 found.without.append(symbol.name.removeprefix(without))
-            elif symbol.binding == Binding.WEAK and symbol.kind in DATA_KINDS and not symbol.constant:
-                shared[symbol.name] = symbol.size
     return Registrations(
         level=level,
         kernels={
@@ -60,6 +58,12 @@ def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) 
         },
         shared=dict(sorted(shared.items())),
     )
+
+
+def sources_of(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> list[str]:
+    """Return the kernel source behind each object of `level`. Raises `BuildError` if there is none."""
+    sources = {cell.copy: kernel.source for kernel, cell in plan.copies() if cell.level == level}
+    return [source_of(file.path, sources) for file in objects]
 
 
 def source_of(path: Path, sources: Mapping[str, str]) -> str:

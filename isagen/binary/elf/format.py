@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..protocol import Architecture
@@ -37,9 +37,9 @@ class ElfFormat:
         """Read an object."""
         return ElfObject.load(path)
 
-    def seal(self, files: Sequence[ElfObject], level: str, mark: str) -> Sequence[bytes]:
-        """Return the sealed contents of all objects of `level`."""
-        return sealed(files, level, mark)
+    def seal(self, files: Sequence[ElfObject], level: str, mark: str, own: Collection[str]) -> Sequence[bytes]:
+        """Return the sealed contents of all objects of `level`, in which the names `own` are private too."""
+        return sealed(files, level, mark, own)
 
     def record(self, owner: str, text: str) -> bytes:
         """Return the note that says `text`."""

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from ...model.errors import AuditError, BuildError
-from ..protocol import Binding
+from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
+from .held import HeldAddresses
 from .private import is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
@@ -98,6 +99,8 @@ class ElfObject:
             symbol.placed,
             symbol.section,
             symbol.number,
+            symbol.address,
+            symbol.section != 0 and (symbol.kind in CODE_KINDS or self.sections[symbol.section].executable),
         )
 
     def _text(self, start: int) -> str:
@@ -114,3 +117,11 @@ class ElfObject:
     def private_symbols(self) -> tuple[ObjectSymbol, ...]:
         """Those of the mergeable symbols that belong to the object's level alone."""
         return tuple(s for s in self.mergeable_symbols if is_private(s, self.sections[s.section]))
+
+    @cached_property
+    def _addresses(self) -> HeldAddresses:
+        return HeldAddresses(self.elf, self.symbol_section)
+
+    def held(self, symbol: ObjectSymbol) -> Held:
+        """Return the addresses that the data of one of `symbols` holds."""
+        return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()

@@ -3,7 +3,8 @@
 A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
 signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
 hidden, in all objects of AVX2: they go on sharing one copy, which no other object knows. The number tells projects in
-one program apart; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which symbols those are.
+one program apart; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which of these symbols are a level's own. The
+level's functions that no linker would merge, and data with addresses of them, are given by name.
 
 A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
 of a program or library, even of a stripped one, tell which code belongs to which level.
@@ -11,7 +12,7 @@ of a program or library, even of a stripped one, tell which code belongs to whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...model.names import CODE_SECTION
 from .layout import SHT_REL, SHT_RELA
@@ -23,15 +24,18 @@ from .values import ObjectSymbol
 WHOLE_SECTIONS = (".init", ".fini")
 
 
-def sealed(files: Sequence[ElfObject], level: str, mark: str) -> list[bytes]:
-    """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has."""
-    private = [file.private_symbols for file in files]
-    names = {symbol.name for symbols in private for symbol in symbols}
+def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[str] = ()) -> list[bytes]:
+    """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has.
+
+    `own` are the names of symbols that are private to the level although no linker would merge them.
+    """
+    merged = [file.private_symbols for file in files]
+    names = {symbol.name for symbols in merged for symbol in symbols}.union(own)
     bounded = _bounded_sections(files)
     contents = []
-    for file, own in zip(files, private, strict=True):
+    for file, private in zip(files, merged, strict=True):
         changes = Renaming(file)
-        _rename_private(file, changes, own, names, f".{level.lower()}.{mark}")
+        _rename_private(file, changes, private, names, f".{level.lower()}.{mark}")
         _rename_code(file, changes, CODE_SECTION + level, bounded)
         contents.append(changes.content())
     return contents

@@ -88,7 +88,8 @@ def undefined(number: int, table: int) -> ElfSymbol:
 class ObjectSymbol(NamedTuple):
     """A symbol that is not local; `size` is in bytes, `place` its index in the symbol table.
 
-    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it.
+    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it,
+    `code` that it names code that the object defines.
     `section` is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`)
     absolute or common.
     """
@@ -102,6 +103,8 @@ class ObjectSymbol(NamedTuple):
     defined: bool
     section: int
     place: int
+    address: int
+    code: bool
 
 
 class Group(NamedTuple):

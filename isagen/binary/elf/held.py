@@ -1,0 +1,99 @@
+"""The addresses that data of an ELF object holds: of code, and of symbols that a linker has yet to place."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from ..protocol import CODE_KINDS, Binding, Held, Kind
+from . import layout as e
+from .reader import Elf
+from .relocations import relocations
+from .values import ElfSymbol
+
+# Where a pointer is, in its section; the number of the symbol that it is to; and how far behind that.
+Pointer = tuple[int, int, int]
+
+
+class HeldAddresses:
+    """The addresses in the data of one object, by its relocations; `table` is the number of its symbol table."""
+
+    def __init__(self, elf: Elf, table: int) -> None:
+        self._elf = elf
+        self._table = elf.sections[table]
+
+    def of(self, section: int, address: int, size: int) -> Held:
+        """Return what `size` bytes at an `address` in a section hold, and the local data that they lead to."""
+        code: dict[str, None] = {}
+        names: dict[str, None] = {}
+        seen: set[tuple[int, int]] = set()
+        waiting = [(section, address, address + size)]
+        while waiting:
+            place, low, high = waiting.pop()
+            if (place, low) in seen:
+                continue
+            seen.add((place, low))
+            for _, number, addend in self._between(place, low, high):
+                symbol = self._elf.symbol_of(self._table, number)
+                if symbol.binding != Binding.LOCAL:
+                    names.setdefault(self._elf.name(symbol))
+                elif symbol.section and self._elf.sections[symbol.section].executable:
+                    code.setdefault(self._code_at(symbol, addend))
+                elif symbol.section:
+                    target = symbol.address + addend
+                    waiting.append((symbol.section, target, self._end(symbol.section, target)))
+        return Held(tuple(code), tuple(names))
+
+    def _between(self, section: int, low: int, high: int) -> Sequence[Pointer]:
+        found = self._pointers.get(section, [])
+        return found[bisect_left(found, (low, 0, 0)) : bisect_left(found, (high, 0, 0))]
+
+    @cached_property
+    def _pointers(self) -> dict[int, list[Pointer]]:
+        """The relocations of each section of data, in order."""
+        found: dict[int, list[Pointer]] = {}
+        for section in self._elf.sections:
+            if section.type not in e.RELOCATION_SECTIONS or section.info >= len(self._elf.sections):
+                continue
+            place = self._elf.sections[section.info]
+            if not place.in_file or place.executable or section.type == e.SHT_CREL:
+                continue
+            implicit = section.type == e.SHT_REL
+            for offset, _, symbol, addend in relocations(self._elf, section):
+                address = place.address + offset
+                found.setdefault(place.index, []).append((address, symbol, self._word(address) if implicit else addend))
+        for pointers in found.values():
+            pointers.sort()
+        return found
+
+    def _word(self, address: int) -> int:
+        """Return the number that a pointer holds before it is relocated."""
+        raw = self._elf.read(address, self._elf.layout.word)
+        return int.from_bytes(raw, self._elf.layout.byteorder, signed=True)
+
+    @cached_property
+    def _local(self) -> dict[int, list[tuple[int, int, ElfSymbol]]]:
+        """The symbols of each section by address, the last of several at one address being a named one."""
+        found: dict[int, list[tuple[int, int, ElfSymbol]]] = {}
+        for symbol in self._elf.symbols_of(self._table):
+            if symbol.section and symbol.kind not in (Kind.SECTION, Kind.FILE):
+                found.setdefault(symbol.section, []).append((symbol.address, symbol.number, symbol))
+        for symbols in found.values():
+            symbols.sort()
+        return found
+
+    def _code_at(self, symbol: ElfSymbol, addend: int) -> str:
+        """Return the name of the code that a relocation to a local symbol leads to."""
+        if symbol.kind in CODE_KINDS:
+            return self._elf.name(symbol)
+        known = self._local.get(symbol.section, [])
+        place = bisect_right(known, (symbol.address + addend, len(known) + self._table.size)) - 1
+        return self._elf.name(known[place][2]) if place >= 0 else self._elf.sections[symbol.section].name
+
+    def _end(self, section: int, address: int) -> int:
+        """Return where the variable at an address ends at the latest: where the next one starts."""
+        known = self._local.get(section, [])
+        place = bisect_right(known, (address, self._table.size))
+        limit = self._elf.sections[section].address + self._elf.sections[section].size
+        return known[place][0] if place < len(known) else limit

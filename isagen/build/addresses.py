@@ -1,0 +1,105 @@
+"""The address rule for the objects of one level: a level's code is entered through its stubs and from itself alone.
+
+No other object can refer to a level's code by name, because sealing makes every name of it private: `private_names` are
+those that the format does not make private by itself. What a level registers must be its own code, and data that all
+levels share must not hold addresses of any level's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..binary.protocol import DATA_KINDS, MERGEABLE, NamedSymbol, ObjectFile
+from ..model.errors import BuildError
+from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+
+
+class LevelCode:
+    """The code of one level, as its `files` define it, and the data that holds addresses of it."""
+
+    def __init__(self, level: str, files: Sequence[ObjectFile]) -> None:
+        self._level = level
+        self._registers = KERNEL_SYMBOL.format(level=level)
+        self._notes = (self._registers, WITHOUT_SYMBOL.format(level=level))
+        self._definitions: dict[str, list[tuple[ObjectFile, NamedSymbol]]] = {}
+        for file in files:
+            for symbol in file.symbols:
+                if symbol.defined:
+                    self._definitions.setdefault(symbol.name, []).append((file, symbol))
+
+    def private_names(self) -> frozenset[str]:
+        """Return the names that no other level may use: of code, and of unshared data that holds addresses of code."""
+        found = set()
+        for name, definitions in self._definitions.items():
+            if name.startswith(self._notes):
+                continue
+            for file, symbol in definitions:
+                if symbol.code or (not _is_shared(symbol) and self.held(file, symbol)):
+                    found.add(name)
+        return frozenset(found)
+
+    def held(self, file: ObjectFile, symbol: NamedSymbol) -> str:
+        """Return the name of code of the level whose address the data of a symbol holds, or leads to; "" if none."""
+        seen: set[str] = set()
+        waiting = [(file, symbol)]
+        while waiting:
+            held = (place := waiting.pop())[0].held(place[1])
+            if held.code:
+                return held.code[0]
+            for name in held.names:
+                if name in seen:
+                    continue
+                seen.add(name)
+                for definition in self._definitions.get(name, ()):
+                    if definition[1].code:
+                        return name
+                    waiting.append(definition)
+        return ""
+
+    def check(self, source: str, file: ObjectFile) -> None:
+        """Raise `BuildError` where an object of a kernel `source` breaks the rule."""
+        for symbol in file.symbols:
+            if not symbol.defined:
+                continue
+            if symbol.name.startswith(self._registers):
+                self._check_registered(source, file, symbol)
+            elif _is_shared(symbol):
+                self._check_shared(source, file, symbol)
+
+    def _check_registered(self, source: str, file: ObjectFile, symbol: NamedSymbol) -> None:
+        if self.held(file, symbol):
+            return
+        stub = symbol.name.removeprefix(self._registers)
+        names = file.held(symbol).names
+        if names:
+            raise BuildError(
+                f"{source} registers {names[0]} at {self._level}, but no kernel source defines it at that level",
+                where=stub,
+                remedy="define it in the kernel source for every level, or register a function that calls it",
+            )
+        raise BuildError(
+            f"{source} registers no function at {self._level}",
+            where=stub,
+            remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) at levels that have no kernel for it",
+        )
+
+    def _check_shared(self, source: str, file: ObjectFile, symbol: NamedSymbol) -> None:
+        code = self.held(file, symbol)
+        if code:
+            raise BuildError(
+                f"this variable of {source} is shared by all levels, but holds the address of code of {self._level}, "
+                f"{code}: another level, or the baseline, would call it",
+                where=symbol.name,
+                remedy="let it be const or constexpr, or put it, or the function that holds it, into an anonymous "
+                "namespace: then each level has its own",
+            )
+
+
+def _is_shared(symbol: NamedSymbol) -> bool:
+    """Return whether a symbol names data that all levels share, which a program may write to."""
+    return symbol.binding in MERGEABLE and symbol.kind in DATA_KINDS and not symbol.constant
+
+
+def shared_data(symbols: Iterable[NamedSymbol]) -> dict[str, int]:
+    """Return the size in bytes of each variable that all levels share, by name."""
+    return {symbol.name: symbol.size for symbol in symbols if symbol.defined and _is_shared(symbol)}
