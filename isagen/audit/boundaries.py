@@ -1,57 +1,112 @@
-"""The rules for what passes between levels: calls past stubs, and weak symbols."""
+"""The rules for what passes between levels: calls past stubs, addresses of code, and names that others can bind to."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from ..binary.protocol import MERGEABLE
+from ..binary.protocol import MERGEABLE, Symbol
 from ..binary.spans import within
-from ..model.names import level_of_section
+from ..model.names import KERNEL_SYMBOL, SEALED, level_of_section
 from .demangle import demangle
 from .findings import Finding
 from .subject import Subject
 
 Span = tuple[int, int, str]  # first address, address after the last, level
 
+VTABLE = "_ZTV"  # Itanium C++ ABI
 
-def past_stubs(subject: Subject) -> list[Finding]:
-    """Return functions of levels that code outside their level calls by name, once each."""
+
+@dataclass
+class Crossings:
+    """What leads from code of one level, or of none, to another level's: findings, by function and kind.
+
+    `outside` are the addresses of no level that code of levels leads to.
+    """
+
+    found: dict[tuple[int, str], Finding] = field(default_factory=dict)
+    outside: set[int] = field(default_factory=set)
+
+    def findings(self) -> list[Finding]:
+        """Return the findings; a function that is called is not reported for its address as well."""
+        called = {number for number, kind in self.found if kind == "past"}
+        return [finding for (number, kind), finding in self.found.items() if kind == "past" or number not in called]
+
+
+def crossings(subject: Subject) -> Crossings:
+    """Return what leads to code of levels from outside of them."""
     above = {level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed)}
-    spans = [
+    spans = _spans(subject)
+    code, references = subject.code, subject.references
+    result = Crossings()
+    for number in subject.numbers() if spans else ():
+        caller = subject.level_of(number)
+        if within(code.pointers.jumps, code.start(number)):
+            continue  # `leads` goes through them
+        leads = list(references.leads(number))
+        if caller:
+            result.outside.update(address for address in leads if not _level_at(spans, address, ""))
+        if all(_level_at(spans, address, caller) == caller for address in leads):
+            continue
+        for kind, place, target in _crossing(subject, number):
+            level = _level_at(spans, target, caller)
+            callee = code.functions.at(target)
+            if level != caller and level in above and (callee, kind) not in result.found:
+                finding = _crossed(subject, kind, number, place, callee, level)
+                if finding is not None:
+                    result.found[callee, kind] = finding
+    return result
+
+
+def _spans(subject: Subject) -> list[Span]:
+    """Return where the code of levels is."""
+    return [
         (section.address, section.address + section.size, level)
         for section in subject.binary.sections
         if section.executable and (level := level_of_section(section.name))
     ]
-    code, references = subject.code, subject.references
-    found: dict[int, Finding] = {}
-    for number in subject.numbers() if spans else ():
-        caller = subject.level_of(number)
-        if within(code.pointers.jumps, code.start(number)):
-            continue  # `calls` goes through them
-        if all(_level_at(spans, address, caller) == caller for address in references.leads(number)):
-            continue
-        for address, target in references.calls(number):
-            level = _level_at(spans, target, caller)
-            callee = code.functions.at(target)
-            if level != caller and level in above and callee not in found:
-                finding = _past_stub(subject, number, address, callee, level)
-                if finding is not None:
-                    found[callee] = finding
-    return list(found.values())
 
 
 def _level_at(spans: list[Span], address: int, otherwise: str) -> str:
     return next((level for start, end, level in spans if start <= address < end), otherwise)
 
 
-def _past_stub(subject: Subject, number: int, address: int, callee: int, level: str) -> Finding | None:
-    """Return the finding of a call, by function `number` at `address`; None where an entry of isa.toml allows it."""
+def _crossing(subject: Subject, number: int) -> Iterator[tuple[str, int, int]]:
+    """Yield what a function calls, and whose address it takes: (kind of finding, instruction's address, target)."""
+    for place, target in subject.references.calls(number):
+        yield "past", place, target
+    for instruction in subject.code.decode(number):
+        target = subject.references.pointed(instruction)
+        if target:
+            yield "address", instruction.ip, target
+
+
+def _crossed(subject: Subject, kind: str, number: int, place: int, callee: int, level: str) -> Finding | None:
+    """Return the finding of what function `number` does at a `place`; None where an entry of isa.toml allows it."""
     symbol, name = subject.code.name(callee), subject.code.name(number)
     if subject.allowances.cover(symbol) or subject.allowances.cover(name):
         return None
-    place, kernel = subject.origin(symbol, level)
-    why = f"called by {demangle(name)} at {address:#x}, of {subject.level_of(number) or 'no level'}"
-    return Finding("past", symbol, why, level, place, kernel)
+    origin, kernel = subject.origin(symbol, level)
+    what = "called" if kind == "past" else "its address is taken"
+    why = f"{what} by {demangle(name)} at {place:#x}, of {subject.level_of(number) or 'no level'}"
+    return Finding(kind, symbol, why, level, origin, kernel)
+
+
+def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
+    """Return the names of functions, and of vtables, of no level at `addresses` that code of levels leads to."""
+    code, found = subject.code, set()
+    for address in addresses:
+        number = code.functions.starting_at(address)
+        if number >= 0 and not within(code.pointers.jumps, address):
+            found.add(code.name(number))
+        elif number < 0 and (name := code.variables.name_at(address)).startswith(VTABLE):
+            found.add(name)
+    return tuple(sorted(name for name in found if not _is_sealed(name, subject.levels)))
+
+
+def _is_sealed(name: str, levels: Iterable[str]) -> bool:
+    return any(re.search(SEALED.format(level=re.escape(level.lower())), name) for level in levels)
 
 
 def borrowed(subject: Subject) -> list[Finding]:
@@ -65,9 +120,58 @@ def borrowed(subject: Subject) -> list[Finding]:
         if number < 0 or not (level := subject.level_of(number)):
             continue
         name = binary.name(symbol)
-        # Sealed names end in the level and the project's number; hidden ones are out of reach after the link.
-        own = re.search(rf"\.{re.escape(level.lower())}\.\d+\Z", name)
-        if symbol.visible or (binary.relocatable and not own):
+        # Hidden ones are out of reach after the link.
+        if symbol.visible or (binary.relocatable and not _is_sealed(name, (level,))):
             place, kernel = subject.origin(name, level)
             found.append(Finding("shared", name, "it is still weak", level, place, kernel))
+    return found
+
+
+def exported(subject: Subject) -> list[Finding]:
+    """Return functions of levels that other libraries can call, past their stubs."""
+    found = []
+    for _, symbol, _ in subject.code.functions.bindable():
+        level = subject.level_of(subject.code.functions.at(symbol.address))
+        name = subject.binary.name(symbol)
+        if level and not subject.allowances.cover(name):
+            place, kernel = subject.origin(name, level)
+            found.append(Finding("address", name, "exported: other libraries can call it", level, place, kernel))
+    return found
+
+
+def misregistered(subject: Subject) -> list[Finding]:
+    """Return registrations of levels that do not point to code of their level."""
+    spans = _spans(subject)
+    kernels: dict[int, tuple[Symbol, str]] = {}
+    prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
+    for symbol in subject.binary.symbols() if spans else ():
+        if (
+            symbol.defined
+            and symbol.named
+            and (name := subject.binary.name(symbol)).startswith(tuple(prefixes.values()))
+        ):
+            kernels[symbol.address] = symbol, next(level for level, start in prefixes.items() if name.startswith(start))
+    targets = subject.code.pointers.values(kernels)
+    found = []
+    for address, (symbol, level) in kernels.items():
+        target = targets.get(address, 0)
+        there = _level_at(spans, target, "")
+        if there != level:
+            name = subject.binary.name(symbol)
+            number = subject.code.functions.at(target)
+            shown = demangle(subject.code.name(number)) if number >= 0 else f"{target:#x}"
+            why = f"points to {shown}, of {there or 'no level'}"
+            found.append(Finding("address", name, why, level, *subject.origin(name, level)))
+    return found
+
+
+def unresolved(subject: Subject, private: Mapping[str, tuple[str, ...]]) -> list[Finding]:
+    """Return names that the file leaves to other libraries, but that are private to levels of it."""
+    found = []
+    for symbol in subject.binary.exports():
+        if symbol.defined or not symbol.named or (name := subject.binary.name(symbol)) not in private:
+            continue
+        levels = ", ".join(private[name])
+        why = f"referred to by name, but private to {levels}: the reference finds nothing"
+        found.append(Finding("past", name, why, private[name][0], *subject.origin(name, private[name][0])))
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import load_object, open_binary
-from ..binary.protocol import CODE_KINDS
-from ..model.names import copy_of_object, sealed_name
+from ..binary.protocol import CODE_KINDS, Binding
+from ..model.names import SEALED, copy_of_object, sealed_name
 from ..model.plan import Plan
 
 
@@ -56,6 +57,19 @@ class BuildObjects:
     def functions(self) -> frozenset[str]:
         """The names of all functions that the levels' objects define."""
         return frozenset().union(*(functions_of(path) for paths in self.by_level.values() for path in paths))
+
+    @cached_property
+    def private(self) -> Mapping[str, tuple[str, ...]]:
+        """The names, as in kernel sources, that only one level or more than one define, each for itself; its levels."""
+        found: dict[str, dict[str, None]] = {}
+        for path, (level, _) in self._sealed.items():
+            if not path.is_file():
+                continue
+            suffix = re.compile(SEALED.format(level=re.escape(level.lower())))
+            for symbol in load_object(path).symbols:
+                if symbol.defined and symbol.binding == Binding.GLOBAL and (end := suffix.search(symbol.name)):
+                    found.setdefault(symbol.name[: end.start()], {})[level] = None
+        return {name: tuple(levels) for name, levels in found.items()}
 
     @cached_property
     def _places(self) -> Mapping[str, Mapping[str, Path]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..binary.formats import open_binary
@@ -13,7 +13,7 @@ from ..processors.decoding import InstructionSets
 from ..processors.features import features_of
 from ..processors.registry import decoder_of
 from .allowances import Allowances
-from .boundaries import borrowed, past_stubs
+from .boundaries import borrowed, code_outside, crossings, exported, misregistered, unresolved
 from .build_objects import BuildObjects, borrowable
 from .by_level import level_findings
 from .findings import Finding, Result
@@ -27,10 +27,10 @@ def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObject
     record = merge(records)
     sets = _sets(binary, record)
     if objects is None:
-        return _audit_record(binary, record, sets, unknown_origin)
+        return _audit_record(binary, record, sets, unknown_origin, {})
     if not record.sealed:
         return _audit_unsealed(binary, record, sets, objects)
-    return _audit_record(binary, record, sets, objects.origin)
+    return _audit_record(binary, record, sets, objects.origin, objects.private)
 
 
 def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:
@@ -46,17 +46,23 @@ def _sets(binary: Binary, record: Record) -> InstructionSets:
     return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
 
 
-def _audit_record(binary: Binary, record: Record, sets: InstructionSets, origin: Origin) -> Result:
-    """Audit a linked file by its record."""
+def _audit_record(
+    binary: Binary, record: Record, sets: InstructionSets, origin: Origin, private: Mapping[str, tuple[str, ...]]
+) -> Result:
+    """Audit a linked file by its record; `private` are names that are private to levels, where they are known."""
     allowances = Allowances(record.allow)
     subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels)
     load = load_findings(subject)
     findings = list(load.values())
     counted: Counter[str] = Counter()
     notes = []
+    outside: tuple[str, ...] = ()
     if record.sealed:
         called, counted = level_findings(subject, load)
-        findings += called + borrowed(subject) + past_stubs(subject)
+        crossed = crossings(subject)
+        findings += called + borrowed(subject) + crossed.findings() + exported(subject) + misregistered(subject)
+        findings += unresolved(subject, private)
+        outside = code_outside(subject, crossed.outside)
         if binary.stripped and allowances.entries:
             notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")
     else:
@@ -68,6 +74,7 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, origin:
         counted=dict(counted),
         allowed=allowances.allowed(),
         unused=() if binary.stripped else allowances.unused(),
+        outside=outside,
         notes=tuple(notes),
     )
 

@@ -95,8 +95,9 @@ class Result:
 
     `judged` says by what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
     feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with how many
-    functions each allowed. `decoded` tells whether there is a decoder for its code, and `problem` why the file could
-    not be audited.
+    functions each allowed. `outside` are functions and vtables of no level that code of levels calls or points to: one
+    copy of them runs for all levels. `decoded` tells whether there is a decoder for its code, and `problem` why the
+    file could not be audited.
     """
 
     target: str
@@ -105,6 +106,7 @@ class Result:
     counted: Mapping[str, int] | None = None
     allowed: tuple[tuple[str, str, int], ...] = ()
     unused: tuple[tuple[str, str], ...] = ()
+    outside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     decoded: bool = True
     problem: AuditError | None = None

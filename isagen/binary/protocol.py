@@ -6,7 +6,7 @@ a linked file. An object has none, so its reader makes some up.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -157,6 +157,9 @@ class Pointers(Protocol):
 
     def name(self, slot: int) -> str:
         """Return the name of the symbol that a pointer is for, if the loader looks it up by name."""
+
+    def values(self, places: Collection[int]) -> Mapping[int, int]:
+        """Return the addresses that pointers at any `places` of a linked file lead to, those in this file."""
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""

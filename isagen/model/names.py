@@ -12,6 +12,8 @@ STUBS_MARK = "/*@ISA_STUBS@*/"
 
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."
+# The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
+SEALED = r"\.{level}\.\d+\Z"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from ..protocol import Kind, Reference, Relocations, Section
@@ -119,6 +119,21 @@ class ElfPointers:
         how, value = self._slots.get(slot, ("none", 0))
         table = self.elf.dynamic_table
         return self.elf.name(self.elf.symbol_of(table, value)) if how == "symbol" and table is not None else ""
+
+    def values(self, places: Collection[int]) -> dict[int, int]:
+        """Return the addresses that pointers at any `places` of a linked file lead to, those in this file."""
+        found = {place: word_at(self.elf, place) for place in places}
+        for section in self.elf.sections if places else ():
+            if section.type not in e.RELOCATION_SECTIONS or not section.flags & e.SHF_ALLOC:
+                continue
+            for offset, kind, symbol, addend in relocations(self.elf, section):
+                if offset not in found:
+                    continue
+                if kind == self._kinds.rebased:
+                    found[offset] = addend
+                elif kind in self._kinds.slot and self.elf.dynamic_table is not None:
+                    found[offset] = self.elf.symbol_of(self.elf.dynamic_table, symbol).address + addend
+        return {place: address for place, address in found.items() if address}
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""

@@ -3,8 +3,8 @@
 A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
 signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
 hidden, in all objects of AVX2: they go on sharing one copy, which no other object knows. The number tells projects in
-one program apart; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which of these symbols are a level's own. The
-level's functions that no linker would merge, and data with addresses of them, are given by name.
+one program apart; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which of these symbols are
+a level's own. The level's functions that no linker would merge, and data with addresses of them, are given by name.
 
 A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
 of a program or library, even of a stripped one, tell which code belongs to which level.
