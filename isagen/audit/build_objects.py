@@ -71,6 +71,13 @@ class BuildObjects:
                     found.setdefault(symbol.name[: end.start()], {})[level] = None
         return {name: tuple(levels) for name, levels in found.items()}
 
+    def past_stubs(self) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
+        """Yield where objects of no level refer to what is private to levels: (object, name, levels)."""
+        for path in self.others if self.private else ():
+            for symbol in load_object(path).symbols:
+                if not symbol.defined and symbol.name in self.private:
+                    yield path, symbol.name, self.private[symbol.name]
+
     @cached_property
     def _places(self) -> Mapping[str, Mapping[str, Path]]:
         """By level, or of none, the object that defines each function: the sealed one of a level, if there is one."""

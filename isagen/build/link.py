@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked
+from ..audit.demangle import demangle
 from ..audit.findings import Result
 from ..audit.records import records_of
 from ..audit.report import as_text
@@ -52,6 +53,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
     if status != 0:
         if status < 0:
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
+        _explain(build.plan, plan_path.parent, words)
         return status if status > 0 else 128 - status
     output = output_of(words)
     if output is None or not is_binary(output):
@@ -82,15 +84,30 @@ def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
     return 1
 
 
+def _explain(plan: Plan, folder: Path, words: Sequence[str]) -> None:
+    """Report references past stubs, which a linker says are undefined."""
+    with suppress(IsagenError, OSError):  # the linker has said what it found
+        for path, symbol, levels in _objects(plan, folder, words).past_stubs():
+            print(
+                f"isagen: error: {path}: refers to {demangle(symbol)}, which kernel sources define: it is private to "
+                f"{', '.join(levels)}\n  call it through a stub, or define it in an ordinary source",
+                file=sys.stderr,
+            )
+
+
+def _objects(plan: Plan, folder: Path, words: Sequence[str]) -> BuildObjects:
+    """Return the objects of a link with the arguments `words`, in a build whose plan is in `folder`."""
+    inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
+    return BuildObjects(plan, folder, expand(inputs), Path.cwd())
+
+
 def _audit(plan: Plan, folder: Path, output: Path, words: Sequence[str]) -> Result | None:
     """Audit what was linked with the arguments `words`, in a build whose plan is in `folder`."""
     with open_binary(output) as binary:
         records = records_of(binary)
         if binary.relocatable or not records:
             return None  # yet to be linked again, or a target without kernels that has the same link arguments
-        inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
-        objects = BuildObjects(plan, folder, expand(inputs), Path.cwd())
-        return audit_linked(binary, records, objects)
+        return audit_linked(binary, records, _objects(plan, folder, words))
 
 
 def expanded(arguments: Sequence[str]) -> Iterator[str]:

@@ -69,8 +69,9 @@ def test_a_level_s_code_beyond_what_is_checked_for_it(new_project):
     assert found["AVX2"]["features"] == ["avx512_f"]
 
 
-@pytest.mark.parametrize("how", ["program", "library"])
+@pytest.mark.parametrize("how", ["program", "library", "undefined allowed"])
 def test_a_level_s_function_that_is_called_past_its_stub(new_project, how):
+    """Sealing makes it private to the level, so that the reference finds nothing."""
     project = new_project("leak")
     text = "#ifdef CPU_CAPABILITY_AVX2\nint planted_fault(int i) { return i * 3; }\n#endif\n"
     append(project, "kernel.cpp", text.replace("int planted", "__attribute__((noinline)) int planted"))
@@ -79,15 +80,18 @@ def test_a_level_s_function_that_is_called_past_its_stub(new_project, how):
         "main.cpp",
         "int planted_fault(int i);\nint use(int i);\nint use(int i) { return planted_fault(i) + 1; }\n",
     )
-    if how == "library":
+    if how != "program":
         project.edit("meson.build", "executable(", "shared_library(")
-    project.setup("-Disa_levels=AVX2", "-Disa_audit=warn")
-    project.ninja()
+    project.setup("-Disa_levels=AVX2", "-Disa_audit=warn", *(["-Db_lundef=false"] if "allowed" in how else []))
+    said = project.ninja(check=False)
+    if how != "undefined allowed":
+        assert "undefined reference to `planted_fault(int)'" in said
+        assert "main.cpp.o: refers to planted_fault(int), which kernel sources define: it is private to AVX2" in said
+        return
     status, report = audit(project, "build")
     (finding,) = findings(report)
     assert (status, finding["kind"], finding["symbol"], finding["level"]) == (1, "past", "_Z13planted_faulti", "AVX2")
-    assert finding["kernel"] == "kernel.cpp"
-    assert "called by use(int)" in finding["detail"]
+    assert "private to AVX2" in finding["detail"]
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
