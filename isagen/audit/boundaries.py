@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..binary.protocol import MERGEABLE, Symbol
+from ..binary.protocol import MERGEABLE
 from ..binary.spans import within
 from ..model.names import KERNEL_SYMBOL, SEALED, level_of_section
 from .demangle import demangle
@@ -139,30 +139,30 @@ def exported(subject: Subject) -> list[Finding]:
     return found
 
 
-def misregistered(subject: Subject) -> list[Finding]:
-    """Return registrations of levels that do not point to code of their level."""
+def stored(subject: Subject) -> list[Finding]:
+    """Return data that holds addresses of a level's code, but is not the level's own, and wrong registrations."""
     spans = _spans(subject)
-    kernels: dict[int, tuple[Symbol, str]] = {}
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
-    for symbol in subject.binary.symbols() if spans else ():
-        if (
-            symbol.defined
-            and symbol.named
-            and (name := subject.binary.name(symbol)).startswith(tuple(prefixes.values()))
-        ):
-            kernels[symbol.address] = symbol, next(level for level, start in prefixes.items() if name.startswith(start))
-    targets = subject.code.pointers.values(kernels)
-    found = []
-    for address, (symbol, level) in kernels.items():
-        target = targets.get(address, 0)
-        there = _level_at(spans, target, "")
-        if there != level:
-            name = subject.binary.name(symbol)
-            number = subject.code.functions.at(target)
-            shown = demangle(subject.code.name(number)) if number >= 0 else f"{target:#x}"
-            why = f"points to {shown}, of {there or 'no level'}"
-            found.append(Finding("address", name, why, level, *subject.origin(name, level)))
-    return found
+    found: dict[str, Finding] = {}
+    held = {place: _level_at(spans, target, "") for place, target in subject.references.stored.items()} if spans else {}
+    for place, level in held.items():
+        symbol = subject.code.variables.symbol_at(place)
+        name = subject.binary.name(symbol) if symbol is not None else ""
+        registered = next((one for one, start in prefixes.items() if name.startswith(start)), "")
+        if not name or registered == level:
+            continue
+        if registered:
+            found[name] = _holds(subject, "points to", name, place, registered, level)
+        elif level and symbol is not None and not (symbol.own or _is_sealed(name, (level,))):
+            found.setdefault(name, _holds(subject, "holds the address of", name, place, level, level))
+    return list(found.values())
+
+
+def _holds(subject: Subject, what: str, name: str, place: int, level: str, held: str) -> Finding:
+    target = subject.references.stored[place]
+    shown = demangle(subject.code.name(subject.code.functions.at(target)))
+    origin = subject.origin(name, level)
+    return Finding("address", name, f"{what} {shown}, of {held or 'no level'}", level, *origin)
 
 
 def unresolved(subject: Subject, private: Mapping[str, tuple[str, ...]]) -> list[Finding]:

@@ -13,7 +13,7 @@ from ..processors.decoding import InstructionSets
 from ..processors.features import features_of
 from ..processors.registry import decoder_of
 from .allowances import Allowances
-from .boundaries import borrowed, code_outside, crossings, exported, misregistered, unresolved
+from .boundaries import borrowed, code_outside, crossings, exported, stored, unresolved
 from .build_objects import BuildObjects, borrowable
 from .by_level import level_findings
 from .findings import Finding, Result
@@ -60,7 +60,7 @@ def _audit_record(
     if record.sealed:
         called, counted = level_findings(subject, load)
         crossed = crossings(subject)
-        findings += called + borrowed(subject) + crossed.findings() + exported(subject) + misregistered(subject)
+        findings += called + borrowed(subject) + crossed.findings() + exported(subject) + stored(subject)
         findings += unresolved(subject, private)
         outside = code_outside(subject, crossed.outside)
         if binary.stripped and allowances.entries:
