@@ -217,6 +217,8 @@ class Values:
             return held
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
+        if how == How.ADD and not effect.source:
+            return frozenset({_moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
         if how == How.ADD:
             return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
@@ -294,6 +296,10 @@ def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[V
             return None
         found.add(Entry(value.table, HALF, True))
     return frozenset(found) or None
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
 
 
 def _moved(value: Value, offset: int) -> Value:
