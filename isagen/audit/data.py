@@ -76,7 +76,8 @@ def _target(result: Result) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    data = {key: value for key, value in asdict(finding).items() if value or key in ("kind", "symbol")}
+    needed = {"kind", "symbol"} | ({"address"} if finding.instruction else set())  # 0 is an address in objects
+    data = {key: value for key, value in asdict(finding).items() if value or key in needed}
     name = demangle(finding.symbol)
     return data | ({"name": name} if name != finding.symbol else {})
 

@@ -95,7 +95,7 @@ class _Target:
                 result = self._attempt(name, path)
             elif is_archive(path):
                 result = Result(
-                    name, "not audited: an archive of objects; what they are linked into can be", decoded=False
+                    name, "not audited: an archive of objects; audit what they are linked into", decoded=False
                 )
             elif other := other_format(path):
                 result = Result(name, f"not audited: a file of the format {other}, which is not read", decoded=False)

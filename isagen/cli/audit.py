@@ -106,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
     from ..audit.report import summary_text
     from .progress import progress
 
+    if options.pretty and options.format != "json":
+        raise AuditError("is for data", where="--pretty", remedy="give --format json too")
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # symbols may be of any letters
