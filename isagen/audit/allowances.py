@@ -9,6 +9,12 @@ from ..model.record import Allowance, matches
 from .demangle import demangle
 
 
+def names_of(symbol: str) -> frozenset[str]:
+    """Return the names by which a function can be allowed: the linker's, and as C++ writes it."""
+    whole = symbol.partition(".")[0]  # without what compilers and the seal append to parts and copies
+    return frozenset((symbol, whole, demangle(symbol), demangle(whole)))
+
+
 @dataclass
 class Allowances:
     """The entries of isa.toml, and which functions they were used for."""
@@ -18,8 +24,7 @@ class Allowances:
 
     def cover(self, symbol: str) -> bool:
         """Return whether an entry allows the function, and remember that it was used."""
-        whole = symbol.partition(".")[0]  # without what compilers and the seal append to parts and copies
-        names = {symbol, whole, demangle(symbol), demangle(whole)}
+        names = names_of(symbol)
         for entry in self.entries:
             if any(matches(name, entry.symbol) for name in names):
                 self.used.setdefault(entry.symbol, set()).add(symbol)

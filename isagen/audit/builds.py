@@ -16,7 +16,7 @@ from ..processors.registry import is_decoded
 from .baseline import Baseline
 from .build_objects import BuildObjects
 from .built import audit_linked, audit_object
-from .files import files_in
+from .files import Progress, files_in, unseen
 from .findings import Result, failed
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
@@ -42,11 +42,13 @@ def plans_of(root: Path | None) -> list[Path]:
     return list(plans_in(root)) if root is not None else []
 
 
-def audit_build(folder: Path, baseline: Baseline) -> Iterator[Result]:
+def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -> Iterator[Result]:
     """Audit everything that is linked in a build folder and holds a record."""
     found = False
     plans = find_plans(folder)
-    for path in filter(is_binary, files_in(folder, PRIVATE_FOLDERS)):
+    paths = list(filter(is_binary, files_in(folder, PRIVATE_FOLDERS)))
+    for number, path in enumerate(paths, 1):
+        progress(str(path), number, len(paths))
         undecoded = not_decoded(path, str(path))
         try:
             with open_binary(path) as binary:

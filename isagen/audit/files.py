@@ -5,12 +5,27 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..binary.formats import HEAD, starts_with_code
 from ..model.errors import AuditError
+
+# Is told which file is audited next: its name, its number and how many there are, both 0 where they are unknown.
+Progress = Callable[[str, int, int], None]
+
+WHEEL = ".whl"
+# How files of machine code start that are of no format isagen reads: Mach-O's of both widths and byte orders, and PE's.
+MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
+UNIVERSAL = b"\xca\xfe\xba\xbe"  # of Mach-O for several processors, and of Java's classes, whose version follows
+OLDEST_CLASS = 43
+PE = b"MZ"
+PE_OFFSET = 60
+
+
+def unseen(name: str, number: int, total: int) -> None:
+    """Show no progress."""
 
 
 def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
@@ -23,6 +38,26 @@ def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
                 yield path
 
 
+def other_format(path: Path) -> str:
+    """Return the name of a format of machine code that isagen does not read, if the file is of one."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(HEAD)
+            if _is_mach_o(head):
+                return "Mach-O"
+            if head.startswith(PE):
+                stream.seek(int.from_bytes(head[PE_OFFSET : PE_OFFSET + 4], "little"))
+                return "PE" if stream.read(4) == b"PE\0\0" else ""
+    except OSError:
+        pass  # as `is_binary` says of files that cannot be read
+    return ""
+
+
+def _is_mach_o(head: bytes) -> bool:
+    universal = head.startswith(UNIVERSAL) and int.from_bytes(head[4:8], "big") < OLDEST_CLASS
+    return universal or head.startswith(MACH_O)
+
+
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[Path]:
     """Unpack the binaries of a wheel into a temporary folder."""
@@ -31,9 +66,9 @@ def unpacked(wheel: Path) -> Iterator[Path]:
             with zipfile.ZipFile(wheel) as archive:
                 for entry in archive.infolist():
                     with archive.open(entry) as stream:
-                        if entry.is_dir() or not starts_with_code(stream.read(HEAD)):
-                            continue
-                    archive.extract(entry, folder)
+                        head = stream.read(HEAD)
+                    if not entry.is_dir() and (starts_with_code(head) or _is_mach_o(head) or head.startswith(PE)):
+                        archive.extract(entry, folder)
         except Exception as problem:  # of zipfile, and of whatever unpacks and names its entries
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None
         yield Path(folder)

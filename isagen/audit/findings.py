@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..model.errors import AuditError, IsagenError
@@ -90,14 +90,36 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """An entry of a file of allowances: its `number` in the file at `path`, what it allows, and why.
+
+    `file` and `symbol` are patterns, and `kinds` are kinds of findings; each is empty where the entry does not say.
+    """
+
+    path: str
+    number: int
+    reason: str
+    file: str = ""
+    symbol: str = ""
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What the entry allows, for messages."""
+        kinds = f" ({', '.join(self.kinds)})" if self.kinds else ""
+        return (self.symbol or "every function") + (f" in {self.file}" if self.file else "") + kinds
+
+
+@dataclass(frozen=True)
 class Result:
     """The audit of one file.
 
-    `judged` says by what. `counted` are functions beyond the baseline that are presumably behind a dispatcher, by
-    feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with how many
-    functions each allowed. `outside` are functions and vtables of no level that code of levels calls or points to: one
-    copy of them runs for all levels. `decoded` tells whether there is a decoder for its code, and `problem` why the
-    file could not be audited.
+    `judged` says by what. `counted` are functions beyond the baseline that are not judged, since what guards them is
+    unknown, by feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with
+    how many functions each allowed. `outside` are functions and vtables of no level that code of levels calls or points
+    to: one copy of them runs for all levels. `decoded` tells whether there is a decoder for its code, and `problem` why
+    the file could not be audited. `excused` are findings that a file of allowances allows, by entry. `group` is the
+    wheel or folder that the file is in, if it was audited as a part of one; that is `empty` if it holds no machine code.
     """
 
     target: str
@@ -110,6 +132,9 @@ class Result:
     notes: tuple[str, ...] = ()
     decoded: bool = True
     problem: AuditError | None = None
+    excused: tuple[tuple[Entry, tuple[Finding, ...]], ...] = ()
+    group: str = ""
+    empty: bool = False
 
     def __post_init__(self) -> None:
         kinds = list(KINDS)
@@ -126,3 +151,8 @@ def failed(shown: str, problem: IsagenError | OSError) -> Result:
     else:
         error = AuditError(f"cannot be read: {problem.strerror}", where=str(problem.filename or shown))
     return Result(shown, f"not audited: {error.message}", decoded=False, problem=error)
+
+
+def found_any(results: Iterable[Result], kinds: Container[str] = KINDS) -> bool:
+    """Return whether any of the audits found a fault of one of the `kinds`."""
+    return any(finding.kind in kinds for result in results for finding in result.findings)

@@ -4,20 +4,65 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
+import textwrap
+from collections.abc import Collection, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import AuditError, did_you_mean
 
 if TYPE_CHECKING:
+    from ..audit.allow_files import AllowFiles
     from ..audit.baseline import Baseline
+    from ..audit.findings import Result
     from .common import Commands
+    from .progress import Progress
+
+ALL, NONE = "all", "none"
+WIDEST = 100  # columns of the help text
+EXAMPLES = """\
+examples:
+  isagen audit build                                  what a build folder of isagen links
+  isagen audit --summary --fail-on load wheelhouse    a line for each wheel; only code that runs at load is a failure
+  isagen audit --allow ours.toml --format json *.whl  with findings that ours.toml explains, for a program
+
+exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where a file cannot be read
+"""
+
+
+class _Parser(argparse.RawDescriptionHelpFormatter):
+    """The help's format, which asks for the kinds of findings only when it is shown."""
+
+    def add_text(self, text: str | None) -> None:
+        super().add_text(_kinds() + EXAMPLES if text == EXAMPLES else text)
+
+
+def _kinds() -> str:
+    """Return the kinds of findings as the help lists them."""
+    from ..audit.findings import KINDS
+
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    column = 2 + max(map(len, KINDS)) + 2
+    lines = ["kinds of findings:"]
+    for kind, (meaning, _) in KINDS.items():
+        first, *rest = textwrap.wrap(meaning, max(width - column, 20))
+        lines += [f"  {kind:{column - 2}}{first}", *(" " * column + line for line in rest)]
+    return "\n".join(lines) + "\n\n"
 
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("audit", help="report instructions that are not checked at run time")
+    what = "report instructions that are not checked at run time"
+    parser = commands.add_parser(
+        "audit",
+        help=what,
+        description="Decode compiled code and report instructions that a CPU may lack and no check at run time covers.",
+        epilog=EXAMPLES,
+        formatter_class=_Parser,
+    )
     parser.add_argument(
         "targets",
         type=Path,
@@ -30,26 +75,101 @@ def add(commands: Commands) -> None:
         metavar="LEVEL",
         help="what a file must run on, outside its levels: X86_64_V2, ...; default: what its build says, or X86_64",
     )
-    parser.add_argument("--all", action="store_true", help="show every finding, not the first few of each kind")
+    parser.add_argument(
+        "--fail-on",
+        metavar="KIND,...",
+        default=ALL,
+        help=f"the kinds of findings that make the exit status 1: some of those below, {ALL} (default) or {NONE}; "
+        "findings of other kinds are reported nevertheless",
+    )
+    parser.add_argument(
+        "--allow",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.toml",
+        help="a file of allowances: findings that are known to be no fault, with their reasons; repeatable",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--all", action="store_true", help="show every finding and whole chains of calls")
+    shown.add_argument("--summary", action="store_true", help="show only a line for each wheel, folder or file")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--pretty", action="store_true", help="indent JSON, for people")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..audit.report import as_data, as_text, found_any
-    from ..audit.targets import audit_targets
+    from ..audit.allow_files import AllowFiles, read_allow_files
+    from ..audit.data import as_data
+    from ..audit.findings import found_any
+    from ..audit.report import summary_text
+    from .progress import progress
 
-    results = audit_targets(options.targets, _baseline(options.baseline))
+    if options.pretty and options.format != "json":
+        raise AuditError("is for data", where="--pretty", remedy="give --format json too")
+    fail_on = kinds_of(options.fail_on)
+    allowances = AllowFiles(read_allow_files(options.allow))
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # symbols may be of any letters
+    with progress() as line:
+        results = list(_results(options, allowances, line))
     if options.format == "json":
-        print(json.dumps(as_data(results), indent=2))
+        data = as_data(results, fail_on, allowances, brief=options.summary)
+        layout = {"indent": 2} if options.pretty else {"separators": (",", ":")}
+        print(json.dumps(data, **layout))
     else:
-        sys.stdout.write(as_text(results, every=options.all))
+        if options.summary or len(results) > 1:
+            sys.stdout.write(summary_text(results, fail_on))
+        for sentence in allowances.unused():
+            print(sentence)
     problems = [result.problem for result in results if result.problem]
+    sys.stdout.flush()
     for problem in problems:
         print(f"isagen: error: {problem}", file=sys.stderr)
-    return AuditError.exit_code if problems else int(found_any(results))
+    return AuditError.exit_code if problems else int(found_any(results, fail_on))
+
+
+def _results(options: argparse.Namespace, allowances: AllowFiles, line: Progress) -> Iterator[Result]:
+    """Yield the results; print each as text as soon as it is there, if its text is wanted.
+
+    Nothing is printed before a file was audited: where none can be, an error is all that is said.
+    """
+    from ..audit.report import text_of
+    from ..audit.targets import audit_each, require_audited
+
+    results, waiting = [], []
+    with closing(audit_each(options.targets, _baseline(options.baseline), line.show)) as found:
+        for result in map(allowances.apply, found):
+            results.append(result)
+            yield result
+            if options.format == "text" and not options.summary:
+                waiting.append(result)
+            if waiting and any(one.decoded for one in results):
+                with line.hidden():
+                    sys.stdout.write("".join(text_of(one, every=options.all) for one in waiting))
+                    sys.stdout.flush()
+                waiting.clear()
+    require_audited(results)
+
+
+def kinds_of(text: str) -> Collection[str]:
+    """Return the kinds of findings that --fail-on names. Raises `AuditError` where it names another."""
+    from ..audit.findings import KINDS
+
+    words = [word.lower() for part in text.split(",") if (word := part.strip())]
+    for word in words:
+        if word not in (*KINDS, ALL, NONE):
+            raise AuditError(
+                f"there is no kind of finding {word!r}",
+                where="--fail-on",
+                remedy=did_you_mean(word, (*KINDS, ALL, NONE)),
+            )
+    if not words or (NONE in words and len(set(words)) > 1):
+        said = f"{NONE!r} is given beside other kinds" if words else "no kind of finding is given"
+        raise AuditError(said, where="--fail-on", remedy=f"give kinds, separated by commas, or {ALL}, or only {NONE}")
+    if words == [NONE]:
+        return frozenset()
+    return frozenset(KINDS) if ALL in words else frozenset(words)
 
 
 def _baseline(asked: str | None) -> Baseline:

@@ -91,12 +91,10 @@ class Section:
     def tables(self, key: str) -> Iterator[Section]:
         """Read an array of tables: yield a section for each."""
         for number, value in enumerate(self._get(key, list, "an array of tables", [])):
-            path = f"{self._path}.{key}[{number}]" if self._path else f"{key}[{number}]"
+            path = f"{self._path}.{key}" if self._path else key
             if not isinstance(value, dict):
-                raise self.fail(
-                    key, f"must be an array of tables, but holds {value!r}", f"write [[{self._path}.{key}]]"
-                )
-            yield Section(value, self._file, self._error, path)
+                raise self.fail(key, f"must be an array of tables, but holds {value!r}", f"write [[{path}]]")
+            yield Section(value, self._file, self._error, f"{path}[{number}]")
 
     def names(self) -> tuple[str, ...]:
         """Return the keys as written."""

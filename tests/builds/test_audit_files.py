@@ -75,7 +75,7 @@ def test_a_wheel(link, tmp_path):
     assert (done.returncode, done.stderr) == (1, "")
     assert f"{wheel.name}/foreign/_core.so: no record of isagen in it; judged as code for X86_64" in done.stdout
     assert "    planted\n" in done.stdout
-    assert "2 files: 1 without a finding, 1 finding in the others" in done.stdout
+    assert f"fail   {wheel}: 2 files, 1 load, 0 unproven\n" in done.stdout
 
 
 def test_a_wheel_that_is_damaged(link, tmp_path):
@@ -136,7 +136,7 @@ def test_one_file_that_cannot_be_read_leaves_the_others_audited(link, tmp_path):
         audit(folder / "parts.a")
     for path in folder.glob("*.so"):
         path.unlink()
-    with pytest.raises(AuditError, match="holds no ELF file"):
+    with pytest.raises(AuditError, match=r"parts\.a: an archive of objects; audit what they are linked into"):
         audit(folder)
 
 
@@ -242,4 +242,4 @@ def test_bytes_that_are_no_instruction_are_counted_and_no_feature(link):
         [sys.executable, "-m", "isagen", "audit", library], capture_output=True, text=True, check=False
     )
     assert "functions with bytes that are no known instruction, data or newer than the decoder: 1" in done.stdout
-    assert "presumably behind a check" not in done.stdout
+    assert "not judged" not in done.stdout

@@ -165,8 +165,6 @@ def test_objects_of_a_build(new_project):
         (lambda path: path.write_text("hello"), "is not an ELF file that can be read"),
         (lambda path: path.write_bytes(b"\x7fELF" + b"\1" * 200), "is not"),
         (lambda path: path.write_bytes(b"\x7fELF\2\1\1" + bytes(300)), "is not an ELF file that can be read"),
-        (lambda path: path.mkdir(), "holds no ELF file"),
-        (lambda path: path.write_bytes(b"PK\5\6" + bytes(18)), "holds no ELF file"),
     ],
 )
 def test_what_cannot_be_audited_is_one_clear_error(new_project, make, message):
@@ -266,7 +264,8 @@ def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
     status, report = audit(project, "libs")
     assert status == 0
     assert [target["decoded"] for target in report["targets"]] == [False, True]
-    assert "1 without a finding, 0 findings in the others; 1 not decoded" in project.isagen("audit", "libs").stdout
+    said = project.isagen("audit", "libs").stdout
+    assert said.endswith("ok     libs: 2 files, 0 load, 0 unproven; not audited 1\n")
 
 
 def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warnings_are_wanted(new_project):

@@ -23,8 +23,14 @@ def audit(project, *arguments, check=False):
     return done.returncode, json.loads(done.stdout)
 
 
+# What the report leaves out of findings that do not have it.
+TEXTS = ("detail", "level", "object", "kernel", "instruction", "variable")
+LEFT_OUT = {**dict.fromkeys(TEXTS, ""), "features": [], "address": 0, "path": []}
+
+
 def findings(report):
-    return [finding for target in report["targets"] for finding in target["findings"]]
+    found = [finding for target in report["targets"] for finding in target["findings"]]
+    return [{**LEFT_OUT, "name": finding["symbol"], **finding} for finding in found]
 
 
 def append(project, name, text):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from isagen.audit.baseline import Baseline
-from isagen.audit.report import as_data, as_text
+from isagen.audit.data import as_data
+from isagen.audit.report import as_text
 from isagen.audit.targets import audit_targets
 from isagen.binary.elf.notes import note_of
 from isagen.binary.elf.objects import ElfObject

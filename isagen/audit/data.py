@@ -1,0 +1,90 @@
+"""Audits as data for programs: docs/audit.schema.json describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from .. import __version__
+from .allow_files import AllowFiles
+from .demangle import demangle
+from .findings import KINDS, Entry, Finding, Result, found_any
+from .summary import Summary, summaries
+from .texts import readable
+
+REPORT_FORMAT = 2
+
+
+def as_data(
+    results: Sequence[Result],
+    fail_on: Collection[str] = tuple(KINDS),
+    allowances: AllowFiles | None = None,
+    *,
+    brief: bool = False,
+) -> dict[str, Any]:
+    """Return audits as plain data; `brief` leaves out what was found in each file.
+
+    Names in it are the linker's, with `name` beside where C++ writes it otherwise. What a finding does not have is
+    left out of it.
+    """
+    used = allowances or AllowFiles()
+    data: dict[str, Any] = {
+        "format": REPORT_FORMAT,
+        "isagen": __version__,
+        "clean": not found_any(results) and not any(result.problem for result in results),
+        "failed": found_any(results, fail_on),
+        "fail_on": [kind for kind in KINDS if kind in fail_on],
+        "kinds": {kind: {"meaning": meaning, "remedy": remedy} for kind, (meaning, remedy) in KINDS.items()},
+        "allow": [
+            {**asdict(entry), "files": used.files[entry], "findings": used.used[entry]} for entry in used.entries
+        ],
+        "summary": [_summary(summary) for summary in summaries(results, fail_on)],
+    }
+    if not brief:
+        numbers = {entry: number for number, entry in enumerate(used.entries)}
+        data["targets"] = [{**_target(result), "excused": list(_excused(result, numbers))} for result in results]
+    return readable(data)  # type: ignore[no-any-return]
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    return {
+        "target": summary.target,
+        "state": summary.state,
+        "files": summary.files,
+        "findings": {kind: summary.found[kind] for kind in KINDS if summary.found[kind]},
+        "allowed": summary.allowed,
+        "not_audited": summary.unread,
+        "problems": list(summary.problems),
+    }
+
+
+def _target(result: Result) -> dict[str, Any]:
+    return {
+        "target": result.target,
+        "group": result.group,
+        "judged": result.judged,
+        "decoded": result.decoded,
+        "empty": result.empty,
+        "problem": str(result.problem or ""),
+        "findings": [_finding(finding) for finding in result.findings],
+        "counted": dict(result.counted or {}),
+        "allowed": [{"symbol": s, "reason": r, "functions": n} for s, r, n in result.allowed],
+        "unused": [{"symbol": s, "reason": r} for s, r in result.unused],
+        "notes": list(result.notes),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    needed = {"kind", "symbol"} | ({"address"} if finding.instruction else set())  # 0 is an address in objects
+    data = {key: value for key, value in asdict(finding).items() if value or key in needed}
+    name = demangle(finding.symbol)
+    return data | ({"name": name} if name != finding.symbol else {})
+
+
+def _excused(result: Result, numbers: Mapping[Entry, int]) -> Iterator[dict[str, Any]]:
+    for entry, findings in result.excused:
+        yield {
+            "entry": numbers[entry],
+            "findings": [{"kind": finding.kind, "symbol": finding.symbol} for finding in findings],
+        }
