@@ -71,6 +71,7 @@ def _target(result: Result) -> dict[str, Any]:
         "counted": dict(result.counted or {}),
         "allowed": [{"symbol": s, "reason": r, "functions": n} for s, r, n in result.allowed],
         "unused": [{"symbol": s, "reason": r} for s, r in result.unused],
+        "outside": list(result.outside),
         "notes": list(result.notes),
     }
 

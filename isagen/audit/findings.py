@@ -119,7 +119,8 @@ class Result:
     how many functions each allowed. `outside` are functions and vtables of no level that code of levels calls or points
     to: one copy of them runs for all levels. `decoded` tells whether there is a decoder for its code, and `problem` why
     the file could not be audited. `excused` are findings that a file of allowances allows, by entry. `group` is the
-    wheel or folder that the file is in, if it was audited as a part of one; that is `empty` if it holds no machine code.
+    wheel or folder that the file is in, if it was audited as a part of one, which is `empty` if it holds no machine
+    code.
     """
 
     target: str

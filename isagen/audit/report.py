@@ -64,6 +64,11 @@ def _target(result: Result, every: bool) -> Iterator[str]:
     for entry, covered in result.excused:
         how_many = f"{len(covered):,} finding{'s' * (len(covered) != 1)}"
         yield f"  allowed by {entry.path}: {entry.shown} ({how_many}): {entry.reason}"
+    if result.outside:
+        names = [demangle(name) for name in (result.outside if every else result.outside[:SHOWN])]
+        rest = len(result.outside) - len(names)
+        more = f" and {rest} more (--all shows them)" if rest else ""
+        yield f"  code of no level that levels run, one copy for all of them: {', '.join(names)}{more}"
     for note in result.notes:
         yield f"  {note}"
 

@@ -6,7 +6,7 @@ a linked file. An object has none, so its reader makes some up.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -318,6 +318,9 @@ class ObjectFile(Protocol):
 
     def held(self, symbol: Any) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
+
+    def held_by_sets(self) -> Mapping[str, Held]:
+        """Return the addresses in each section that any object of a program can find by the section's name."""
 
 
 class Format(Protocol):

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..binary.protocol import DATA_KINDS, MERGEABLE, NamedSymbol, ObjectFile
+from ..binary.protocol import MERGEABLE, Held, NamedSymbol, ObjectFile
 from ..model.errors import BuildError
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+
+# Sections of compilers' own that tell where code is, for their runtimes, which do not call it: profiles, coverage,
+# sanitizers and tracers.
+TOOLCHAIN_SETS = ("__llvm_", "__sancov_", "__patchable_function_entries", "__mcount_loc", "asan_globals", "xray_")
 
 
 class LevelCode:
@@ -40,20 +44,21 @@ class LevelCode:
 
     def held(self, file: ObjectFile, symbol: NamedSymbol) -> str:
         """Return the name of code of the level whose address the data of a symbol holds, or leads to; "" if none."""
+        return self._code_in(file.held(symbol))
+
+    def _code_in(self, held: Held) -> str:
         seen: set[str] = set()
-        waiting = [(file, symbol)]
+        waiting = [held]
         while waiting:
-            held = (place := waiting.pop())[0].held(place[1])
+            held = waiting.pop()
             if held.code:
                 return held.code[0]
-            for name in held.names:
-                if name in seen:
-                    continue
+            for name in set(held.names) - seen:
                 seen.add(name)
-                for definition in self._definitions.get(name, ()):
-                    if definition[1].code:
+                for file, symbol in self._definitions.get(name, ()):
+                    if symbol.code:
                         return name
-                    waiting.append(definition)
+                    waiting.append(file.held(symbol))
         return ""
 
     def check(self, source: str, file: ObjectFile) -> None:
@@ -65,6 +70,14 @@ class LevelCode:
                 self._check_registered(source, file, symbol)
             elif _is_shared(symbol):
                 self._check_shared(source, file, symbol)
+        for name, held in file.held_by_sets().items():
+            if not name.startswith(TOOLCHAIN_SETS) and (code := self._code_in(held)):
+                raise BuildError(
+                    f"{source} puts the address of code of {self._level}, {code}, into this section, which any code "
+                    f"finds through __start_{name}",
+                    where=name,
+                    remedy="do not gather functions of kernel sources in a section: register them with a stub",
+                )
 
     def _check_registered(self, source: str, file: ObjectFile, symbol: NamedSymbol) -> None:
         if self.held(file, symbol):
@@ -97,7 +110,7 @@ class LevelCode:
 
 def _is_shared(symbol: NamedSymbol) -> bool:
     """Return whether a symbol names data that all levels share, which a program may write to."""
-    return symbol.binding in MERGEABLE and symbol.kind in DATA_KINDS and not symbol.constant
+    return symbol.binding in MERGEABLE and not symbol.code and not symbol.constant
 
 
 def shared_data(symbols: Iterable[NamedSymbol]) -> dict[str, int]:

@@ -70,6 +70,12 @@ inline int (s::*member)(int) = &s::f; int use(s a) { return (a.*member)(1); }
     "weak by attribute": "static int impl(int x) { return x; } __attribute__((weak)) fn hook = &impl; "
     "fn use() { return hook; }",
 }
+# What assembly need not tell: kinds and sizes of symbols.
+UNTYPED = """
+int target(int x) { return x; }
+__asm__(".data\\n.weak hook\\nhook: .quad target\\n.text"); extern fn hook; fn use() { return hook; }
+"""
+SHARED["assembly"] = UNTYPED.replace("target(int", 'target(int x) __asm__("target"); int target(int')
 TABLE = "static int impl(int x) { return x; } extern const fn table[]; const fn table[] = {&impl};"
 
 
@@ -81,6 +87,29 @@ def test_shared_data_with_the_address_of_code(load, name, options):
         check(objects)
     assert "0.cpp" in caught.value.message
     assert "anonymous namespace" in caught.value.remedy
+
+
+SET = """
+static int impl(int x) { return x; }
+__attribute__((section("set_x"), used)) static fn member = &impl;
+"""
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+def test_a_set_of_the_linker_with_the_address_of_code(load, options):
+    with pytest.raises(
+        BuildError, match=r"code of AVX2, .*impl.*, into this section, which any code finds through __st"
+    ):
+        check(load(SET, options=options))
+    check(load(SET.replace("fn member = &impl", "int member = 1; fn use() { return &impl; }"), options=options))
+
+
+def test_a_distance_to_code_in_assembly(load):
+    text = """
+int target(int x) __asm__("target"); int target(int x) { return x; }
+__asm__(".pushsection .rodata.o,\\"a\\"\\n.globl away\\naway: .long target - away\\n.popsection");
+"""
+    assert check(load(text)).private_names() == {"target", "away"}
 
 
 SOUND = {

@@ -24,11 +24,14 @@ class HeldAddresses:
         self._table = elf.sections[table]
 
     def of(self, section: int, address: int, size: int) -> Held:
-        """Return what `size` bytes at an `address` in a section hold, and the local data that they lead to."""
+        """Return what `size` bytes at an `address` in a section hold, and the local data that they lead to.
+
+        Assembly need not tell a size: without one, the data ends where the next symbol is.
+        """
         code: dict[str, None] = {}
         names: dict[str, None] = {}
         seen: set[tuple[int, int]] = set()
-        waiting = [(section, address, address + size)]
+        waiting = [(section, address, address + size if size else self._end(section, address))]
         while waiting:
             place, low, high = waiting.pop()
             if (place, low) in seen:

@@ -116,7 +116,7 @@ class ElfObject:
     @cached_property
     def private_symbols(self) -> tuple[ObjectSymbol, ...]:
         """Those of the mergeable symbols that belong to the object's level alone."""
-        return tuple(s for s in self.mergeable_symbols if is_private(s, self.sections[s.section]))
+        return tuple(s for s in self.mergeable_symbols if is_private(s))
 
     @cached_property
     def _addresses(self) -> HeldAddresses:
@@ -125,3 +125,14 @@ class ElfObject:
     def held(self, symbol: ObjectSymbol) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
         return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
+
+    def held_by_sets(self) -> dict[str, Held]:
+        """Return the addresses in sections that any object finds by name, through ``__start_NAME`` and ``__stop_NAME``.
+
+        Linkers define these for names that are C identifiers.
+        """
+        return {
+            section.name: self._addresses.of(section.index, section.address, section.size)
+            for section in self.sections
+            if section.in_file and not section.executable and section.name.isidentifier() and section.size
+        }

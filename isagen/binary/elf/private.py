@@ -8,8 +8,8 @@ registrations check.
 
 from __future__ import annotations
 
-from ..protocol import CODE_KINDS, Kind
-from .values import ElfSection, ObjectSymbol
+from ..protocol import Kind
+from .values import ObjectSymbol
 
 # Itanium C++ ABI: typeinfo structures and names.
 TYPE_INFORMATION = ("_ZTI", "_ZTS")
@@ -17,10 +17,10 @@ TYPE_INFORMATION = ("_ZTI", "_ZTS")
 COUNTERS = ("__profc_", "__profd_", "__profvp_")
 
 
-def is_private(symbol: ObjectSymbol, section: ElfSection) -> bool:
-    """Return whether a mergeable symbol, which `section` holds, belongs to its object's level alone."""
-    if symbol.kind in CODE_KINDS or symbol.name.startswith(COUNTERS):
+def is_private(symbol: ObjectSymbol) -> bool:
+    """Return whether a mergeable symbol belongs to its object's level alone."""
+    if symbol.code or symbol.name.startswith(COUNTERS):
         return True
-    if symbol.kind == Kind.DATA:
-        return symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
-    return symbol.section != 0 and section.executable
+    if symbol.kind not in (Kind.DATA, Kind.LABEL):  # assembly need not say what a symbol names
+        return False
+    return symbol.section != 0 and symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
