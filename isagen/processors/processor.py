@@ -46,12 +46,13 @@ class OldestCpu:
     """How a function is compiled for every CPU of an architecture, whatever the command line turns on.
 
     `macro` is predefined where code is made for the architecture. `gcc` and `clang` are the values of the compilers'
-    attribute `target`.
+    attribute `target`. `clang_where` adds to Clang's where a macro is defined, which old versions do not know.
     """
 
     macro: str
     gcc: str
     clang: str
+    clang_where: tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)  # each is itself alone, so that it can be a key

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 # GCC forgets with arch= all that the command line turns on. Clang forgets only what -march= does, and not -mavx512f or
 # what it makes of -march=native. So what it uses without being asked by an intrinsic is turned off by name; SSE3 stands
-# for all vector extensions above it, which turn off with it. Clang 14 knows all these names.
+# for all vector extensions above it, which turn off with it. Clang 14 knows the names but for those of APX.
 OLDEST_CPU = OldestCpu(
     macro="__x86_64__",
     gcc="arch=x86-64",
     clang="arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni",
+    clang_where=("__APX_F__", ",no-egpr,no-push2pop2,no-ppx,no-ndd,no-ccmp,no-nf,no-cf,no-zu"),
 )
 
 
