@@ -60,6 +60,8 @@ def test_the_oldest_cpu(tmp_path, compiler, flags):
     assert ran.returncode in (-signal.SIGABRT, 128 + signal.SIGABRT), ran.stdout
     assert "error: this program or library is compiled for features that CPU or OS lack: " in ran.stdout
     assert " avx" in ran.stdout
+    assert re.search(r"WARNING: isagen: every user's CPU must have .*\bavx\b.* \(cpp_args: " + flags, project.said)
+    assert re.search(r"baseline +: .*\bavx\b", project.said)
 
 
 @pytest.fixture(scope="module")
