@@ -21,6 +21,7 @@ from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
 from ..model.plan import Plan
 from ..model.plan_file import read_plan
+from .recorded import check_unrecorded
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
 ANSWERS = {"--version", "--help"}
@@ -85,10 +86,13 @@ def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
 def _audit(plan: Plan, folder: Path, output: Path, words: Sequence[str]) -> Result | None:
     """Audit what was linked with the arguments `words`, in a build whose plan is in `folder`."""
     with open_binary(output) as binary:
-        records = records_of(binary)
-        if binary.relocatable or not records:
-            return None  # yet to be linked again, or a target without kernels that has the same link arguments
+        if binary.relocatable:
+            return None  # yet to be linked again
         inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
+        records = records_of(binary)
+        if not records:
+            check_unrecorded(plan, folder, binary, inputs)
+            return None  # a target without kernels that has the same link arguments
         objects = BuildObjects(plan, folder, expand(inputs), Path.cwd())
         return audit_linked(binary, records, objects)
 
