@@ -22,6 +22,7 @@ from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
 from ..model.plan import Plan
 from ..model.plan_file import read_plan
+from .recorded import check_unrecorded
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
 ANSWERS = {"--version", "--help"}
@@ -97,16 +98,23 @@ def _explain(plan: Plan, folder: Path, words: Sequence[str]) -> None:
 
 def _objects(plan: Plan, folder: Path, words: Sequence[str]) -> BuildObjects:
     """Return the objects of a link with the arguments `words`, in a build whose plan is in `folder`."""
-    inputs = [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
-    return BuildObjects(plan, folder, expand(inputs), Path.cwd())
+    return BuildObjects(plan, folder, expand(_inputs(words)), Path.cwd())
+
+
+def _inputs(words: Sequence[str]) -> list[Path]:
+    """Return the objects and archives among a linker's arguments."""
+    return [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
 
 
 def _audit(plan: Plan, folder: Path, output: Path, words: Sequence[str]) -> Result | None:
     """Audit what was linked with the arguments `words`, in a build whose plan is in `folder`."""
     with open_binary(output) as binary:
+        if binary.relocatable:
+            return None  # yet to be linked again
         records = records_of(binary)
-        if binary.relocatable or not records:
-            return None  # yet to be linked again, or a target without kernels that has the same link arguments
+        if not records:
+            check_unrecorded(plan, folder, binary, _inputs(words))
+            return None  # a target without kernels that has the same link arguments
         return audit_linked(binary, records, _objects(plan, folder, words))
 
 

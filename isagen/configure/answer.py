@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.names import sealed_name
 from ..model.plan import Build
@@ -32,7 +33,7 @@ def answer(build: Build, headers: Iterable[str]) -> Values:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
             for language in ("c", "cpp"):
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
-    return {**values, **_summary(build)}
+    return {**values, "warnings": list(baseline_warnings(build)), **_summary(build)}
 
 
 def _summary(build: Build) -> Values:

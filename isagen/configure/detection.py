@@ -47,9 +47,12 @@ class Words:
         return len(REGISTERS) * len(self.leaves) + len(self.hwcaps) + len(self.sysctls)
 
 
-def detection_values(plan: Plan, features: Features) -> Mapping[str, Any]:
-    """Return what the templates lay out: levels, features, words and states, as C writes their numbers."""
-    used = _used(features, {name for level in plan.levels for name in level.features})
+def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) -> Mapping[str, Any]:
+    """Return what the templates lay out: levels, features, words and states, as C writes their numbers.
+
+    `baseline` are the features that all code of the build may use.
+    """
+    used = _used(features, {*baseline, *(name for level in plan.levels for name in level.features)})
     words = Words.of(used)
     numbers = {feature.name: number for number, feature in enumerate(used)}
     size = max(-(-len(used) // MASK_BITS), 1)
@@ -57,6 +60,7 @@ def detection_values(plan: Plan, features: Features) -> Mapping[str, Any]:
     places = {state.name: place for place, state in enumerate(states, 1)}
     return {
         "levels": [_level(level, plan.levels, features, numbers, size) for level in plan.levels],
+        "baseline": mask((numbers[name] for name in baseline), size),
         "features": [_feature(feature, words, places) for feature in used],
         "needs": [(numbers[f.name], numbers[needed]) for f in used for needed in f.needs],
         "mask_size": size,

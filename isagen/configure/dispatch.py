@@ -24,6 +24,7 @@ FUNCTIONS = (
     "isa_level_is_supported",
     "isa_level_missing",
     "isa_level_name",
+    "isa_program_missing",
     "isa_stub_count",
     "isa_stub_has_kernel",
     "isa_stub_level",
@@ -45,9 +46,10 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "override": plan.override,
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
         "functions": FUNCTIONS,
-        **detection_values(plan, table.features),
+        **detection_values(plan, table.features, build.record.baseline),
         "stubs_mark": STUBS_MARK,
         "detection": table.features.processor.detection,
+        "oldest_cpu": table.features.processor.oldest_cpu,
         "records": _records(build.record.to_json()) if table.features.processor.decodable else [],
     }
     headers = {

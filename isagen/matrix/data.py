@@ -8,6 +8,7 @@ from typing import Any
 
 from ..model.names import registrations_name
 from ..model.plan_file import read_plan
+from .baseline import baseline_origin, beyond_architecture
 
 MATRIX_FORMAT = 1
 
@@ -25,6 +26,9 @@ def load_matrix(plan_path: Path) -> dict[str, Any]:
         "optimization": build.optimization,
         "lto": build.lto,
         "compilers": {language: compiler.name for language, compiler in build.compilers.items()},
+        "baseline": build.record.baseline,
+        "beyond_architecture": beyond_architecture(build),
+        "baseline_origin": baseline_origin(build),
         "sealed": build.sealing.usable,
         "seal_reason": build.sealing.reason,
         "audited": build.link_audit.active,

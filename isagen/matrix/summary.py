@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from ..model.plan import BUILT, Build, LinkAudit
+from .baseline import baseline_origin, beyond_architecture
 
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 
+NEEDED = "every user's CPU must have them"
+
 
 def summary_lines(build: Build) -> list[tuple[str, str]]:
-    """Return the lines of Meson's summary: levels, kernels that are not at every level, sealing, LTO if any."""
+    """Return the lines of Meson's summary: baseline, levels, kernels not at every level, sealing, audit, LTO."""
     plan = build.plan
     lines = [("table", plan.table)]
+    beyond = beyond_architecture(build)
+    if beyond:
+        lines.append(("baseline", f"{' '.join(beyond)} ({baseline_origin(build)}): {NEEDED}"))
+    plain = f"no flags: the baseline{' above' if beyond else ' of the compiler'}"
     for number, level in enumerate(plan.levels):
         built = sum(kernel.cells[number].verdict == BUILT for kernel in plan.kernels)
         if level.verdict == BUILT:
             flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
             kernels = _count(len(plan.kernels), "kernel")
-            text = f"{built} of {kernels}, {flags or 'no flags: the baseline of the compiler'}"
+            text = f"{built} of {kernels}, {flags or plain}"
         else:
             text = f"{level.verdict}: {level.reason}"
         lines.append((level.name, text))

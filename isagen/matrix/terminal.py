@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
-from .summary import WITHOUT_LTO
+from .summary import NEEDED, WITHOUT_LTO
 
 
 def print_matrix(matrix: dict[str, Any]) -> None:
@@ -56,6 +56,8 @@ def _detail(level: dict[str, Any]) -> str:
 
 def _notes(matrix: dict[str, Any]) -> Iterable[str]:
     yield "compilers: " + ", ".join(f"{name} ({language})" for language, name in matrix["compilers"].items())
+    if matrix["beyond_architecture"]:
+        yield f"baseline: {' '.join(matrix['beyond_architecture'])} ({matrix['baseline_origin']}): {NEEDED}"
     plain = matrix["optimization"] in ("", "plain")
     yield "optimization: as the compiler arguments say" if plain else f"optimization: -O{matrix['optimization']}"
     yield "sealed: " + ("yes" if matrix["sealed"] else f"no, {matrix['seal_reason']}")

@@ -41,13 +41,28 @@ class DecodableCode:
         return all(name in macros for name in self.defined) and not any(name in macros for name in self.undefined)
 
 
+@dataclass(frozen=True)
+class OldestCpu:
+    """How a function is compiled for every CPU of an architecture, whatever the command line turns on.
+
+    `macro` is predefined where code is made for the architecture. `gcc` and `clang` are the values of the compilers'
+    attribute `target`. `clang_where` adds to Clang's where a macro is defined, which old versions do not know.
+    """
+
+    macro: str
+    gcc: str
+    clang: str
+    clang_where: tuple[str, str]
+
+
 @dataclass(frozen=True, eq=False)  # each is itself alone, so that it can be a key
 class Processor:
     """One processor: the folder holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
     answers, in lower case, to them. `detection` names the folder whose `detect.c.j2` reads registers: the generic one
-    reads none. `baseline_table` is the table whose levels an audit's baseline is named after.
+    reads none. `oldest_cpu` says how the generated code is compiled for every CPU; without it, the project's flags hold.
+    `baseline_table` is the table whose levels an audit's baseline is named after.
 
     The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
     `decoder_module` the Python module that it needs, or None where that is not installed. `registers` returns the rules
@@ -60,6 +75,7 @@ class Processor:
     default_tables: Mapping[str, str] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)
     detection: str = "generic"
+    oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     decoder: Callable[[], Decoder] | None = None

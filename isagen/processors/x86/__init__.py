@@ -6,11 +6,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ..processor import DecodableCode, Processor
+from ..processor import DecodableCode, OldestCpu, Processor
 
 if TYPE_CHECKING:
     from ..decoding import Decoder
     from ..machines import Machine, Registers
+
+
+# GCC forgets with arch= all that the command line turns on. Clang forgets only what -march= does, and not -mavx512f or
+# what it makes of -march=native. So what it uses without being asked by an intrinsic is turned off by name; SSE3 stands
+# for all vector extensions above it, which turn off with it. Clang 14 knows the names but for those of APX.
+OLDEST_CPU = OldestCpu(
+    macro="__x86_64__",
+    gcc="arch=x86-64",
+    clang="arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni",
+    clang_where=("__APX_F__", ",no-egpr,no-push2pop2,no-ppx,no-ndd,no-ccmp,no-nf,no-cf,no-zu"),
+)
 
 
 def _decoder() -> Decoder:
@@ -44,6 +55,7 @@ PROCESSOR = Processor(
     default_tables={"x86_64": "x86"},
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
     detection="x86",
+    oldest_cpu=OLDEST_CPU,
     baseline_table="x86-64",
     decodable=DecodableCode(
         "x86-64",

@@ -1,0 +1,52 @@
+"""What the baseline of a build needs beyond its architecture's own: features that every user's CPU must then have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..model.plan import Build
+from ..processors.decoding import normal
+from ..processors.features import features_of
+
+# Options that choose a CPU, and with it features.
+CPU_OPTION = re.compile(r"-m(arch|cpu)=")
+
+
+def beyond_architecture(build: Build) -> tuple[str, ...]:
+    """Return the features of the baseline that not every CPU of the architecture has."""
+    always = {normal(name) for name in features_of(build.record).instructions.always}
+    return tuple(name for name in build.record.baseline if normal(name) not in always)
+
+
+def baseline_origin(build: Build) -> str:
+    """Return where these features come from: options that the compilers are called with, or the compilers' default."""
+    said: dict[str, list[str]] = {}
+    for language, compiler in build.compilers.items():
+        for place, words in (("command", compiler.command[1:]), (f"{language}_args", compiler.args)):
+            options = " ".join(word for word in words if _chooses(word, build))
+            if options:
+                said.setdefault(options, []).append(f"{language} compiler" if place == "command" else place)
+    if said:
+        return "; ".join(f"{' and '.join(places)}: {options}" for options, places in said.items())
+    return " and ".join(dict.fromkeys(f"the default of {compiler.name}" for compiler in build.compilers.values()))
+
+
+def baseline_warnings(build: Build) -> Iterator[str]:
+    """Yield what Meson shall warn of: a baseline that old CPUs do not have."""
+    features = beyond_architecture(build)
+    if features:
+        yield (
+            f"isagen: every user's CPU must have {' '.join(features)}, which the baseline may use "
+            f"({baseline_origin(build)})"
+        )
+
+
+def _chooses(word: str, build: Build) -> bool:
+    """Return whether a compiler option turns on features of the baseline by a CPU's name or by their own."""
+    if CPU_OPTION.match(word):
+        return True
+    features = features_of(build.record).features
+    found = [features[name] for name in beyond_architecture(build) if name in features]
+    names = {normal(name) for one in found for name in (one.name, *(macro.strip("_") for macro in one.macros))}
+    return word.startswith("-m") and normal(word[2:].replace(".", "_").replace("-", "_")) in names
