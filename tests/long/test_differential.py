@@ -1,4 +1,4 @@
-"""Random projects, built by isagen's own steps and run under a tracer: no code of a level runs while another is selected.
+"""Random projects, built by isagen's own steps, run under a tracer: no level's code runs while another is selected.
 
 The count of projects and the first seed are ISAGEN_PROJECTS and ISAGEN_SEED in the environment; the folders of projects
 that fail are kept below ISAGEN_KEEP.
@@ -102,7 +102,7 @@ def test_no_code_of_a_level_runs_while_another_is_selected(machine, tmp_path):
 
 @pytest.mark.parametrize(("control", "why"), CONTROLS, ids=lambda value: getattr(value, "name", None))
 def test_code_that_runs_where_it_must_not_is_seen(machine, tmp_path, control, why):
-    """The check can fail: the same projects, linked without the audit, are seen to cross; with it, they are reported."""
+    """The check can fail: linked without the audit, such projects are seen to cross; with it, they are reported."""
     seen = Counter[str]()
     for seed in range(8):
         project = random_project(seed, machine.choices, [control])
@@ -121,5 +121,3 @@ def test_code_that_runs_where_it_must_not_is_seen(machine, tmp_path, control, wh
 def test_a_seed_gives_the_same_project(machine):
     for seed in range(5):
         assert random_project(seed, machine.choices) == random_project(seed, machine.choices)
-
-

@@ -143,7 +143,12 @@ x += apply([](int y) { return y * 3 + mix(y); }, x);
     "thread_local": """
 // header:
 inline thread_local int local_$n = 4;
-template <class T> NOINLINE int turns_$n(int x) { static thread_local T turns = T(1); turns += T(1); return x + (int)turns; }
+template <class T> NOINLINE int turns_$n(int x)
+{
+  static thread_local T turns = T(1);
+  turns += T(1);
+  return x + (int)turns;
+}
 // call, use:
 x += ++local_$n + turns_$n<$T>(x);
 """,
@@ -283,7 +288,9 @@ x += only_$n(x);
 """,
     "recursion": """
 // header:
-template <class T, int depth> struct deep_$n { static NOINLINE int go(int x) { return deep_$n<T, depth - 1>::go(x) + 1; } };
+template <class T, int depth> struct deep_$n {
+  static NOINLINE int go(int x) { return deep_$n<T, depth - 1>::go(x) + 1; }
+};
 template <class T> struct deep_$n<T, 0> { static NOINLINE int go(int x) { $tbody } };
 // call, use:
 x += deep_$n<$T, 3>::go(x);

@@ -193,7 +193,9 @@ def _kernels(rng: random.Random, levels: Sequence[str], chosen: Sequence[Ingredi
     for number in range(rng.choices((1, 2, 3), (6, 3, 1))[0]):
         in_c = (number > 0 or all("c" in one.languages for one in chosen)) and rng.random() < 0.4
         own = rng.sample(higher, min(len(higher), rng.randint(1, 3)))
-        found[f"{KERNELS[number]}.{'c' if in_c else 'cpp'}"] = tuple(name for name in levels if name in (levels[0], *own))
+        found[f"{KERNELS[number]}.{'c' if in_c else 'cpp'}"] = tuple(
+            name for name in levels if name in (levels[0], *own)
+        )
     return found
 
 
@@ -308,5 +310,3 @@ class _Writer:
         else:
             lines.append(register)
         return "\n".join(line for line in lines if line) + "\n"
-
-

@@ -135,7 +135,7 @@ x += label_$n(x);
 // kernel:
 static NOINLINE int work_$n(int x) { $body }
 static void entry_$n(void) { shared_ints[1] += work_$n(1); }
-__attribute__((section(".init_array"), used)) static void (*const entry_at_$n)(void) = entry_$n;
+__attribute__((section(".init_array"), used)) static void (*entry_at_$n)(void) = entry_$n;
 """,
     "initialiser that calls through a table": """
 // kernel:

@@ -2,7 +2,6 @@
 
 from .ingredients import HOSTILE, Ingredient, ingredient
 
-
 TEXTS = {
     "writable table of a template": """
 // header:

@@ -326,7 +326,11 @@ KEPT = {"exception with a virtual function", "object made by a kernel", "object 
 
 HOSTILE_HANDED: list[Ingredient] = [
     ingredient(
-        name, ASSUMED if name in KEPT else HOSTILE, text, "cpp" if name in CPP | KEPT else "c cpp", single=name not in KEPT
+        name,
+        ASSUMED if name in KEPT else HOSTILE,
+        text,
+        "cpp" if name in CPP | KEPT else "c cpp",
+        single=name not in KEPT,
     )
     for name, text in TEXTS.items()
 ]
