@@ -215,7 +215,11 @@ x += object_$n.value;
 """,
     "inline object with a destructor": """
 // header:
-struct leaving_$n { int value = 1; NOINLINE ~leaving_$n() { shared_ints[0] += inside(value); } static int inside(int x) { $body } };
+struct leaving_$n {
+  int value = 1;
+  NOINLINE ~leaving_$n() { shared_ints[0] += inside(value); }
+  static int inside(int x) { $body }
+};
 inline leaving_$n object_$n;
 // call, use:
 x += object_$n.value;

@@ -249,7 +249,11 @@ void (*signal(int, void (*)(int)))(int);
 int raise(int);
 ISA_END_C
 // kernel:
-static void handle_$n(int number) { shared_ints[number & 3] += 1; shared_data[0] = shared_data[0] * 2 + shared_data[1]; }
+static void handle_$n(int number)
+{
+  shared_ints[number & 3] += 1;
+  shared_data[0] = shared_data[0] * 2 + shared_data[1];
+}
 __attribute__((constructor)) static void listen_$n(void) { signal(10, handle_$n); }
 // use:
 x += raise(10);

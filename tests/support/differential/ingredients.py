@@ -1,4 +1,4 @@
-"""The ingredients of random projects: pieces of C and C++ that a project's header, kernels and ordinary code take up."""
+"""The ingredients of random projects: pieces of C and C++ for a project's header, kernels and ordinary code."""
 
 import re
 from dataclasses import dataclass

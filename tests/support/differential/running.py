@@ -38,7 +38,8 @@ class Crossing:
 
     def __str__(self) -> str:
         phase = {LOAD: "load", ORDINARY: "ordinary code", EXIT: "exit"}.get(self.phase, f"stub {self.phase - STUBS}")
-        return f"{self.address:#x} of {self.level or 'no level'} in {phase}, selected {self.selected or 'none'}: {self.why}"
+        where = f"{self.address:#x} of {self.level or 'no level'} in {phase}"
+        return f"{where}, selected {self.selected or 'none'}: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def run(
             if phases[-len(expected) :] != expected:
                 raise TracerError(f"the program's phases are {phases}, not {expected}")
         hits = [_hit(line, levels) for line in lines if not line.startswith("phase")]
-        spans = [(s.address, s.address + s.size, level_of_section(s.name), s) for s in code]
+        spans = [(s.address, s.address + s.size, level_of_section(s.name)) for s in code]
         judge = _Judge(build, binary, spans)
         return Run(len(hits), judge.counted(hits), ended, tuple(judge.crossings(hits)))
 
@@ -128,7 +129,7 @@ def _hit(line: str, levels: Sequence[str]) -> Hit:
 class _Judge:
     """The rules: which instructions may run in which phase."""
 
-    def __init__(self, build: Build, binary: Binary, spans: Sequence[tuple]) -> None:
+    def __init__(self, build: Build, binary: Binary, spans: Sequence[tuple[int, int, str]]) -> None:
         self.build, self.binary, self.spans = build, binary, spans
         decoder = decoder_of(binary.architecture, binary.shown)
         self.decoder = decoder
@@ -137,7 +138,7 @@ class _Judge:
 
     def _at(self, address: int) -> tuple[str, int]:
         """Return the level of the code at an address, and the code of its instruction."""
-        for start, end, level, _ in self.spans:
+        for start, end, level in self.spans:
             if start <= address < end:
                 raw = self.binary.read(address, min(15, end - address))
                 return level, next(iter(self.decoder.decode(bytes(raw), address))).code
