@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .benign import BENIGN
+from .benign_library import HEAVY, SHARING
 from .hostile_code import HOSTILE_CODE
 from .hostile_data import HOSTILE_DATA
 from .hostile_handed import HOSTILE_HANDED
@@ -13,6 +14,22 @@ from .ingredients import SECTIONS, Ingredient
 HOSTILE_INGREDIENTS: list[Ingredient] = HOSTILE_DATA + HOSTILE_CODE + HOSTILE_HANDED
 KERNELS = ("one", "two", "three")
 TYPES = ("int", "float", "double", "short", "long")
+# Arguments of kernels and of links, besides the levels' own.
+KERNEL_ARGS: tuple[tuple[str, ...], ...] = (
+    *((),) * 6,
+    ("-ffunction-sections", "-fdata-sections"),
+    ("-fno-inline",),
+    ("-fno-plt",),
+    ("-g",),
+    ("-fcf-protection=full",),
+    ("-fvisibility=hidden",),
+    ("-fno-threadsafe-statics",),
+    ("-fmerge-all-constants",),
+    ("-fno-jump-tables", "-fstack-protector-all"),
+    ("-fno-asynchronous-unwind-tables",),
+)
+LINK_ARGS: tuple[tuple[str, ...], ...] = (*((),) * 4, ("--gc-sections",), ("-z", "now"), ("-O1",), ("--emit-relocs",))
+FOLDING: tuple[tuple[str, ...], ...] = (("--icf=safe",),)
 
 HEADER = """\
 #ifndef PROJECT_H
@@ -24,7 +41,9 @@ HEADER = """\
 #define LINKED_OUT extern
 #ifdef __cplusplus
 #define LINKED_FUNCTION extern "C"
+#define NEVER_THROWS noexcept /* as the C library declares it */
 #else
+#define NEVER_THROWS
 #define LINKED_FUNCTION
 #endif
 #define PASTE_(a, b) a##b
@@ -39,7 +58,7 @@ extern float shared_data[64];
 extern int shared_ints[16];
 extern fn ordinary_hook;
 void qsort(void *, unsigned long, unsigned long, compare_fn);
-int atexit(void (*)(void));
+int atexit(void (*)(void)) NEVER_THROWS;
 int apply(fn f, int x);
 void add(fn f);
 int ordinary_value(void);
@@ -160,7 +179,8 @@ def random_project(
     if hostile is None:
         count = 0 if benign else rng.choices((0, 1, 2), (3, 6, 1))[0]
         hostile = rng.sample(HOSTILE_INGREDIENTS, count)
-    chosen = [*rng.sample(BENIGN, rng.randint(1, 5)), *hostile]
+    heavy = rng.sample(HEAVY, 1) if rng.random() < 0.08 else []  # takes long to compile
+    chosen = [*rng.sample(BENIGN + SHARING, rng.randint(1, 5)), *heavy, *hostile]
     rng.shuffle(chosen)
     kinds = set.intersection(*(set(one.kinds) for one in chosen))
     kind = rng.choice(sorted(kinds))
@@ -168,15 +188,16 @@ def random_project(
     pic = {"executable": ("-fPIE",), "fixed": ("-fno-pie",), "library": ("-fPIC",)}[kind]
     compiler = rng.choice(choices.compilers)
     opt = rng.choice(("-O0", "-O1", "-O2", "-O2", "-O3"))
-    extra = rng.choice(((), (), (), ("-ffunction-sections", "-fdata-sections"), ("-fno-inline",), ("-fno-plt",)))
-    link_args = rng.choice(((), (), ("--gc-sections",), ("-z", "now"), ("-O1",)))
+    extra = rng.choice(KERNEL_ARGS)
+    linker = rng.choice(choices.linkers)
+    link_args = rng.choice(LINK_ARGS + (FOLDING if linker != "bfd" else ()))
     return Random(
         seed=seed,
         ingredients=tuple(chosen),
         files=_Writer(rng, chosen, kernels, choices.levels, kind).files(),
         kernels=kernels,
         compiler=compiler,
-        linker=rng.choice(choices.linkers),
+        linker=linker,
         kind=kind,
         kernel_args=(opt, *extra),
         ordinary_args=(opt, *pic),

@@ -245,8 +245,8 @@ __attribute__((section(".fini_array"), used)) static void (*const leave_at_$n)(v
     "handler of a signal": """
 // header:
 ISA_BEGIN_C
-void (*signal(int, void (*)(int)))(int);
-int raise(int);
+void (*signal(int, void (*)(int)) NEVER_THROWS)(int);
+int raise(int) NEVER_THROWS;
 ISA_END_C
 // kernel:
 static void handle_$n(int number)
@@ -261,7 +261,7 @@ x += raise(10);
     "on_exit when loaded": """
 // header:
 ISA_BEGIN_C
-int on_exit(void (*)(int, void *), void *);
+int on_exit(void (*)(int, void *), void *) NEVER_THROWS;
 ISA_END_C
 // kernel:
 static void leave_$n(int status, void *data)
