@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..binary.protocol import MERGEABLE
 from ..binary.spans import within
-from ..model.names import KERNEL_SYMBOL, SEALED, level_of_section
+from ..model.names import KERNEL_SYMBOL, level_of_section
 from .demangle import demangle
 from .findings import Finding
 from .subject import Subject
@@ -102,11 +101,7 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
             found.add(code.name(number))
         elif number < 0 and (name := code.variables.name_at(address)).startswith(VTABLE):
             found.add(name)
-    return tuple(sorted(name for name in found if not _is_sealed(name, subject.levels)))
-
-
-def _is_sealed(name: str, levels: Iterable[str]) -> bool:
-    return any(re.search(SEALED.format(level=re.escape(level.lower())), name) for level in levels)
+    return tuple(sorted(name for name in found if not subject.is_sealed(name)))
 
 
 def borrowed(subject: Subject) -> list[Finding]:
@@ -121,7 +116,7 @@ def borrowed(subject: Subject) -> list[Finding]:
             continue
         name = binary.name(symbol)
         # Hidden ones are out of reach after the link.
-        if symbol.visible or (binary.relocatable and not _is_sealed(name, (level,))):
+        if symbol.visible or (binary.relocatable and not subject.is_sealed(name)):
             place, kernel = subject.origin(name, level)
             found.append(Finding("shared", name, "it is still weak", level, place, kernel))
     return found
@@ -153,7 +148,7 @@ def stored(subject: Subject) -> list[Finding]:
             continue
         if registered:
             found[name] = _holds(subject, "points to", name, place, registered, level)
-        elif level and symbol is not None and not (symbol.own or _is_sealed(name, (level,))):
+        elif level and symbol is not None and not (symbol.own or subject.is_sealed(name)):
             found.setdefault(name, _holds(subject, "holds the address of", name, place, level, level))
     return list(found.values())
 

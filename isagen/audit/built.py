@@ -17,6 +17,7 @@ from .boundaries import borrowed, code_outside, crossings, exported, stored, unr
 from .build_objects import BuildObjects, borrowable
 from .by_level import level_findings
 from .findings import Finding, Result
+from .kept import kept
 from .reachable import load_findings
 from .records import judged_by, merge
 from .subject import Origin, Subject, unknown_origin
@@ -61,7 +62,7 @@ def _audit_record(
         called, counted = level_findings(subject, load)
         crossed = crossings(subject)
         findings += called + borrowed(subject) + crossed.findings() + exported(subject) + stored(subject)
-        findings += unresolved(subject, private)
+        findings += unresolved(subject, private) + kept(subject)
         outside = code_outside(subject, crossed.outside)
         if binary.stripped and allowances.entries:
             notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
 from ..binary.protocol import Binary
-from ..model.names import level_of_section
+from ..model.names import SEALED, level_of_section
 from ..model.record import matches
 from ..processors.decoding import Codes, InstructionSets
 from .allowances import Allowances
@@ -54,6 +55,10 @@ class Subject:
     def level_of(self, number: int) -> str:
         """Return the level that a function's section, or the whole object, belongs to."""
         return level_of_section(self.code.section(number).name) or self.level
+
+    def is_sealed(self, name: str) -> bool:
+        """Return whether a name is private to one of the levels."""
+        return any(re.search(SEALED.format(level=re.escape(level.lower())), name) for level in self.levels)
 
     def allowed_at(self, level: str) -> frozenset[str]:
         """Return the features that code of a level, or of none, may use."""

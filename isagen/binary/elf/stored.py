@@ -85,13 +85,13 @@ def _packed_places(elf: Elf, section: ElfSection) -> Iterator[int]:
 
 
 def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
-    """Yield the words in the data of a program at fixed addresses that are addresses of code."""
-    code = [section for section in elf.sections if section.executable and section.size]
-    if not code or not elf.layout.wide:
+    """Yield the words in the data of a program at fixed addresses that are addresses of code or data."""
+    loaded = [section for section in elf.sections if section.in_file and section.size]
+    if not loaded or not elf.layout.wide:
         return
-    low, high = min(s.address for s in code), max(s.address + s.size for s in code)
-    for section in elf.sections:
-        if section.type not in DATA or not section.in_file or section.executable:
+    low, high = min(s.address for s in loaded), max(s.address + s.size for s in loaded)
+    for section in loaded:
+        if section.type not in DATA or section.executable:
             continue
         skipped = -section.address % 8
         content = elf.content(section)[skipped:]
@@ -99,5 +99,5 @@ def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
         if elf.layout.byteorder != sys.byteorder:
             words.byteswap()
         for number, value in enumerate(words):
-            if low <= value < high and (there := elf.section_at(value)) is not None and there.executable:
+            if low <= value < high and elf.section_at(value) is not None:
                 yield section.address + skipped + 8 * number, value
