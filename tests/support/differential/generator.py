@@ -9,9 +9,10 @@ from .benign_library import HEAVY, SHARING
 from .hostile_code import HOSTILE_CODE
 from .hostile_data import HOSTILE_DATA
 from .hostile_handed import HOSTILE_HANDED
+from .hostile_load import HOSTILE_LOAD
 from .ingredients import SECTIONS, Ingredient
 
-HOSTILE_INGREDIENTS: list[Ingredient] = HOSTILE_DATA + HOSTILE_CODE + HOSTILE_HANDED
+HOSTILE_INGREDIENTS: list[Ingredient] = HOSTILE_DATA + HOSTILE_CODE + HOSTILE_HANDED + HOSTILE_LOAD
 KERNELS = ("one", "two", "three")
 TYPES = ("int", "float", "double", "short", "long")
 # Arguments of kernels and of links, besides the levels' own.
@@ -29,6 +30,7 @@ KERNEL_ARGS: tuple[tuple[str, ...], ...] = (
     ("-fno-asynchronous-unwind-tables",),
 )
 LINK_ARGS: tuple[tuple[str, ...], ...] = (*((),) * 4, ("--gc-sections",), ("-z", "now"), ("-O1",), ("--emit-relocs",))
+# bfd does not fold; mold folds equal functions of different levels, too.
 FOLDING: tuple[tuple[str, ...], ...] = (("--icf=safe",),)
 
 HEADER = """\
@@ -189,8 +191,10 @@ def random_project(
     compiler = rng.choice(choices.compilers)
     opt = rng.choice(("-O0", "-O1", "-O2", "-O2", "-O3"))
     extra = rng.choice(KERNEL_ARGS)
+    if kind == "fixed" and rng.random() < 0.3:
+        extra = (*extra, "-fno-pic")  # the last such argument holds
     linker = rng.choice(choices.linkers)
-    link_args = rng.choice(LINK_ARGS + (FOLDING if linker != "bfd" else ()))
+    link_args = rng.choice(LINK_ARGS + (FOLDING if linker in ("gold", "lld") else ()))
     return Random(
         seed=seed,
         ingredients=tuple(chosen),
