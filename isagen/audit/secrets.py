@@ -74,7 +74,9 @@ class Secrets:
 
     def _extent(self, address: int) -> tuple[int, int]:
         """Return the first address of the data at an address, and the one after its last."""
-        return self._code.variables.extent(address) or (address, address + WORD)
+        section = self._code.binary.section_at(address)
+        end = min(address + WORD, section.address + section.size) if section is not None else address
+        return self._code.variables.extent(address) or (address, end)
 
     def start(self, address: int) -> int:
         """Return the first address of the variable at an address."""

@@ -8,6 +8,7 @@ from isagen.audit.built import audit_object
 from isagen.audit.targets import audit_targets
 from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects
+from isagen.build.addresses import LevelCode
 from isagen.model.record import NOTE_OWNER, Record
 from support.projects import need
 
@@ -53,7 +54,8 @@ class Level:
 
     def linked(self, *flags: str, stripped: bool = False) -> Path:
         """Seal and link it, as builds do."""
-        (sealed,) = seal_objects([load_object(self.object)], LEVEL, "1")
+        objects = [load_object(self.object)]
+        (sealed,) = seal_objects(objects, LEVEL, "1", LevelCode(LEVEL, objects).private_names())
         kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
         kernel.write_bytes(sealed)
         note.write_text(NOTE)

@@ -29,7 +29,8 @@ def test_flow_control_has_the_numbers_of_iced():
 def test_operands_and_registers_have_the_numbers_of_iced():
     writes = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
     assert frozenset(writes) == addresses.WRITES
-    assert (Register.RDI, Register.RSI, Register.RDX) == addresses.ARGUMENTS
+    registers = (Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9)
+    assert registers == addresses.ARGUMENTS
     assert OpKind.REGISTER == decoder.REGISTER
     assert {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64} == decoder.IMMEDIATES
     assert Code.INVALID == decoder.INVALID
