@@ -1,45 +1,25 @@
-"""Running a random project under the tracer, and judging which addresses were executed in which phase."""
+"""Running a random project under the tracer."""
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from isagen.binary.formats import open_binary
-from isagen.binary.protocol import Binary
 from isagen.model.names import level_of_section
 from isagen.model.plan import Build
-from isagen.processors.decoding import InstructionSets
-from isagen.processors.features import features_of
-from isagen.processors.registry import decoder_of
 from support.checkout import ROOT
 
 from .bases import OVERRIDE
+from .judging import EXIT, ORDINARY, STUBS, Crossing, Judge, periods_of
 
 SOURCE = ROOT / "tests/cpp/stepping.c"
 MARKER = "mark_phase"
-LOAD, ORDINARY, EXIT, STUBS = 0, 1, 2, 10
 
 
 class TracerError(Exception):
     """The tracer does not work here."""
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """An instruction that ran where it must not: at an address, of a level or of none, in a phase."""
-
-    address: int
-    level: str
-    phase: int
-    selected: str
-    why: str
-
-    def __str__(self) -> str:
-        phase = {LOAD: "load", ORDINARY: "ordinary code", EXIT: "exit"}.get(self.phase, f"stub {self.phase - STUBS}")
-        where = f"{self.address:#x} of {self.level or 'no level'} in {phase}"
-        return f"{where}, selected {self.selected or 'none'}: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -112,67 +92,12 @@ def run(
             expected = [f"phase {phase} {levels.index(level) if level else -1}" for phase, level in expected_phases]
             if phases[-len(expected) :] != expected:
                 raise TracerError(f"the program's phases are {phases}, not {expected}")
-        hits = [_hit(line, levels) for line in lines if not line.startswith("phase")]
-        spans = [(s.address, s.address + s.size, level_of_section(s.name)) for s in code]
-        judge = _Judge(build, binary, spans)
-        return Run(len(hits), judge.counted(hits), ended, tuple(judge.crossings(hits)))
-
-
-Hit = tuple[int, str, int]  # phase, selected level, address
-
-
-def _hit(line: str, levels: Sequence[str]) -> Hit:
-    phase, level, address = line.split()
-    return int(phase), levels[int(level)] if int(level) >= 0 else "", int(address, 16)
-
-
-class _Judge:
-    """The rules: which instructions may run in which phase."""
-
-    def __init__(self, build: Build, binary: Binary, spans: Sequence[tuple[int, int, str]]) -> None:
-        self.build, self.binary, self.spans = build, binary, spans
-        decoder = decoder_of(binary.architecture, binary.shown)
-        self.decoder = decoder
-        self.sets = InstructionSets(features_of(build.record), decoder)
-        self.baseline = self.sets.beyond(build.record.baseline)
-
-    def _at(self, address: int) -> tuple[str, int]:
-        """Return the level of the code at an address, and the code of its instruction."""
-        for start, end, level in self.spans:
-            if start <= address < end:
-                raw = self.binary.read(address, min(15, end - address))
-                return level, next(iter(self.decoder.decode(bytes(raw), address))).code
-        raise AssertionError(f"{address:#x} is in no section")
-
-    def counted(self, hits: Sequence[Hit]) -> dict[str, int]:
-        """Return how many addresses of each level were executed in calls of stubs."""
-        found: dict[str, int] = {}
-        for phase, _, address in hits:
-            if phase >= STUBS:
-                level, _ = self._at(address)
-                found[level] = found.get(level, 0) + 1
-        return found
-
-    def crossings(self, hits: Sequence[Hit]) -> Iterator[Crossing]:
-        """Yield what ran where it must not."""
-        selected_before: set[str] = set()
-        for phase, selected, address in hits:
-            level, code = self._at(address)
-            beyond = code in self.baseline
-            if phase >= STUBS:
-                selected_before.add(selected)
-            if not level:
-                if beyond:
-                    yield Crossing(address, level, phase, selected, "ordinary code beyond the baseline")
-            elif phase >= STUBS:
-                if level != selected:
-                    yield Crossing(address, level, phase, selected, "another level's code")
-            elif phase == ORDINARY:
-                yield Crossing(address, level, phase, selected, "a level's code, past its stub")
-            elif phase == LOAD and beyond:
-                yield Crossing(address, level, phase, selected, "beyond the baseline, before dispatch")
-            elif phase == EXIT and beyond and level not in selected_before:
-                yield Crossing(address, level, phase, selected, "beyond the baseline, and never selected")
+        judge = Judge(build, binary)
+        periods = periods_of(lines, levels)
+        if missed := judge.missed(periods):
+            raise TracerError(f"the tracer missed what ran after {', '.join(map(hex, missed))}")
+        executed = sum(len(period.addresses) for period in periods)
+        return Run(executed, judge.counted(periods), ended, tuple(judge.crossings(periods)))
 
 
 def not_traceable(tracer: Path, folder: Path) -> str:
