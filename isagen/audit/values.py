@@ -218,7 +218,7 @@ class Values:
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
         if how == How.ADD and not effect.source:
-            return frozenset({_moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
+            return frozenset({self._moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
         if how == How.ADD:
             return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
@@ -227,7 +227,7 @@ class Values:
             if place.relative:
                 target = self._operand(instruction, place, state)
                 return frozenset({target or self._named(instruction)})
-            return frozenset({_moved(value, place.offset) for value in state.get(place.base, ANY)})
+            return frozenset({self._moved(value, place.offset) for value in state.get(place.base, ANY)})
         if how == How.LOAD and place is not None:
             return frozenset({self._load(instruction, place, state)})
         return None
@@ -264,8 +264,17 @@ class Values:
         for one, other in ((place.base, place.index), (place.index, place.base)):
             held = state.get(one, ANY) if one else ANY
             if len(held) == 1 and isinstance(value := next(iter(held)), int) and value and one != other:
-                return value + place.offset
+                moved = self._moved(value, place.offset)
+                return moved if isinstance(moved, int) else 0
         return 0
+
+    def _moved(self, value: Value, offset: int) -> Value:
+        """Return a value with a number added: an address, where that is in the same section."""
+        if not isinstance(value, int) or not value:
+            return UNKNOWN
+        section_at = self._code.binary.section_at
+        section = section_at(value + offset)
+        return value + offset if section is not None and section is section_at(value) else UNKNOWN
 
     def _referred(self, instruction: Instruction) -> bool:
         return self._code.binary.relocatable and self._code.reference(instruction) is not None
@@ -300,7 +309,3 @@ def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[V
 
 def _signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
-
-
-def _moved(value: Value, offset: int) -> Value:
-    return value + offset if isinstance(value, int) and value else UNKNOWN

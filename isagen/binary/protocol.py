@@ -194,6 +194,12 @@ class Pointers(Protocol):
         `after` is the address after the instruction that it is in.
         """
 
+    def operand(self, reference: Reference, after: int) -> int:
+        """Return the address that the relocation of an instruction is for; 0 too if it is out of its section.
+
+        `after` is the address after the instruction.
+        """
+
     def is_absolute(self, reference: Reference) -> bool:
         """Return whether an object's relocation is for an address, not for a distance from itself."""
 
