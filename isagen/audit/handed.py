@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..binary.protocol import Reference
+from ..binary.pointing import Reference
 from ..model.names import level_of_section
 from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, RETURN, How
 from .references import RUN, WORD

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..protocol import Kind, Reference, Relocations, Section
+from ..pointing import Reference, Relocations
+from ..protocol import Kind, Section
 from ..spans import within
 from . import layout as e
 from .reader import Elf
