@@ -1,6 +1,6 @@
 """Compares what `isagen audit` says of wheels with the crashes of their libraries under qemu on old CPUs.
 
-usage: python tests/bench/old_cpus.py [--only TEXT] [--cpu NAME] [--no-import] [--timeout SECONDS] [--json FILE] WHEEL...
+usage: python tests/bench/old_cpus.py [--only TEXT] [--cpu NAME]... [--no-import] [--timeout S] [--json FILE] WHEEL...
 
 All wheels are unpacked into one folder. Under each CPU, each library is opened by itself, each top-level package is
 imported, and old_cpus.c, which is preloaded, reports where an illegal instruction is and what called it. The audit
@@ -32,7 +32,6 @@ from pathlib import Path
 
 from isagen.audit.baseline import Baseline
 from isagen.audit.code import Code
-from isagen.audit.files import files_in
 from isagen.audit.findings import Result
 from isagen.audit.targets import audit_targets
 from isagen.binary.formats import is_binary, open_binary
@@ -104,7 +103,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheels", nargs="+", type=Path, metavar="WHEEL")
     parser.add_argument("--only", default="", metavar="TEXT", help="only libraries and packages with TEXT in the name")
-    parser.add_argument("--cpu", action="append", choices=CPUS, help="only this CPU; may be repeated")
+    parser.add_argument("--cpu", action="append", help="only this CPU of qemu, with its options; may be repeated")
     parser.add_argument("--no-import", action="store_true", help="open libraries, but import no package")
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="for each library and package")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the crashes there")
@@ -114,7 +113,7 @@ def main() -> int:
         owners = unpack(options.wheels, folder / "site")
         audits = Audits(folder / "site")
         cpus = options.cpu or list(CPUS)
-        show_findings(audits, owners, sorted({CPUS[cpu] for cpu in cpus}))
+        show_findings(audits, owners, sorted({level_of(cpu) for cpu in cpus}))
         handler = folder / "handler.so"
         command = [os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", handler, HANDLER, "-ldl"]
         subprocess.run(command, check=True)
@@ -126,6 +125,11 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps([asdict(crash) for crash in crashes], indent=1))
     return int(any(crash.verdict == MISSED for crash in crashes))
+
+
+def level_of(cpu: str) -> str:
+    """Return the newest baseline that a CPU has, or the oldest for CPUs of which that is unknown."""
+    return CPUS.get(cpu, next(iter(CPUS.values())))
 
 
 def unpack(wheels: Sequence[Path], folder: Path) -> dict[str, str]:
@@ -183,14 +187,14 @@ class Audits:
 def run(cpu: str, handler: Path, jobs: Sequence[tuple[str, str]], limit: int, audits: Audits) -> Iterator[Crash]:
     """Run the jobs under a CPU of qemu; print what else goes wrong and yield the crashes."""
     started = time.monotonic()
+    machine = ("qemu-x86_64", "-cpu", cpu, "-E", f"LD_PRELOAD={handler}")
     done = subprocess.run(
-        ["qemu-x86_64", "-cpu", cpu, "-E", f"LD_PRELOAD={handler}", os.path.realpath(sys.executable), "-I", "-S"]
-        + ["-c", DRIVER, str(audits.folder), str(limit)],
+        [*machine, os.path.realpath(sys.executable), "-I", "-S", "-c", DRIVER, audits.folder, str(limit)],
         input="".join(json.dumps(job) + "\n" for job in jobs),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=environment(),
+        env=environment(audits.folder),
     )
     ends: Counter[str] = Counter()
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
@@ -212,14 +216,23 @@ def run(cpu: str, handler: Path, jobs: Sequence[tuple[str, str]], limit: int, au
     print(f"{cpu}: {said} ({time.monotonic() - started:.0f} s)", flush=True)
 
 
-def environment() -> dict[str, str]:
-    """Return the environment without what selects code in place of the CPU (OPENBLAS_CORETYPE), and few threads."""
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment: few threads, nothing that selects code in place of the CPU, bundled libraries found.
+
+    OPENBLAS_CORETYPE is what selects code. Bundled libraries (`NAME.libs`) are found by the extensions that need them,
+    but do not always find each other.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENBLAS_", "NPY_", "POLARS_"))}
-    return kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+    libraries = os.pathsep.join(str(path) for path in sorted(folder.glob("*.libs")))
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
+    return kept | threads | {"LD_LIBRARY_PATH": libraries}
 
 
 def frames(lines: Sequence[str], folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield the stack that old_cpus.c wrote, the illegal instruction first: (file, address); files by path in `folder`."""
+    """Yield the stack that old_cpus.c wrote, the illegal instruction first: (file, address).
+
+    Files in `folder` are given by their path in it, others by their whole path.
+    """
     for line in lines:
         word, _, rest = line.partition(" ")
         if word in (ILLEGAL, CALLER):
@@ -240,7 +253,7 @@ def judged(cpu: str, how: str, target: str, stack: Sequence[tuple[str, int]], au
     if how == "import" and not first.startswith("ld-"):
         verdict = LATER
     elif not Path(file).is_absolute():
-        level = CPUS[cpu]
+        level = level_of(cpu)
         function = audits.function(file, address)
         for kind, meaning in (("load", LISTED), ("bindable", BINDABLE)):
             if function in (found := audits.found(file, level, kind)):
