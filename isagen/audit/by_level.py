@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Container
 
 from ..processors.decoding import Codes
+from .dispatched import Dispatched
 from .findings import UNDECODABLE, Finding
 from .subject import Subject
 
@@ -21,7 +22,7 @@ def level_findings(
     code, sets = subject.code, subject.sets
     found: list[Finding] = []
     counted: Counter[str] = Counter()
-    chosen = subject.references.chosen()
+    chosen = Dispatched(subject.references).chosen()
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)

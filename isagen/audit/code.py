@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from ..binary.protocol import Binary, Kind, Reference, Section, Symbol
-from ..processors.decoding import Codes, Decoder, Instruction
+from ..processors.decoding import CALL, INDIRECT_CALL, LEAVES, Codes, Decoder, Instruction
 from .flow import Flow, Follower
 from .functions import Functions
 from .variables import Variables
@@ -46,7 +47,7 @@ class Code:
             return number
         if address not in self._piece_at:
             low = functions.end(number) or functions.starts[number]
-            follower = Follower(self.decoder, self.binary.read, self._branch, low, functions.limit(number))
+            follower = Follower(self.decoder, self.binary.read, self.branch, low, functions.limit(number))
             self._piece_at[address] = self._first_piece + len(self._pieces)
             self._pieces.append((address, follower.follow(address)))
         return self._piece_at[address]
@@ -54,6 +55,10 @@ class Code:
     def body(self, number: int) -> int:
         """Return the number of what runs when a function is called: itself, or a piece where its size is unknown."""
         return number if self.sized(number) or self.piece(number) else self.entry(self.functions.starts[number])
+
+    def flow(self, number: int) -> Flow | None:
+        """Return how control flows through a piece, or through what a function goes on with after its size."""
+        return self.piece(number) or self._tails.get(number)
 
     def piece(self, number: int) -> Flow | None:
         """Return how control flows through a piece; None for a function."""
@@ -63,7 +68,7 @@ class Code:
     def _piece(self, number: int) -> tuple[int, Flow] | None:
         return self._pieces[number - self._first_piece] if number >= self._first_piece else None
 
-    def _branch(self, instruction: Instruction) -> int:
+    def branch(self, instruction: Instruction) -> int:
         """Return where a jump inside a function leads to; 0 if the linker has yet to say it."""
         if self.binary.relocatable and self.reference(instruction):
             return 0
@@ -73,6 +78,51 @@ class Code:
         """Return the relocation of an instruction in an object."""
         section = self.functions.section_of(instruction.ip)
         return self.pointers.reference(section, instruction.ip, instruction.next_ip)
+
+    @cached_property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Where bytes are that are in no function of known size, apart from padding: (first, after the last)."""
+        return tuple((self.functions.end(number), self.functions.limit(number)) for number in self._before_gaps)
+
+    @cached_property
+    def tails(self) -> tuple[tuple[int, int], ...]:
+        """Where functions go on after their size: (first address, address after the last) of each block, in order."""
+        return tuple(sorted(block for flow in self._tails.values() for block in flow.blocks))
+
+    @cached_property
+    def _before_gaps(self) -> tuple[int, ...]:
+        """The functions of known size that come before bytes that are neither of a function nor padding."""
+        found = []
+        functions, padding = self.functions, self.decoder.padding
+        for number in range(len(functions)):
+            end = functions.end(number)
+            if end and end < (limit := functions.limit(number)):
+                raw = self.binary.read(end, limit - end)
+                if padding(raw) < len(raw):
+                    found.append(number)
+        return tuple(found)
+
+    @cached_property
+    def _tails(self) -> Mapping[int, Flow]:
+        """How control goes on after the size of functions whose last instruction leads, or reaches, beyond it."""
+        flows = ((number, self._tail(number)) for number in self._before_gaps)
+        return {number: flow for number, flow in flows if flow is not None}
+
+    def _tail(self, number: int) -> Flow | None:
+        """Return how control goes on after a function's size; None where it does not."""
+        start, end = self.functions.extent(number)
+        last = None
+        for last in self.decoder.decode(self.binary.read(start, end - start), start):
+            pass
+        if last is None or last.flow_control in LEAVES:
+            return None
+        cut = last.code == self.decoder.invalid and last.ip + self.decoder.longest > end
+        first = last.ip if cut else end
+        follower = Follower(self.decoder, self.binary.read, self.branch, first, self.functions.limit(number))
+        flow = follower.follow(first)
+        # After a call that does not return, and after data, there may be data.
+        goes_on = last.flow_control not in (CALL, INDIRECT_CALL) and (cut or last.code != self.decoder.invalid)
+        return flow if flow.blocks and (goes_on or flow.sound) else None
 
     # ---- what it is called, and where it is
 
@@ -124,7 +174,11 @@ class Code:
             return piece[1].blocks
         start, end = self.functions.extent(number)
         marked = self.binary.read(start, len(self._mark)) == self._mark
-        return ((start + self.decoder.mark_size if marked else start, end),)
+        first = start + self.decoder.mark_size if marked else start
+        tail = self._tails.get(number)
+        if tail is None:
+            return ((first, end),)
+        return ((first, min(end, tail.blocks[0][0])), *tail.blocks)
 
     def covers(self, number: int, address: int) -> bool:
         """Return whether an address is in a function."""

@@ -24,7 +24,7 @@ def audit_foreign(binary: Binary, baseline: Baseline) -> Result:
     allowed = frozenset(baseline.features)
     subject = Subject(binary, sets, allowed, Allowances())
     code = subject.code
-    load = load_findings(subject)
+    load = load_findings(subject, everywhere=True)
     beyond = sets.beyond(allowed)
     counted: Counter[str] = Counter()
     offenders = {}

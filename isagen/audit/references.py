@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..binary.spans import within
-from ..processors.decoding import DIRECT, INDIRECT, Instruction, Loaded
+from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, LEAVES, Effect, Instruction, Loaded, Place
 from .code import Code
 
 # Functions that run a function that they are given, at once or at exit, with the number of that argument.
@@ -16,10 +16,14 @@ RUN = {
     "pthread_once": 1,
     "call_once": 1,
     "pthread_create": 2,
+    "__cxa_throw": 2,
 }
 
+# What a pointer is called that holds a resolver's answer.
+RESOLVED = "chosen by a resolver"
+WORD = 8  # bytes of a pointer
 # One reference: (address of the instruction, how it refers, address that it refers to). It may "call" code, "set" data,
-# or make a pointer to it, "point".
+# or make a pointer to it, "point"; "somewhere" is a call or jump to what no name tells, of address 0.
 Event = tuple[int, str, int]
 
 
@@ -87,22 +91,105 @@ class References:
             return value if self._binary.fixed and self._binary.section_at(value) is not None else 0
         return self._pointers.follow(value) if loaded == Loaded.POINTER else value
 
+    def external(self, instruction: Instruction) -> str:
+        """Return the name of the external function or variable whose address an instruction uses; "" if none."""
+        if self._binary.relocatable:
+            reference = self.code.reference(instruction)
+            if reference is None or self._pointers.target(reference, instruction.next_ip):
+                return ""
+            return self._pointers.target_name(reference)
+        if not instruction.is_ip_rel_memory_operand:
+            return ""
+        slot = instruction.ip_rel_memory_address
+        return RESOLVED if self._pointers.is_resolved(slot) else self._pointers.name(slot)
+
+    def is_null(self, instruction: Instruction) -> bool:
+        """Return whether an instruction uses a pointer that stays NULL."""
+        return not self._binary.relocatable and self._pointers.is_null(instruction.ip_rel_memory_address)
+
+    def operand(self, instruction: Instruction, place: Place) -> int:
+        """Return the address of an operand in memory that no register but an index tells; 0 if it is unknown."""
+        if not self._binary.relocatable:
+            return place.offset % (1 << 64) if place.relative or self._binary.fixed else 0
+        reference = self.code.reference(instruction)
+        if reference is None:
+            return place.offset if place.relative else 0
+        return 0 if reference.through_slot else self._pointers.target(reference, instruction.next_ip)
+
+    def number(self, instruction: Instruction, effect: Effect) -> int:
+        """Return the address of code that a number in an instruction is; 0 if it is none."""
+        if self._binary.relocatable:
+            section = self.code.functions.section_of(instruction.ip)
+            size = self._decoder.number_size
+            reference = self._pointers.reference(section, instruction.next_ip - size, instruction.next_ip)
+            # A distance is of an operand in memory.
+            known = reference is not None and self._pointers.is_absolute(reference) and effect.number is not None
+            return self._pointers.target(reference) if reference is not None and known else 0
+        if not self._binary.fixed or effect.number is None:
+            return 0
+        return effect.number if self._functions.starting_at(effect.number) >= 0 else 0
+
+    # ---- pointers in data
+
+    @cached_property
+    def stored(self) -> Mapping[int, int]:
+        """The pointers in data: the address that each leads to, by its own."""
+        return dict(self._pointers.stored())
+
+    def stored_at(self, address: int) -> int:
+        """Return the address that the pointer in constant data leads to; 0 if none is there."""
+        section = self._binary.section_at(address)
+        if section is None or not section.constant:
+            return 0
+        if self._binary.relocatable:
+            reference = self._pointers.reference(section, address, address + 1)
+            return self._pointers.target(reference) if reference else 0
+        # What is not written to at all is not relocated either.
+        return self.stored.get(address, 0) if self._binary.fixed or section.writable else 0
+
+    def entry(self, table: int, number: int, size: int) -> int:
+        """Return where an entry of a table of jumps leads to: a pointer, or a distance of fewer bytes from the table."""
+        place = table + number * size
+        if size == WORD:
+            return self.stored_at(place)
+        section = self._binary.section_at(place)
+        if self._binary.relocatable:
+            reference = self._pointers.reference(section, place, place + 1) if section else None
+            target = self._pointers.target(reference) if reference else 0
+            return target - number * size if target else 0
+        raw = self._binary.read(place, size)
+        return table + int.from_bytes(raw, "little", signed=True) if len(raw) == size else 0
+
     # ---- functions
 
     def asks(self, number: int) -> bool:
         """Return whether a function asks what the CPU has, or reads what the toolchain's own code found."""
         if number not in self._asks:
-            asking, answers = self._decoder.asking, self._decoder.answers
-            name_at = self.code.variables.name_at
-            self._asks[number] = number >= 0 and any(
-                instruction.code in asking
-                or (
-                    instruction.is_ip_rel_memory_operand
-                    and name_at(instruction.ip_rel_memory_address).startswith(answers)
-                )
-                for instruction in self.code.decode(number)
-            )
+            self._asks[number] = number >= 0 and any(map(self._is_question, self.code.decode(number)))
         return self._asks[number]
+
+    def _is_question(self, instruction: Instruction) -> bool:
+        if instruction.code in self._decoder.asking:
+            return True
+        if instruction.flow_control in DIRECT or instruction.flow_control in INDIRECT:
+            target, name = self.called(instruction)
+            return self._is_informant(name) or (not self._binary.stripped and self._is_informant(self._name_at(target)))
+        if not instruction.is_ip_rel_memory_operand:
+            return False
+        if self._binary.relocatable:
+            reference = self.code.reference(instruction)
+            name = self._pointers.target_name(reference) if reference else ""
+        else:
+            slot = instruction.ip_rel_memory_address
+            name = self._pointers.name(slot) or self.code.variables.name_at(self._pointers.follow(slot) or slot)
+        return name.startswith(self._decoder.answers)
+
+    def _is_informant(self, name: str) -> bool:
+        return name in self._decoder.informants
+
+    def _name_at(self, address: int) -> str:
+        number = self._functions.starting_at(address) if address else -1
+        return self.code.name(number) if number >= 0 else ""
 
     def leads(self, number: int) -> Iterator[int]:
         """Yield the addresses that a function of a linked file may call or jump to, and others that it names."""
@@ -136,12 +223,14 @@ class References:
     def events(self, number: int) -> Iterator[Event]:
         """Yield, in the order of the code, what a function passes control to, and the data that it sets or points to.
 
-        A function that is handed over to be run at once or at exit counts as called. Calls through registers and tables
-        are not seen.
+        A function that is handed over to be run at once or at exit counts as called. Where calls through registers and
+        tables lead is not seen.
         """
         registers = self._decoder.addresses()
         relocatable = self._binary.relocatable
-        for instruction in self.code.decode(number):
+        last = None
+        for last in self.code.decode(number):
+            instruction = last
             for relative, address in registers.stores(instruction):
                 place = address
                 if relative and relocatable and (reference := self.code.reference(instruction)):
@@ -153,6 +242,8 @@ class References:
                 landing, name = self.called(instruction)
                 if landing and not self.code.covers(number, landing):
                     yield instruction.ip, "call", landing
+                if not landing and not name and flow in INDIRECT:
+                    yield instruction.ip, "somewhere", 0
                 handed = registers.argument(RUN[name]) if name in RUN else 0
                 if self._functions.is_code(handed):
                     yield instruction.ip, "call", handed
@@ -161,23 +252,18 @@ class References:
             registers.run(instruction, target)
             if target and not self._functions.is_code(target):
                 yield instruction.ip, "point", target
-        piece = self.code.piece(number)
-        end = piece.end if piece else self._functions.overlap(number)
+        end = self._end(number, last)
         if end:
             yield end, "call", end
 
-    def chosen(self) -> set[int]:
-        """Return the functions that resolvers choose from: they run behind a check of the CPU."""
-        found: set[int] = set()
-        seen: set[int] = set()
-        waiting = [self.code.entry(address) for address in self._pointers.resolvers]
-        while waiting:
-            number = waiting.pop()
-            if number < 0 or number in seen:
-                continue
-            seen.add(number)
-            for instruction in self.code.decode(number):
-                target = self.pointed(instruction)
-                if target and (choice := self._functions.starting_at(target)) >= 0:
-                    found.add(choice)
-        return found
+    def _end(self, number: int, last: Instruction | None) -> int:
+        """Return where control goes on after the last byte of a function; 0 where it does not."""
+        flow = self.code.flow(number)
+        if flow is not None:
+            return flow.end
+        end = self._functions.overlap(number)
+        # A call is taken not to return where nothing of the function comes after it.
+        if end or last is None or last.flow_control in LEAVES or last.flow_control in (CALL, INDIRECT_CALL):
+            return end
+        after = self._functions.limit(number)
+        return after if self._functions.section_of(last.ip) is self._binary.section_at(after) else 0

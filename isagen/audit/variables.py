@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from functools import cached_property
 
-from ..binary.protocol import DATA_KINDS, Binary
+from ..binary.protocol import DATA_KINDS, Binary, Symbol
 
 
 class Variables:
@@ -27,8 +27,18 @@ class Variables:
 
     def name_at(self, address: int) -> str:
         """Return the name of the variable at an address, if a symbol names one."""
+        symbol = self.symbol_at(address)
+        return self._binary.name(symbol) if symbol is not None else ""
+
+    def symbol_at(self, address: int) -> Symbol | None:
+        """Return the symbol of the variable at an address; None if no symbol names one."""
         addresses, sizes, numbers = self._sorted
         place = bisect_right(addresses, address) - 1
         if place < 0 or address >= addresses[place] + max(sizes[place], 1):
-            return ""
-        return self._binary.name(self._binary.symbol(numbers[place]))
+            return None
+        return self._binary.symbol(numbers[place])
+
+    def extent(self, address: int) -> tuple[int, int] | None:
+        """Return the first address of the variable at an address, and the one after its last, if a symbol names one."""
+        symbol = self.symbol_at(address)
+        return (symbol.address, symbol.address + max(symbol.size, 1)) if symbol is not None else None

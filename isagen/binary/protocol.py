@@ -65,6 +65,10 @@ class Section(Protocol):
     def writable(self) -> bool:
         """Whether the program may write to it."""
 
+    @property
+    def constant(self) -> bool:
+        """Whether the program never writes to it, though the loader may."""
+
 
 class Symbol(Protocol):
     """A symbol: its `number` in its table, what it names, and where; `address` is 0 where it is not defined here."""
@@ -88,6 +92,10 @@ class Symbol(Protocol):
     @property
     def visible(self) -> bool:
         """Whether other programs and libraries can refer to it."""
+
+    @property
+    def own(self) -> bool:
+        """Whether no other object than the one that defines it could refer to it."""
 
     @property
     def named(self) -> bool:
@@ -158,8 +166,17 @@ class Pointers(Protocol):
     def name(self, slot: int) -> str:
         """Return the name of the symbol that a pointer is for, if the loader looks it up by name."""
 
+    def is_null(self, slot: int) -> bool:
+        """Return whether a pointer stays NULL: for a weak symbol that nothing defines."""
+
+    def is_resolved(self, slot: int) -> bool:
+        """Return whether a pointer holds what a resolver answers."""
+
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""
+
+    def stored(self) -> Iterator[tuple[int, int]]:
+        """Yield the pointers in data: (where each is, address that it leads to in this file)."""
 
     def reference(self, section: Section, start: int, end: int) -> Reference | None:
         """Return the relocation of an object's section from `start` to before `end`, if there is one."""
@@ -172,6 +189,9 @@ class Pointers(Protocol):
 
         `after` is the address after the instruction that it is in.
         """
+
+    def is_absolute(self, reference: Reference) -> bool:
+        """Return whether an object's relocation is for an address, not for a distance from itself."""
 
     def target_name(self, reference: Reference) -> str:
         """Return the name of the symbol that an object's relocation is for."""

@@ -7,7 +7,8 @@ encoding of one instruction, and stands for the features that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import IntEnum
+from dataclasses import dataclass
+from enum import Enum, IntEnum, auto
 from functools import cached_property
 from typing import Protocol
 
@@ -65,6 +66,53 @@ class Loaded(IntEnum):
     ADDRESS = 1  # the address of memory at a distance from the instruction
     POINTER = 2  # the pointer in memory at a distance from the instruction
     NUMBER = 3  # a number, which may be an address where addresses are fixed
+
+
+class How(Enum):
+    """How an instruction computes what it puts into a register."""
+
+    OTHER = auto()  # in a way that is not followed
+    NUMBER = auto()  # a number in the instruction
+    COPY = auto()  # from another register, whole
+    EXTEND = auto()  # from the low half of a register, with its sign
+    ADD = auto()  # a register added
+    ADDRESS = auto()  # the address of an operand in memory
+    LOAD = auto()  # from memory
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An operand in memory: `size` bytes at base + index + `offset`; `relative` to the instruction has no base.
+
+    Registers are a decoder's numbers; 0 is none.
+    """
+
+    base: int
+    index: int
+    offset: int
+    size: int
+    relative: bool
+    read: bool
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an instruction does to registers: `to` one it computes a value, by `how`, from `source` or the `number`
+    in the instruction, None where it has none of an address's size.
+
+    `reads` are the registers whose values go into it, other than those that only say where its operand in memory is,
+    and `writes` those that it changes. `compares` says that only flags depend on what it reads.
+    """
+
+    how: How
+    to: int
+    source: int
+    number: int | None
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    place: Place | None
+    compares: bool
 
 
 class Addresses(Protocol):
@@ -145,6 +193,37 @@ class Decoder(Protocol):
 
     def addresses(self) -> Addresses:
         """Return the addresses in registers when a function starts: none is known."""
+
+    def effect(self, instruction: Instruction) -> Effect:
+        """Return what an instruction does to registers."""
+
+    @property
+    def number_size(self) -> int:
+        """The size in bytes of a number in an instruction that may be an address; the number comes last."""
+
+    @property
+    def arguments(self) -> Sequence[int]:
+        """The registers that hold the arguments of a call, in order."""
+
+    @property
+    def result(self) -> int:
+        """The register that holds what a function returns."""
+
+    @property
+    def stack(self) -> int:
+        """The register that points to the stack."""
+
+    @property
+    def kept(self) -> frozenset[int]:
+        """The registers that hold after a call what they held before."""
+
+    @property
+    def thunks(self) -> tuple[str, ...]:
+        """How the names of functions start that jump to an address in a register."""
+
+    @property
+    def informants(self) -> frozenset[str]:
+        """The names of functions that tell what the CPU has."""
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""

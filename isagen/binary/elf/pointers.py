@@ -11,6 +11,7 @@ from ..spans import within
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations, word_at
+from .stored import stored_in_linked, stored_in_object
 
 # Sections of pointers to functions that the loader calls, by their names and types; and the tags by which .dynamic says
 # their address and size.
@@ -120,6 +121,14 @@ class ElfPointers:
         table = self.elf.dynamic_table
         return self.elf.name(self.elf.symbol_of(table, value)) if how == "symbol" and table is not None else ""
 
+    def is_null(self, slot: int) -> bool:
+        """Return whether a pointer of the linker's tables stays NULL: for a weak symbol that nothing defines."""
+        return slot not in self._slots and self._is_slot(slot) and not word_at(self.elf, slot)
+
+    def is_resolved(self, slot: int) -> bool:
+        """Return whether a pointer holds what a resolver answers."""
+        return self._slots.get(slot, ("none", 0))[0] == "resolver"
+
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""
         for address in self.resolvers:
@@ -146,6 +155,10 @@ class ElfPointers:
                 if section.type in types or section.name.startswith(names):
                     for reference in self.references(section):
                         yield self.target(reference), when
+
+    def stored(self) -> Iterator[tuple[int, int]]:
+        """Yield the pointers in data: (where each is, address that it leads to in this file)."""
+        return stored_in_object(self) if self.elf.relocatable else stored_in_linked(self.elf, self._kinds)
 
     # In an object, whose pointers are not known yet.
 
@@ -189,6 +202,10 @@ class ElfPointers:
         if reference.kind in self._kinds.relative:
             return symbol.address + reference.addend + (after - reference.address if after else 0)
         return symbol.address + reference.addend if reference.kind in self._kinds.absolute else 0
+
+    def is_absolute(self, reference: Reference) -> bool:
+        """Return whether an object's relocation is for an address, not for a distance from itself."""
+        return reference.kind in self._kinds.absolute
 
     def target_name(self, reference: Reference) -> str:
         """Return the name of what an object's relocation is for."""

@@ -75,6 +75,14 @@ class ElfSymbol(NamedTuple):
         return self.visibility in (e.STV_DEFAULT, e.STV_PROTECTED)
 
     @property
+    def own(self) -> bool:
+        """Whether no other object than the one that defines it could refer to it.
+
+        A linker makes hidden symbols local, and leaves them hidden.
+        """
+        return self.binding == Binding.LOCAL and self.visibility == e.STV_DEFAULT
+
+    @property
     def named(self) -> bool:
         """Whether it has a name."""
         return self.name_offset != 0

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..decoding import Instruction
+from .effects import ARGUMENTS, WRITES
 from .instructions import iced_x86
-
-# iced-x86's OpAccess: write, conditional write, read and write, read and conditional write.
-WRITES = frozenset({3, 4, 5, 6})
-# iced-x86's Register: where the System V ABI for x86-64 has the first three arguments.
-ARGUMENTS = (60, 59, 55)
 
 
 class X86Addresses:

@@ -8,9 +8,10 @@ from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
-from ..decoding import Codes, Instruction, Loaded
+from ..decoding import Codes, Effect, Instruction, Loaded
 from ..features import Features
 from .addresses import X86Addresses
+from .effects import ARGUMENTS, KEPT, RESULT, STACK, X86Effects
 from .instructions import INVALID, iced_x86, needs, require_decoder
 from .relocations import ELF
 
@@ -34,11 +35,20 @@ class X86Decoder:
     invalid = INVALID
     longest = 15
     jump_size = 24
+    number_size = 4
     # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
     # libgcc's variables, which hold what it found by CPUID.
     answers = ("__cpu_model", "__cpu_features2")
+    # libgcc's and compiler-rt's, and those of C libraries.
+    informants = frozenset(
+        {"__cpu_indicator_init", "__get_cpuid_max", "__get_cpuid", "__x86_get_cpuid_feature_leaf", "__get_cpu_features"}
+        | {"getauxval", "elf_aux_info"}
+    )
+    # Indirect calls behind a barrier to speculation (-mindirect-branch=thunk, -mretpoline).
+    thunks = ("__x86_indirect_thunk", "__llvm_retpoline", "__llvm_lvi_thunk")
+    arguments, result, stack, kept = ARGUMENTS, RESULT, STACK, KEPT
 
     def __init__(self) -> None:
         require_decoder()
@@ -104,6 +114,15 @@ class X86Decoder:
     def addresses(self) -> X86Addresses:
         """Return the addresses in registers when a function starts: none is known."""
         return X86Addresses()
+
+    def effect(self, instruction: Instruction) -> Effect:
+        """Return what an instruction does to registers."""
+        assert isinstance(instruction, iced_x86.Instruction)
+        return self._effects.of(instruction)
+
+    @cached_property
+    def _effects(self) -> X86Effects:
+        return X86Effects()
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU has or ignores."""

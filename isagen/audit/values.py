@@ -1,0 +1,294 @@
+"""The values that registers may hold at each instruction of a function: addresses, functions by name, table entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..processors.decoding import CONDITIONAL, DIRECT, INDIRECT, LEAVES, Effect, How, Instruction, Loaded, Place
+from .references import WORD, References
+
+HALF = 4  # bytes of a distance in a table of jumps
+MOST = 4096  # entries of a table of jumps
+FEW = 16  # values of one register
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Some entry of the constant table at an address: pointers of a WORD each, or distances from it of HALF a word.
+
+    `added` says that the address of the table is added to a distance, which makes an address of it.
+    """
+
+    table: int
+    size: int
+    added: bool = False
+
+
+# An address in this file, the name of an external function, or an entry of a table. UNKNOWN is any other value; a
+# pointer that is NULL is not called.
+Value = int | str | Entry
+UNKNOWN: Value = 0
+NULL: Value = ""
+ANY: frozenset[Value] = frozenset({UNKNOWN})
+# The values that registers may hold, for those of which anything is known.
+State = Mapping[int, frozenset[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An instruction, what it does, and the values in registers before it runs."""
+
+    instruction: Instruction
+    effect: Effect
+    state: State
+
+    def values(self, register: int) -> frozenset[Value]:
+        """Return the values that a register may hold."""
+        return self.state.get(register, ANY)
+
+
+class Values:
+    """The values in the registers of one function, by the flow of control through it.
+
+    A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep.
+    """
+
+    def __init__(self, references: References, number: int) -> None:
+        self._references = references
+        self._code = references.code
+        self._decoder = references.code.decoder
+        self._number = number
+        self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
+        self._index = {instruction.ip: place for place, (instruction, _) in enumerate(self._listed)}
+        self._jumps: dict[int, tuple[int, ...]] = {}  # through tables: by place in the list, the places that follow
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """All instructions in the order of the code, with the values before each."""
+        before = self._settle()
+        while self._find_jumps(before):
+            before = self._settle()
+        return tuple(self._run(before))
+
+    def targets(self, step: Step) -> frozenset[Value]:
+        """Return where an indirect call or jump may lead to: addresses, names of external functions, UNKNOWN.
+
+        A jump leads to all entries of a table of jumps.
+        """
+        place = step.effect.place
+        if place is not None:
+            found = frozenset({self._load(step.instruction, place, step.state)})
+        else:
+            stack = self._decoder.stack
+            found = frozenset().union(*(step.values(one) for one in step.effect.reads if one != stack)) or ANY
+        every: set[Value] = set()
+        for value in found:
+            if not isinstance(value, Entry):
+                every.add(value)
+            elif step.instruction.flow_control in LEAVES and (entries := self._entries(value)):
+                every.update(entries)
+            else:
+                every.add(UNKNOWN)
+        return frozenset(every)
+
+    def address(self, step: Step) -> int:
+        """Return the address of an instruction's operand in memory; 0 if it is unknown or depends on an index."""
+        place = step.effect.place
+        if place is None:
+            return 0
+        return self.base(step) if not place.index else 0
+
+    def base(self, step: Step) -> int:
+        """Return the address of an instruction's operand in memory, apart from an index; 0 if it is unknown."""
+        place = step.effect.place
+        return self._operand(step.instruction, place, step.state) if place is not None else 0
+
+    # ---- the flow
+
+    def _settle(self) -> dict[int, dict[int, frozenset[Value]]]:
+        """Return the values before the first instruction of each stretch of code, by its place in the list."""
+        heads = self._heads
+        before: dict[int, dict[int, frozenset[Value]]] = {0: {}} if self._listed else {}
+        waiting = list(before)
+        while waiting:
+            place = waiting.pop()
+            state = dict(before[place])
+            while True:
+                self._step(place, state)
+                for after in self._after(place):
+                    if (after != place + 1 or after in heads) and self._merge(before, after, state):
+                        waiting.append(after)
+                if place + 1 in heads or place + 1 >= len(self._listed) or place + 1 not in self._after(place):
+                    break
+                place += 1
+        return before
+
+    @property
+    def _heads(self) -> set[int]:
+        """The places in the list that control may come to other than from the one before."""
+        found = {place for targets in self._jumps.values() for place in targets}
+        for place in range(len(self._listed)):
+            found.update(after for after in self._after(place) if after != place + 1)
+        return found
+
+    def _after(self, place: int) -> tuple[int, ...]:
+        """Return the places in the list that control goes on to."""
+        if place in self._jumps:
+            return self._jumps[place]
+        instruction = self._listed[place][0]
+        flow = instruction.flow_control
+        goes_on = place + 1 < len(self._listed) and self._listed[place + 1][0].ip == instruction.next_ip
+        found = [place + 1] if goes_on and flow not in LEAVES else []
+        if flow == CONDITIONAL or flow in LEAVES:
+            target = self._index.get(self._code.branch(instruction), -1)
+            if target >= 0:
+                found.append(target)
+        return tuple(found)
+
+    @staticmethod
+    def _merge(before: dict[int, dict[int, frozenset[Value]]], place: int, state: State) -> bool:
+        """Add what registers hold when control comes to a place; return whether that was new."""
+        known = before.get(place)
+        if known is None:
+            before[place] = dict(state)
+            return True
+        merged = {one: known.get(one, ANY) | state.get(one, ANY) for one in {*known, *state}}
+        # A pointer that a loop moves has no end of values: those that are known stand for the rest.
+        merged = {one: v if len(v) <= FEW else known.get(one, ANY) | ANY for one, v in merged.items()}
+        if all(known.get(one, ANY) == values for one, values in merged.items()):
+            return False
+        before[place] = merged
+        return True
+
+    def _run(self, before: Mapping[int, State]) -> Iterator[Step]:
+        heads = self._heads
+        state: dict[int, frozenset[Value]] = {}
+        for place, (instruction, effect) in enumerate(self._listed):
+            if place in heads or place in before or (place and place not in self._after(place - 1)):
+                state = dict(before.get(place, {}))
+            yield Step(instruction, effect, dict(state))
+            self._step(place, state)
+
+    def _find_jumps(self, before: Mapping[int, State]) -> bool:
+        """Find where jumps through tables lead inside the function; return whether any is new."""
+        new = False
+        for place, step in enumerate(self._run(before)):
+            if step.instruction.flow_control in INDIRECT and step.instruction.flow_control in LEAVES:
+                inside = {self._index[t] for t in self.targets(step) if isinstance(t, int) and t in self._index}
+                if inside and tuple(sorted(inside)) != self._jumps.get(place):
+                    inside.update(self._jumps.get(place, ()))
+                    self._jumps[place] = tuple(sorted(inside))
+                    new = True
+        return new
+
+    # ---- one instruction
+
+    def _step(self, place: int, state: dict[int, frozenset[Value]]) -> None:
+        """Change the `state` as an instruction does."""
+        instruction, effect = self._listed[place]
+        values = self._computed(instruction, effect, state)
+        for register in effect.writes:
+            state.pop(register, None)
+        flow = instruction.flow_control
+        if (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES:
+            kept = self._decoder.kept
+            for register in [one for one in state if one not in kept]:
+                del state[register]
+        if values is not None and values != ANY:
+            state[effect.to] = values
+
+    def _computed(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value] | None:
+        """Return the values that an instruction puts into the register `effect.to`; None if nothing is known."""
+        how, place = effect.how, effect.place
+        held = state.get(effect.source, ANY)
+        if how == How.NUMBER:
+            if effect.number == 0 and not self._referred(instruction):
+                return frozenset({NULL})
+            return frozenset({self._references.pointed(instruction) or self._named(instruction)})
+        if how == How.COPY:
+            return held
+        if how == How.EXTEND:
+            return frozenset(value for value in held if isinstance(value, Entry)) or None
+        if how == How.ADD:
+            return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
+        if how == How.ADDRESS and place is not None:
+            if place.index:
+                return None
+            if place.relative:
+                target = self._operand(instruction, place, state)
+                return frozenset({target or self._named(instruction)})
+            return frozenset({_moved(value, place.offset) for value in state.get(place.base, ANY)})
+        if how == How.LOAD and place is not None:
+            return frozenset({self._load(instruction, place, state)})
+        return None
+
+    def _load(self, instruction: Instruction, place: Place, state: State) -> Value:
+        """Return what is loaded from memory."""
+        references = self._references
+        if place.relative and place.size == WORD:
+            if references.is_null(instruction):
+                return NULL
+            target = (
+                references.pointed(instruction) if self._is_move(instruction) else references.called(instruction)[0]
+            )
+            if target or (name := self._named(instruction)):
+                return target or name
+        address = self._operand(instruction, place, state)
+        if not address:
+            return UNKNOWN
+        section = self._code.binary.section_at(address)
+        if section is None or not section.constant:
+            return UNKNOWN
+        if place.index:
+            return Entry(address, place.size) if place.size in (WORD, HALF) else UNKNOWN
+        return references.stored_at(address) if place.size == WORD else UNKNOWN
+
+    def _is_move(self, instruction: Instruction) -> bool:
+        return self._decoder.loaded(instruction)[0] != Loaded.NOTHING
+
+    def _operand(self, instruction: Instruction, place: Place, state: State) -> int:
+        """Return the address of an operand in memory, apart from an index; 0 if it is unknown."""
+        if place.relative or not place.base:
+            return self._references.operand(instruction, place)
+        # Of base and index, either may be the one that points to a table.
+        for one, other in ((place.base, place.index), (place.index, place.base)):
+            held = state.get(one, ANY) if one else ANY
+            if len(held) == 1 and isinstance(value := next(iter(held)), int) and value and one != other:
+                return value + place.offset
+        return 0
+
+    def _referred(self, instruction: Instruction) -> bool:
+        return self._code.binary.relocatable and self._code.reference(instruction) is not None
+
+    def _named(self, instruction: Instruction) -> Value:
+        return self._references.external(instruction) or UNKNOWN
+
+    # ---- tables of jumps
+
+    def _entries(self, entry: Entry) -> frozenset[int]:
+        """Return where a jump through a table leads to: as far as its entries are places in the function."""
+        if entry.size == HALF and not entry.added:
+            return frozenset()
+        found: set[int] = set()
+        for number in range(MOST):
+            target = self._references.entry(entry.table, number, entry.size)
+            if target not in self._index:
+                break
+            found.add(target)
+        return frozenset(found)
+
+
+def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[Value] | None:
+    """Return the entries of tables to which the addresses of these tables are added; None if the values are others."""
+    found: set[Value] = set()
+    for value in distances:
+        if not isinstance(value, Entry) or value.size != HALF or value.added or value.table not in tables:
+            return None
+        found.add(Entry(value.table, HALF, True))
+    return frozenset(found) or None
+
+
+def _moved(value: Value, offset: int) -> Value:
+    return value + offset if isinstance(value, int) and value else UNKNOWN

@@ -1,0 +1,103 @@
+"""The pointers in the data of an ELF file: by its relocations, or as they stand in a program at fixed addresses."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from ..protocol import Kind, Reference, Relocations
+from . import layout as e
+from .reader import Elf
+from .relocations import relocations, word_at
+from .values import ElfSection
+
+PROGBITS = 1
+DATA = frozenset({PROGBITS, e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY})
+# Tables that say where code is, for unwinding the stack; no code is called through them.
+DESCRIPTIONS = (".eh_frame", ".gcc_except_table")
+
+
+class ObjectPointers(Protocol):
+    """The relocations of an object, by section."""
+
+    @property
+    def elf(self) -> Elf:
+        """The object."""
+
+    def references(self, section: ElfSection) -> Sequence[Reference]:
+        """Return the relocations of a section."""
+
+    def is_absolute(self, reference: Reference) -> bool:
+        """Return whether a relocation is for an address, not a distance."""
+
+    def target(self, reference: Reference) -> int:
+        """Return the address that a relocation is for; 0 if it is not in this object."""
+
+
+def stored_in_object(pointers: ObjectPointers) -> Iterator[tuple[int, int]]:
+    """Yield the pointers in the data of an object: (where each is, address that it leads to)."""
+    for section in pointers.elf.sections:
+        if section.in_file and not section.executable and not section.name.startswith(DESCRIPTIONS):
+            for reference in pointers.references(section):
+                if pointers.is_absolute(reference) and (target := pointers.target(reference)):
+                    yield reference.address, target
+
+
+def stored_in_linked(elf: Elf, kinds: Relocations) -> Iterator[tuple[int, int]]:
+    """Yield the pointers in the data of a linked file: (where each is, address that it leads to)."""
+    for section in elf.sections:
+        if not section.flags & e.SHF_ALLOC:
+            continue
+        if section.type == e.SHT_RELR:
+            for place in _packed_places(elf, section):
+                yield place, word_at(elf, place)
+        elif section.type in e.RELOCATION_SECTIONS:
+            for offset, kind, number, addend in relocations(elf, section):
+                if kind == kinds.rebased:
+                    yield offset, addend
+                elif kind in kinds.slot and elf.dynamic_table is not None:
+                    symbol = elf.symbol_of(elf.dynamic_table, number)
+                    if symbol.defined and symbol.kind != Kind.RESOLVER:
+                        yield offset, symbol.address + (addend if section.type == e.SHT_RELA else 0)
+    if elf.fixed:
+        yield from _words_that_are_addresses(elf)
+
+
+def _packed_places(elf: Elf, section: ElfSection) -> Iterator[int]:
+    """Yield where the pointers are that packed relocations change (gABI, "Relative Relocation Table").
+
+    An even entry is an address. An odd one is a bitmap of the words that come after the last address.
+    """
+    content, word, order = elf.content(section), elf.layout.word, elf.layout.byteorder
+    after = 0
+    for start in range(0, len(content) - word + 1, word):
+        entry = int.from_bytes(content[start : start + word], order)
+        if not entry & 1:
+            yield entry
+            after = entry + word
+            continue
+        for bit in range(1, 8 * word):
+            if entry >> bit & 1:
+                yield after + (bit - 1) * word
+        after += (8 * word - 1) * word
+
+
+def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
+    """Yield the words in the data of a program at fixed addresses that are addresses of code."""
+    code = [section for section in elf.sections if section.executable and section.size]
+    if not code or not elf.layout.wide:
+        return
+    low, high = min(s.address for s in code), max(s.address + s.size for s in code)
+    for section in elf.sections:
+        if section.type not in DATA or not section.in_file or section.executable:
+            continue
+        skipped = -section.address % 8
+        content = elf.content(section)[skipped:]
+        words = array("Q", content[: len(content) // 8 * 8])
+        if elf.layout.byteorder != sys.byteorder:
+            words.byteswap()
+        for number, value in enumerate(words):
+            if low <= value < high and (there := elf.section_at(value)) is not None and there.executable:
+                yield section.address + skipped + 8 * number, value
