@@ -8,10 +8,11 @@ judges the files by the baseline that the CPU has. A crash at load, or at exit, 
 
 - listed: the function is a `load` finding;
 - bindable: it is a finding of that kind, because another library calls it by name;
-- unproven: a caller on the stack is an `unproven` finding;
-- MISSED: none of these, and then the exit status is 1.
+- unproven: a caller on the stack is an `unproven` finding, and it called through a pointer;
+- MISSED: none of these.
 
-A crash in code that Python calls after loading (`PyInit_*` and later) is reported as `later`: the audit does not follow
+The exit status is 1 after a MISSED crash, and if a process ended in a way that tells nothing. Each CPU shows the first
+crash of a library alone. A crash in code that Python calls after loading (`PyInit_*` and later) is reported as `later`: the audit does not follow
 that. Needs Linux on x86-64, qemu-x86_64 7 or newer, a C compiler, and wheels for the Python that runs this. What an
 import needs beyond the wheels is missing there: give those wheels too.
 """
@@ -26,15 +27,19 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from isagen.audit.baseline import Baseline
 from isagen.audit.code import Code
 from isagen.audit.findings import Result
+from isagen.audit.references import References
 from isagen.audit.targets import audit_targets
 from isagen.binary.formats import is_binary, open_binary
+from isagen.processors.decoding import INDIRECT
 from isagen.processors.registry import audited_processor, decoder_of
 from isagen.processors.table import load_table
 
@@ -66,7 +71,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         os.dup2(sink, 2)
-        signal.alarm(limit)
+        signal.alarm(limit)  # ends it with status -14
         try:
             importlib.import_module(what) if how == "import" else ctypes.CDLL(os.path.join(folder, what), os.RTLD_NOW)
         except BaseException as problem:
@@ -120,11 +125,14 @@ def main() -> int:
         packages = [] if options.no_import else sorted(top_level(folder / "site"))
         wanted = [*(("open", file) for file in sorted(owners)), *(("import", package) for package in packages)]
         jobs = [job for job in wanted if options.only in job[1]]
-        crashes = [crash for cpu in cpus for crash in run(cpu, handler, jobs, options.timeout, audits)]
+        untold: list[str] = []
+        crashes = [crash for cpu in cpus for crash in run(cpu, handler, jobs, options.timeout, audits, untold)]
     show_crashes(crashes, owners)
     if options.json:
         options.json.write_text(json.dumps([asdict(crash) for crash in crashes], indent=1))
-    return int(any(crash.verdict == MISSED for crash in crashes))
+    for problem in untold:
+        print(f"UNTOLD    {problem}")
+    return int(bool(untold) or any(crash.verdict == MISSED for crash in crashes))
 
 
 def level_of(cpu: str) -> str:
@@ -157,23 +165,38 @@ class Audits:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._table = load_table(audited_processor().baseline_table, folder, "")
+        self._files = ExitStack()
         self.result = cache(self._result)
-        self._functions_at = cache(self._functions)
+        self._references = cache(self._opened)
 
     def _result(self, file: str, level: str) -> Result:
         baseline = Baseline(level, self._table.required_features(level), everywhere=level != self._table.base.name)
         return audit_targets([self.folder / file], baseline)[0]
 
-    def _functions(self, file: str) -> Code:
+    def _opened(self, file: str) -> References:
         path = self.folder / file
-        with open_binary(path) as binary:
-            code = Code(binary, decoder_of(binary.architecture, str(path)))
-            code.functions.at(0)
-            return code
+        binary = self._files.enter_context(open_binary(path))
+        return References(Code(binary, decoder_of(binary.architecture, str(path))))
 
     def function(self, file: str, address: int) -> int:
         """Return the number of the function at an address."""
-        return self._functions_at(file).functions.at(address)
+        return self._references(file).code.functions.at(address)
+
+    def through_pointer(self, inner: tuple[str, int], caller: tuple[str, int]) -> int:
+        """Return the function by whose pointer control came from the call at `caller` to `inner`; -1 if by none.
+
+        That is the caller, or what it calls by name, if that has left the stack by a jump.
+        """
+        file, address = caller
+        references, number = self._references(file), self.function(file, address)
+        for instruction in references.code.decode(number):
+            if instruction.ip <= address < instruction.next_ip:
+                target, name = references.called(instruction)
+                if instruction.flow_control in INDIRECT:
+                    return -1 if target or name else number
+                called = self.function(file, target) if target else -1
+                return -1 if inner[0] == file and called == self.function(*inner) else called
+        return -1
 
     def found(self, file: str, level: str, kind: str) -> dict[int, tuple[str, Sequence[str]]]:
         """Return the findings of a kind in a file, by the function's number: (symbol, path from the root)."""
@@ -184,8 +207,13 @@ class Audits:
         }
 
 
-def run(cpu: str, handler: Path, jobs: Sequence[tuple[str, str]], limit: int, audits: Audits) -> Iterator[Crash]:
-    """Run the jobs under a CPU of qemu; print what else goes wrong and yield the crashes."""
+def run(
+    cpu: str, handler: Path, jobs: Sequence[tuple[str, str]], limit: int, audits: Audits, untold: list[str]
+) -> Iterator[Crash]:
+    """Run the jobs under a CPU of qemu, and yield the crashes.
+
+    What cannot be opened or imported is printed. What ends in another way, or does not run, is added to `untold`.
+    """
     started = time.monotonic()
     machine = ("qemu-x86_64", "-cpu", cpu, "-E", f"LD_PRELOAD={handler}")
     done = subprocess.run(
@@ -205,13 +233,16 @@ def run(cpu: str, handler: Path, jobs: Sequence[tuple[str, str]], limit: int, au
         if stack:
             ends["illegal instruction"] += 1
             yield judged(cpu, how, what, stack, audits)
-        elif problems or status:
-            ends["not loaded" if problems else f"status {status}"] += 1
-            print(f"  {cpu}: {how} {what}: status {status} {' '.join(problems or lines[-1:])[:300]}", file=sys.stderr)
+        elif status:
+            ends[f"status {status}"] += 1
+            untold.append(f"{cpu}: {how} {what}: status {status} {' '.join(lines[-1:])[:300]}")
+        elif problems:
+            ends["not loaded"] += 1
+            print(f"  {cpu}: {how} {what}: {' '.join(problems)[:300]}", file=sys.stderr)
         else:
             ends["no crash"] += 1
     if len(answers) < len(jobs):
-        sys.exit(f"{cpu}: qemu ended with status {done.returncode} after {len(answers)} of {len(jobs)} jobs")
+        untold.append(f"{cpu}: qemu ended with status {done.returncode} after {len(answers)} of {len(jobs)} jobs")
     said = ", ".join(f"{count} {end}" for end, count in ends.items())
     print(f"{cpu}: {said} ({time.monotonic() - started:.0f} s)", flush=True)
 
@@ -260,9 +291,9 @@ def judged(cpu: str, how: str, target: str, stack: Sequence[tuple[str, int]], au
                 verdict, (finding, path) = meaning, found[function]
                 break
         else:
-            for name, caller in ours:
-                found = audits.found(name, level, "unproven")
-                if (function := audits.function(name, caller)) in found:
+            for inner, caller in pairwise([stack[0], *ours]):
+                found = audits.found(caller[0], level, "unproven")
+                if (function := audits.through_pointer(inner, caller)) in found:
                     verdict, (finding, path) = UNPROVEN, found[function]
                     break
     shown = [f"{Path(name).name}+{caller:#x}" for name, caller in ours]
