@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -111,9 +112,8 @@ class Code:
     def _tail(self, number: int) -> Flow | None:
         """Return how control goes on after a function's size; None where it does not."""
         start, end = self.functions.extent(number)
-        last = None
-        for last in self.decoder.decode(self.binary.read(start, end - start), start):
-            pass
+        every = deque(self.decoder.decode(self.binary.read(start, end - start), start), maxlen=1)
+        last = every.pop() if every else None
         if last is None or last.flow_control in LEAVES:
             return None
         cut = last.code == self.decoder.invalid and last.ip + self.decoder.longest > end

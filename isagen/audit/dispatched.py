@@ -25,13 +25,24 @@ class Dispatched:
             if number < 0:
                 continue
             parts = {number, *self._called(number)}
-            if any(map(self._references.asks, parts)):
+            if any(map(self._references.asks, parts)) or (self._code.binary.stripped and any(map(self._reads, parts))):
                 asking |= parts
                 found.update(choice for part in parts for choice in self._pointed(part))
             else:
                 blind.update(choice for part in parts for choice in self._pointed(part))
         found -= blind | asking
         return frozenset(found - self._led_to(found, asking) if found else found)
+
+    def _reads(self, number: int) -> bool:
+        """Return whether a function reads a variable: in a stripped file, no name tells what such a variable holds."""
+        section_at = self._code.binary.section_at
+        for instruction in self._code.decode(number):
+            place = self._code.decoder.effect(instruction).place
+            if place is not None and place.relative and place.read:
+                section = section_at(place.offset)
+                if section is not None and section.writable and not within(self._code.pointers.spans, place.offset):
+                    return True
+        return False
 
     def _called(self, number: int) -> Iterator[int]:
         for _, what, target in self._references.events(number):

@@ -26,8 +26,9 @@ class Leak:
 class Handed:
     """The addresses of a level's code that functions of the level hand out.
 
-    Calling such an address is no leak, nor is handing it to a function in `RUN`, which runs it. The address of a
-    constant that holds addresses of code may be stored in a variable that no other source knows.
+    Calling such an address is no leak, nor is handing it to a function in `RUN`, which runs it, or to one of the
+    level, which is judged itself. The address of a constant that holds addresses of code may be stored in a variable
+    that no other source knows.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -84,8 +85,8 @@ class Handed:
             isinstance(one, int) and self._code.covers(number, one) for one in targets
         ):
             return
-        if self.runs(step, values):
-            return
+        if self.runs(step, values) or all(isinstance(one, int) and one and self._is_code(one) for one in targets):
+            return  # what runs then is judged with what it is given
         for register in self._code.decoder.arguments:
             for value in self._secrets(step, register):
                 names = (
@@ -109,8 +110,8 @@ class Handed:
     def _used(self, step: Step, values: Values, stored: set[Value]) -> Iterator[Leak]:
         """Yield addresses that an instruction stores, or computes with."""
         effect = step.effect
-        if effect.how == How.COPY:
-            return
+        if effect.how == How.COPY or (effect.how == How.ADD and not effect.source):
+            return  # into a register that is followed
         for register in effect.reads:
             for value in self._secrets(step, register):
                 if effect.place is not None and effect.place.written and isinstance(value, int):

@@ -10,9 +10,9 @@ from typing import TypedDict
 from ..processors.decoding import DIRECT, INDIRECT, Codes
 from .findings import Finding
 from .handed import Handed
-from .references import RUN, Event
+from .references import GIVES, RUN, Event
 from .subject import Subject
-from .values import UNKNOWN, Step, Values
+from .values import UNKNOWN, State, Step, Value, Values, joined
 
 LONGEST_CHAIN = 64
 # Variables that say nothing of what an initialiser sets: of exceptions and guards (Itanium C++ ABI), and of the module.
@@ -69,6 +69,7 @@ class _Reached:
     callers: dict[int, tuple[int, int]] = field(default_factory=dict)
     unknown: dict[int, Step] = field(default_factory=dict)  # by function, its first call of unknown code
     values: dict[int, Values] = field(default_factory=dict)  # of functions of levels
+    given: dict[int, dict[int, frozenset[Value]]] = field(default_factory=dict)  # what these are called with
 
     def judged(self) -> AtLoad:
         """Follow control from all roots at once, and return the findings."""
@@ -77,7 +78,7 @@ class _Reached:
         offenders: dict[int, Codes] = {}
         waiting: deque[int] = deque()
         for address, when in dict.fromkeys(code.pointers.called_by_loader()):
-            self._reach(code.entry(address), when, None, waiting)
+            self._reach(code.entry(address), when, None, {}, waiting)
         while waiting:
             number = waiting.popleft()
             codes = code.codes(number) & beyond
@@ -87,36 +88,58 @@ class _Reached:
                 continue
             if codes:
                 offenders[number] = codes
-            for place, target in self._called(number):
-                self._reach(code.entry(target), self.when[number], (number, place), waiting)
+            for place, target, given in self._called(number):
+                self._reach(code.entry(target), self.when[number], (number, place), given, waiting)
         chains = _Chains(subject, self.callers)
         found = {number: chains.describe(self.when[number], number, codes) for number, codes in offenders.items()}
         return AtLoad(found, [*self._unproven(chains), *self._handed_out(chains)])
 
-    def _reach(self, number: int, when: str, caller: tuple[int, int] | None, waiting: deque[int]) -> None:
-        if number < 0 or number in self.when:
+    def _reach(self, number: int, when: str, caller: tuple[int, int] | None, given: State, waiting: deque[int]) -> None:
+        """Note that control comes to a function from a caller, with the values `given`; follow it if that is new."""
+        if number < 0:
             return
-        self.when[number] = when
-        if caller is not None:
-            self.callers[number] = caller
-        waiting.append(number)
+        new = number not in self.when
+        if new:
+            self.when[number] = when
+            if caller is not None:
+                self.callers[number] = caller
+        if self.subject.level_of(number):
+            known = self.given.get(number)
+            self.given[number] = dict(given) if known is None else joined(known, given)
+            new = new or self.given[number] != known
+        if new:
+            waiting.append(number)
 
-    def _called(self, number: int) -> Iterator[tuple[int, int]]:
-        """Yield what a function passes control to: (address of the instruction, address of the code)."""
+    def _called(self, number: int) -> Iterator[tuple[int, int, State]]:
+        """Yield what a function passes control to: (address of the instruction, address of the code, values given)."""
         level = bool(self.subject.level_of(number))
+        values = Values(self.subject.references, number, self.given.get(number)) if level else None
+        steps = {step.instruction.ip: step for step in values.steps} if values else {}
         indirect = False
         for place, what, target in self.subject.references.events(number):
             if what == "call":
-                yield place, target
+                yield place, target, self._arguments(steps.get(place))
             indirect = indirect or what == "somewhere"
-        if not level and not (indirect and self.everywhere):
+        if values is None and indirect and self.everywhere:
+            values = Values(self.subject.references, number)
+        if values is None:
             return
-        values = Values(self.subject.references, number)
         if level:
             self.values[number] = values
+            self.unknown.pop(number, None)
         for step in values.steps:
             for target in self._targets(number, step, values, level):
-                yield step.instruction.ip, target
+                yield step.instruction.ip, target, self._arguments(step)
+
+    def _arguments(self, step: Step | None) -> State:
+        """Return the values of the arguments with which a call runs what it calls."""
+        if step is None:
+            return {}
+        arguments = self.subject.code.decoder.arguments
+        name = self.subject.references.called(step.instruction)[1]
+        if name in RUN:  # what is handed over runs, with what comes after it
+            return {arguments[0]: step.values(arguments[RUN[name] + 1])} if name in GIVES else {}
+        return {register: step.values(register) for register in arguments if register in step.state}
 
     def _targets(self, number: int, step: Step, values: Values, level: bool) -> Iterator[int]:
         """Yield the addresses of code that a call through a register leads to, or that a call hands over to be run."""

@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..binary.spans import within
-from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, LEAVES, Effect, Instruction, Loaded, Place
+from ..processors.decoding import (
+    CALL,
+    DIRECT,
+    INDIRECT,
+    INDIRECT_CALL,
+    LEAVES,
+    NEXT,
+    UNCONDITIONAL,
+    Effect,
+    Instruction,
+    Loaded,
+    Place,
+)
 from .code import Code
 
 # Functions that run a function that they are given, at once or at exit, with the number of that argument.
@@ -19,9 +31,12 @@ RUN = {
     "__cxa_throw": 2,
 }
 
+# Those of them that call it with the argument after it.
+GIVES = frozenset({"__cxa_atexit", "__cxa_thread_atexit", "pthread_create"})
 # What a pointer is called that holds a resolver's answer.
 RESOLVED = "chosen by a resolver"
 WORD = 8  # bytes of a pointer
+SMALL = 64  # bytes of a function that hands its argument on
 # One reference: (address of the instruction, how it refers, address that it refers to). It may "call" code, "set" data,
 # or make a pointer to it, "point"; "somewhere" is a call or jump to what no name tells, of address 0.
 Event = tuple[int, str, int]
@@ -51,7 +66,7 @@ class References:
             slot = self._decoder.jump(self._binary.read(target, self._decoder.jump_size), target)
             return (self._pointers.follow(slot), self._pointers.name(slot)) if slot else (0, "")
         if self._binary.stripped:
-            return target, ""
+            return target, self._wrapped(target)
         number = self._functions.starting_at(target)
         if number < 0:
             return target, ""
@@ -59,6 +74,29 @@ class References:
             name = self.code.name(number)
             self._run[number] = name if name in RUN else ""
         return target, self._run[number]
+
+    def _wrapped(self, target: int) -> str:
+        """Return the name out of `RUN` of the function that one without a name only jumps to; "" if it does not.
+
+        glibc has atexit in every file that calls it, and in stripped ones it has no name.
+        """
+        number = self._functions.starting_at(target)
+        if number < 0 or not self.code.sized(number) or self._functions.sizes[number] > SMALL:
+            return ""
+        if number not in self._run:
+            self._run[number] = ""
+            changed: set[int] = set()
+            for instruction in self.code.decode(number):
+                if instruction.flow_control == UNCONDITIONAL and within(
+                    self._pointers.jumps, instruction.near_branch_target
+                ):
+                    name = self.landing(instruction.near_branch_target)[1]
+                    passed = name in RUN and self._decoder.arguments[RUN[name]] not in changed
+                    self._run[number] = name if passed else ""
+                if instruction.flow_control != NEXT:
+                    break
+                changed.update(self._decoder.effect(instruction).writes)
+        return self._run[number]
 
     def called(self, instruction: Instruction) -> tuple[int, str]:
         """Return the address that a call or jump leads to and the name of what is there; 0 and nothing if unknown."""
@@ -148,7 +186,7 @@ class References:
         return self.stored.get(address, 0) if self._binary.fixed or section.writable else 0
 
     def entry(self, table: int, number: int, size: int) -> int:
-        """Return where an entry of a table of jumps leads to: a pointer, or a distance of fewer bytes from the table."""
+        """Return where an entry of a table of jumps leads to: a pointer, or a shorter distance from the table."""
         place = table + number * size
         if size == WORD:
             return self.stored_at(place)

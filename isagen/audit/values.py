@@ -36,6 +36,19 @@ ANY: frozenset[Value] = frozenset({UNKNOWN})
 State = Mapping[int, frozenset[Value]]
 
 
+def joined(one: State, other: State) -> dict[int, frozenset[Value]]:
+    """Return what registers may hold where control comes with one state or another."""
+    found = {}
+    for register in {*one, *other}:
+        known = one.get(register, ANY)
+        values = known | other.get(register, ANY)
+        # A pointer that a loop moves has no end of values: those that are known stand for the rest.
+        values = values if len(values) <= FEW else known | ANY
+        if values != ANY:
+            found[register] = values
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """An instruction, what it does, and the values in registers before it runs."""
@@ -53,13 +66,14 @@ class Values:
     """The values in the registers of one function, by the flow of control through it.
 
     A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep.
+    `entry` are the values when the function is called.
     """
 
-    def __init__(self, references: References, number: int) -> None:
+    def __init__(self, references: References, number: int, entry: State | None = None) -> None:
         self._references = references
         self._code = references.code
         self._decoder = references.code.decoder
-        self._number = number
+        self._entry = dict(entry or {})
         self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
         self._index = {instruction.ip: place for place, (instruction, _) in enumerate(self._listed)}
         self._jumps: dict[int, tuple[int, ...]] = {}  # through tables: by place in the list, the places that follow
@@ -110,7 +124,7 @@ class Values:
     def _settle(self) -> dict[int, dict[int, frozenset[Value]]]:
         """Return the values before the first instruction of each stretch of code, by its place in the list."""
         heads = self._heads
-        before: dict[int, dict[int, frozenset[Value]]] = {0: {}} if self._listed else {}
+        before: dict[int, dict[int, frozenset[Value]]] = {0: self._entry} if self._listed else {}
         waiting = list(before)
         while waiting:
             place = waiting.pop()
@@ -151,16 +165,8 @@ class Values:
     def _merge(before: dict[int, dict[int, frozenset[Value]]], place: int, state: State) -> bool:
         """Add what registers hold when control comes to a place; return whether that was new."""
         known = before.get(place)
-        if known is None:
-            before[place] = dict(state)
-            return True
-        merged = {one: known.get(one, ANY) | state.get(one, ANY) for one in {*known, *state}}
-        # A pointer that a loop moves has no end of values: those that are known stand for the rest.
-        merged = {one: v if len(v) <= FEW else known.get(one, ANY) | ANY for one, v in merged.items()}
-        if all(known.get(one, ANY) == values for one, values in merged.items()):
-            return False
-        before[place] = merged
-        return True
+        before[place] = dict(state) if known is None else joined(known, state)
+        return before[place] != known
 
     def _run(self, before: Mapping[int, State]) -> Iterator[Step]:
         heads = self._heads
@@ -211,6 +217,8 @@ class Values:
             return held
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
+        if how == How.ADD and not effect.source:
+            return frozenset({_moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
         if how == How.ADD:
             return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
@@ -288,6 +296,10 @@ def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[V
             return None
         found.add(Entry(value.table, HALF, True))
     return frozenset(found) or None
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
 
 
 def _moved(value: Value, offset: int) -> Value:

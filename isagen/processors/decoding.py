@@ -75,7 +75,7 @@ class How(Enum):
     NUMBER = auto()  # a number in the instruction
     COPY = auto()  # from another register, whole
     EXTEND = auto()  # from the low half of a register, with its sign
-    ADD = auto()  # a register added
+    ADD = auto()  # by adding another, or the number, to it
     ADDRESS = auto()  # the address of an operand in memory
     LOAD = auto()  # from memory
 

@@ -39,12 +39,12 @@ class X86Decoder:
     # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
-    # libgcc's variables, which hold what it found by CPUID.
-    answers = ("__cpu_model", "__cpu_features2")
+    # Variables of libgcc, and of glibc in programs and in itself, which hold what CPUID told.
+    answers = ("__cpu_model", "__cpu_features2", "_dl_x86_", "_rtld_global_ro")
     # libgcc's and compiler-rt's, and those of C libraries.
     informants = frozenset(
-        {"__cpu_indicator_init", "__get_cpuid_max", "__get_cpuid", "__x86_get_cpuid_feature_leaf", "__get_cpu_features"}
-        | {"getauxval", "elf_aux_info"}
+        {"__cpu_indicator_init", "__get_cpuid_max", "__get_cpuid", "__x86_get_cpuid_feature_leaf", "getauxval"}
+        | {"__get_cpu_features", "__x86_get_cpu_features", "_dl_x86_get_cpu_features", "elf_aux_info"}
     )
     # Indirect calls behind a barrier to speculation (-mindirect-branch=thunk, -mretpoline).
     thunks = ("__x86_indirect_thunk", "__llvm_retpoline", "__llvm_lvi_thunk")

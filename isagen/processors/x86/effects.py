@@ -10,7 +10,7 @@ READS, WRITES = frozenset({1, 2, 5, 6}), frozenset({3, 4, 5, 6})
 NO_ACCESS = 7  # of LEA's operand
 # iced-x86's OpKind.
 REGISTER, MEMORY = 0, 24
-NUMBERS = frozenset({9, 10, 14})  # immediates of 32 and 64 bits
+NUMBERS = frozenset({9, 10, 13, 14})  # immediates of 32 and 64 bits, and of 8 extended to 64
 # iced-x86's Register, by the System V ABI for x86-64: the arguments of a call, its result, and what it keeps.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 = range(53, 63)
 R12, R13, R14, R15 = range(65, 69)
@@ -104,7 +104,7 @@ class X86Effects:
             how = How.EXTEND
         elif place is not None and (mnemonic == self._mov or mnemonic in self._extends):
             how = How.LOAD
-        elif mnemonic == self._add and source and not narrow:
+        elif mnemonic == self._add and (source or kind in NUMBERS) and not narrow:
             how = How.ADD
         return how, to, source
 

@@ -1,0 +1,214 @@
+"""The audit of what a level runs when it is loaded: nothing unknown, and no address of its code leaves it."""
+
+import pytest
+
+from support.level_code import C_OF, LEVEL, Level
+
+COMPILERS = ["g++", "clang++-16"]
+LEVELS_OF_CARE = ["-O0", "-O1", "-O2", "-O3"]
+HEAD = "typedef int (*fn)(int);\n"
+WORK = HEAD + "__attribute__((noinline)) static int work(int x) { return x * 3; }\n"
+CONSTRUCTOR = "__attribute__((constructor)) static void first(void)"
+# What hands out an address of the level's code: (language, source, what the finding's detail names).
+HANDED_OUT = {
+    "a registrar": (
+        ".cpp",
+        WORK + "extern void add(const char *, fn);\n"
+        "struct registrar { registrar(const char *name, fn f) { add(name, f); } };\n"
+        'static registrar one("work", &work);',
+        "work",
+    ),
+    "a function that a constructor adds": (".c", f"{WORK}extern void add(fn);\n{CONSTRUCTOR} {{ add(work); }}", "work"),
+    "a hook": (".c", f"{WORK}extern fn hook;\n{CONSTRUCTOR} {{ hook = work; }}", "work"),
+    "two hooks at once": (
+        ".c",
+        f"{WORK}static int more(int x) {{ return x * 5; }}\nextern struct {{ fn a, b; }} hooks;\n"
+        f"{CONSTRUCTOR} {{ hooks.a = work; hooks.b = more; }}",
+        "work",
+    ),
+    "a table": (
+        ".c",
+        f"{WORK}static const fn table[] = {{work, work}};\nextern void add(const void *);\n{CONSTRUCTOR} {{ add(table); }}",
+        "table",
+    ),
+    "an entry of a list": (
+        ".c",
+        f"{WORK}struct entry {{ struct entry *next; fn f; }};\nextern struct entry *head;\n"
+        f"static struct entry own = {{0, work}};\n{CONSTRUCTOR} {{ own.next = head; head = &own; }}",
+        "own",
+    ),
+    "an entry that is handed over": (
+        ".c",
+        f"{WORK}struct entry {{ int number; fn f; }};\nextern void add(struct entry *);\n"
+        f"static struct entry own = {{1, work}};\n{CONSTRUCTOR} {{ add(&own); }}",
+        "own",
+    ),
+    "qsort": (
+        ".c",
+        "#include <stdlib.h>\nstatic int data[9] = {3, 1, 2};\n"
+        "static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }\n"
+        f"{CONSTRUCTOR} {{ qsort(data, 9, sizeof(int), compare); }}",
+        "compare",
+    ),
+    "what a function returns": (
+        ".c",
+        f"{WORK}__attribute__((noinline)) static fn get(void) {{ return work; }}\nextern void add(fn);\n"
+        f"{CONSTRUCTOR} {{ add(get()); }}",
+        "work",
+    ),
+    "an object with virtual functions": (
+        ".cpp",
+        "struct base { virtual int f() = 0; };\nextern void add(base *);\nextern int start();\n"
+        "struct derived : base { int value; derived(int v) : value(v) { add(this); } int f() override; };\n"
+        "int derived::f() { return value; }\nstatic derived one(start());",
+        "",
+    ),
+}
+UNKNOWN = {
+    "a pointer": (".c", f"{HEAD}extern fn f;\nint got;\n{CONSTRUCTOR} {{ got = f(3); }}"),
+    "a jump": (".c", f"typedef void (*fn)(void);\nextern fn f;\n{CONSTRUCTOR} {{ f(); }}"),
+    "a table": (
+        ".c",
+        f"{HEAD}extern fn t[];\nextern int n;\nint got;\n{CONSTRUCTOR} {{ for (int i = 0; i < n; i++) got += t[i](3); }}",
+    ),
+    "a virtual function": (
+        ".cpp",
+        "struct base { virtual int f() = 0; };\nextern base *one;\nint got = one->f();",
+    ),
+    "a function that it is called with": (
+        ".c",
+        f"{HEAD}extern fn f;\nint got;\n__attribute__((noinline)) static int run(fn f) {{ return f(2) + 1; }}\n"
+        f"{CONSTRUCTOR} {{ got = run(f); }}",
+    ),
+}
+SOUND = {
+    "iostream": (".cpp", "#include <iostream>\nint say() { std::cout << 1; return 0; }"),
+    "atexit": (
+        ".c",
+        f"#include <stdlib.h>\nint n;\nstatic void last(void) {{ n = 1; }}\n{CONSTRUCTOR} {{ atexit(last); }}",
+    ),
+    "destructors": (".cpp", "int n;\nstruct held { ~held() { n++; } };\nstatic held a, b, c;\nstatic held more[3];"),
+    "a switch": (
+        ".c",
+        f"extern void a(void);\nextern void b(void);\nextern volatile int n;\n{CONSTRUCTOR}\n{{\n  switch (n) {{\n"
+        "  case 0: a(); break;\n  case 1: b(); a(); break;\n  case 2: b(); break;\n  case 3: a(); a(); a(); break;\n"
+        "  case 4: b(); b(); b(); break;\n  case 5: a(); b(); a(); break;\n  case 6: a(); a(); b(); b();\n  }\n}",
+    ),
+    "direct calls": (
+        ".c",
+        "int n;\n__attribute__((noinline)) static void go(int a) { n += a; }\n" + CONSTRUCTOR + " { go(1); go(2); }",
+    ),
+    "random numbers": (".cpp", "#include <random>\nstatic std::mt19937 made(42);\nint use() { return made(); }"),
+    "a function that is called through a variable of known value": (
+        ".c",
+        f"{HEAD}int got;\n__attribute__((noinline)) static int work(int x) {{ return x * 3; }}\n"
+        f"__attribute__((noinline)) static int run(fn f) {{ return f(got) + 1; }}\n{CONSTRUCTOR} {{ got = run(work); }}",
+    ),
+}
+
+
+def level_of(tmp_path, compiler, kind, source, *flags, **more):
+    return Level(tmp_path, source, compiler if kind == ".cpp" else C_OF[compiler], *flags, kind=kind, **more)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", HANDED_OUT)
+def test_an_address_that_is_handed_out(tmp_path, compiler, name):
+    kind, source, named = HANDED_OUT[name]
+    for optimise in LEVELS_OF_CARE:
+        level = level_of(tmp_path, compiler, kind, source, optimise)
+        constant = name == "a hook" and compiler != "g++" and optimise != "-O0"  # Clang makes it the initial value
+        for found in () if constant else (level.found(), level.found_in_object()):
+            addresses = [finding for finding in found if finding.kind == "address"]
+            assert addresses, (optimise, found)
+            assert any(named in finding.detail for finding in addresses), (optimise, addresses)
+            assert {finding.level for finding in addresses} == {LEVEL}
+            assert all(finding.path and finding.address for finding in addresses)
+            assert all(finding.detail.startswith("runs when loaded; takes the address of ") for finding in addresses)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_call_of_what_is_unknown(tmp_path, compiler, name):
+    kind, source = UNKNOWN[name]
+    for optimise in LEVELS_OF_CARE:
+        level = level_of(tmp_path, compiler, kind, source, optimise)
+        for found in (level.found(), level.found(stripped=True), level.found_in_object()):
+            (finding,) = found
+            assert (finding.kind, finding.level) == ("unproven", LEVEL), optimise
+            assert finding.detail == "runs when loaded; where it leads is unknown"
+            assert finding.instruction.split()[0] in ("call", "jmp"), optimise
+            assert finding.path
+    if "got" in source:
+        assert finding.variable.startswith(("got", "_ZL3got")) or finding.variable == "", finding
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_known_and_stays_in_the_level(tmp_path, compiler, name):
+    kind, source = SOUND[name]
+    if "known value" in name:  # unoptimised code keeps the address on the stack, where it is not followed
+        levels = LEVELS_OF_CARE[1:]
+    else:
+        levels = LEVELS_OF_CARE
+    for optimise in levels:
+        level = level_of(tmp_path, compiler, kind, source, optimise)
+        assert (level.found(), level.found(stripped=True), level.found_in_object()) == ([], [], []), optimise
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_an_object_of_the_kernel_s_own_keeps_its_virtual_functions(tmp_path, compiler):
+    source = (
+        (
+            "extern int start();\nstruct shape { virtual int f() { return value; } shape(int v) : value(v) {} int value; };\n"
+            "{} shape one(start());\nint use(shape *s) {{ return s->f(); }}\nint go() {{ return use(&one); }}"
+        )
+        .replace("{ virtual", "{{ virtual")
+        .replace("{ return value; }", "{{ return value; }}")
+    )
+    source = source.replace("value(v) {} int value; };", "value(v) {{}} int value; }};")
+    for optimise in ("-O2", "-O3"):
+        level = level_of(tmp_path, compiler, ".cpp", source.format("static"), optimise)
+        assert (level.found(), level.found(stripped=True), level.found_in_object()) == ([], [], [])
+        # One object for all levels must not have the functions of one.
+        level = level_of(tmp_path, compiler, ".cpp", source.format("inline"), optimise, "-std=c++17")
+        for found in (level.found(), level.found_in_object()):
+            assert {finding.kind for finding in found} == {"address"}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("flags", [("-fno-plt",), ("-mindirect-branch=thunk",), ("-fcf-protection",)], ids=" ".join)
+def test_calls_by_name_are_no_pointers(tmp_path, compiler, flags):
+    if "thunk" in flags[0] and compiler != "g++":
+        pytest.skip("GCC's spelling")
+    kind, source = SOUND["iostream"]
+    level = level_of(tmp_path, compiler, kind, source, "-O2", *flags)
+    assert (level.found(), level.found("-Wl,-z,now"), level.found_in_object()) == ([], [], [])
+    kind, source = UNKNOWN["a pointer"]
+    level = level_of(tmp_path, compiler, kind, source, "-O2", *flags)
+    assert [f.kind for f in (*level.found(), *level.found_in_object())] == ["unproven", "unproven"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", ["a registrar", "a hook", "qsort"])
+def test_programs_at_fixed_addresses(tmp_path, compiler, name):
+    kind, source, named = HANDED_OUT[name]
+    source += "\n".join(["", "#ifdef __cplusplus", 'extern "C"', "#endif", "int main(void) { return 0; }", HEAD])
+    source += {
+        "a registrar": "fn kept;\nvoid add(const char *, fn f) { kept = f; }",
+        "a hook": "fn hook;",
+        "qsort": "",
+    }[name]
+    for optimise in ("-O0", "-O2"):
+        shared = ("-no-pie", "-fno-pic")
+        level = level_of(tmp_path, compiler, kind, source, optimise, "-fno-pic", shared=shared)
+        if name == "a hook" and (compiler != "g++" or optimise == "-O2"):
+            continue  # the initial value of a variable of the program
+        assert any(f.kind == "address" and named in f.detail for f in level.found()), optimise
+
+
+@pytest.mark.parametrize("how", ["", "-static"])
+def test_what_the_toolchain_runs_in_a_program_is_known(tmp_path, how):
+    source = SOUND["direct calls"][1] + "\nint main(void) { return 0; }"
+    level = level_of(tmp_path, "g++", ".c", source, "-O2", shared=(how,) if how else ())
+    assert level.found() == []

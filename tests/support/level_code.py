@@ -1,0 +1,73 @@
+"""Objects and libraries with the code of one level, sealed and with a record, made without a project around them."""
+
+import subprocess
+from pathlib import Path
+
+from isagen.audit.baseline import Baseline
+from isagen.audit.built import audit_object
+from isagen.audit.targets import audit_targets
+from isagen.binary.elf.notes import note_of
+from isagen.binary.formats import load_object, open_binary, seal_objects
+from isagen.model.record import NOTE_OWNER, Record
+from support.projects import need
+
+LEVEL = "AVX2"
+BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
+RECORD = Record(
+    project="level",
+    isagen="0",
+    table="x86",
+    features="x86",
+    sealed=True,
+    seal_reason="",
+    baseline=BASELINE,
+    levels={"DEFAULT": BASELINE, LEVEL: (*BASELINE, "avx", "avx2", "fma", "f16c")},
+)
+NOTE = f"""
+  .section .note.isagen, "a", @note
+  .balign 4
+  .byte {", ".join(map(str, note_of(NOTE_OWNER, RECORD.to_json())))}
+  .section .note.GNU-stack, "", @progbits
+"""
+C_OF = {"g++": "gcc", "clang++-16": "clang-16"}
+
+
+def run(*command: object) -> None:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Level:
+    """The code of one level, compiled from a kernel's source; `shared` are the flags of the link."""
+
+    def __init__(self, folder: Path, source: str, compiler: str, *flags: str, kind=".cpp", shared=("-shared",)) -> None:
+        need(compiler, "gcc")
+        self.folder = folder
+        language = {".cpp": "c++", ".c": "c", ".s": "assembler"}[kind]
+        text = folder / f"kernel{kind}"
+        text.write_text(source)
+        self.object = folder / "kernel.o"
+        run(compiler, "-w", "-x", language, "-fPIC", "-mavx2", *flags, "-c", text, "-o", self.object)
+        self._compiler = compiler
+        self._shared = shared
+
+    def linked(self, *flags: str, stripped: bool = False) -> Path:
+        """Seal and link it, as builds do."""
+        (sealed,) = seal_objects([load_object(self.object)], LEVEL, "1")
+        kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
+        kernel.write_bytes(sealed)
+        note.write_text(NOTE)
+        run(self._compiler, kernel, note, "-o", library, *self._shared, *flags)
+        if stripped:
+            run("strip", library)
+        return library
+
+    def found(self, *flags: str, stripped: bool = False) -> list:
+        """The audit's findings in what is linked."""
+        (result,) = audit_targets([self.linked(*flags, stripped=stripped)], Baseline("X86_64", BASELINE))
+        return list(result.findings)
+
+    def found_in_object(self) -> list:
+        """The audit's findings in the object, which is not sealed."""
+        with open_binary(self.object) as binary:
+            return list(audit_object(binary, RECORD, LEVEL, "kernel.o", "kernel").findings)
