@@ -11,10 +11,10 @@ judges the files by the baseline that the CPU has. A crash at load, or at exit, 
 - unproven: a caller on the stack is an `unproven` finding, and it called through a pointer;
 - MISSED: none of these.
 
-The exit status is 1 after a MISSED crash, and if a process ended in a way that tells nothing. Each CPU shows the first
-crash of a library alone. A crash in code that Python calls after loading (`PyInit_*` and later) is reported as `later`: the audit does not follow
-that. Needs Linux on x86-64, qemu-x86_64 7 or newer, a C compiler, and wheels for the Python that runs this. What an
-import needs beyond the wheels is missing there: give those wheels too.
+The exit status is 1 after a MISSED crash, and if a process ended in a way that tells nothing. Each CPU shows only the
+first crash of a library. A crash in code that Python calls after loading (`PyInit_*` and later) is reported as `later`:
+the audit does not follow that. Needs Linux on x86-64, qemu-x86_64 7 or newer, a C compiler, and wheels for the Python
+that runs this. What an import needs beyond the wheels is missing there: give those wheels too.
 """
 
 import argparse
