@@ -113,16 +113,19 @@ class Code:
         """Return how control goes on after a function's size; None where it does not."""
         start, end = self.functions.extent(number)
         every = deque(self.decoder.decode(self.binary.read(start, end - start), start), maxlen=1)
-        last = every.pop() if every else None
-        if last is None or last.flow_control in LEAVES:
+        if not every:
             return None
-        cut = last.code == self.decoder.invalid and last.ip + self.decoder.longest > end
+        last = every.pop()
+        unknown = last.code == self.decoder.invalid
+        cut = unknown and last.ip + self.decoder.longest > end
+        if last.flow_control in LEAVES and not cut:
+            return None
         first = last.ip if cut else end
         follower = Follower(self.decoder, self.binary.read, self.branch, first, self.functions.limit(number))
         flow = follower.follow(first)
         # After a call that does not return, and after data, there may be data.
-        goes_on = last.flow_control not in (CALL, INDIRECT_CALL) and (cut or last.code != self.decoder.invalid)
-        return flow if flow.blocks and (goes_on or flow.sound) else None
+        runs_on = not unknown and last.flow_control not in (CALL, INDIRECT_CALL)
+        return flow if flow.blocks and (runs_on or flow.sound) else None
 
     # ---- what it is called, and where it is
 

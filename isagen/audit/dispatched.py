@@ -38,7 +38,7 @@ class Dispatched:
         section_at = self._code.binary.section_at
         for instruction in self._code.decode(number):
             place = self._code.decoder.effect(instruction).place
-            if place is not None and place.relative and place.read:
+            if place is not None and place.relative and not place.written:
                 section = section_at(place.offset)
                 if section is not None and section.writable and not within(self._code.pointers.spans, place.offset):
                     return True

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypedDict
 
+from ..binary.spans import within
 from ..processors.decoding import DIRECT, INDIRECT, Codes
 from .findings import Finding
-from .handed import Handed
+from .handed import Handed, Leak
 from .references import GIVES, RUN, Event
 from .subject import Subject
 from .values import UNKNOWN, State, Step, Value, Values, joined
@@ -71,6 +73,11 @@ class _Reached:
     values: dict[int, Values] = field(default_factory=dict)  # of functions of levels
     given: dict[int, dict[int, frozenset[Value]]] = field(default_factory=dict)  # what these are called with
 
+    @cached_property
+    def handed(self) -> Handed:
+        """What functions of levels hand out."""
+        return Handed(self.subject)
+
     def judged(self) -> AtLoad:
         """Follow control from all roots at once, and return the findings."""
         subject, code = self.subject, self.subject.code
@@ -115,12 +122,15 @@ class _Reached:
         level = bool(self.subject.level_of(number))
         values = Values(self.subject.references, number, self.given.get(number)) if level else None
         steps = {step.instruction.ip: step for step in values.steps} if values else {}
-        indirect = False
+        arrays = self.subject.code.pointers.arrays
+        somewhere = known = False
         for place, what, target in self.subject.references.events(number):
             if what == "call":
                 yield place, target, self._arguments(steps.get(place))
-            indirect = indirect or what == "somewhere"
-        if values is None and indirect and self.everywhere:
+            somewhere = somewhere or what == "somewhere"
+            # Start code of older compilers calls the functions in such an array, which are roots.
+            known = known or (what == "point" and within(arrays, target))
+        if values is None and somewhere and not known and self.everywhere:
             values = Values(self.subject.references, number)
         if values is None:
             return
@@ -146,7 +156,7 @@ class _Reached:
         flow = step.instruction.flow_control
         if flow not in DIRECT and flow not in INDIRECT:
             return
-        handed = Handed(self.subject).runs(step, values) if level else ""
+        handed = self.handed.runs(step, values) if level else ""
         found = step.values(self.subject.code.decoder.arguments[RUN[handed]]) if handed else frozenset()
         if flow in INDIRECT:
             found |= values.targets(step)
@@ -178,10 +188,11 @@ class _Reached:
             yield chains.finding("unproven", number, step.instruction.ip, what, text)
 
     def _handed_out(self, chains: _Chains) -> Iterator[Finding]:
-        handed = Handed(self.subject)
-        leaks = {number: list(handed.leaks(number, values)) for number, values in self.values.items()}
-        if handed.filled:  # variables count as holding addresses in all functions
-            leaks = {number: list(handed.leaks(number, values)) for number, values in self.values.items()}
+        leaks: dict[int, list[Leak]] = {}
+        filled = -1
+        while filled != len(self.handed.filled):  # variables count as holding addresses in all functions
+            filled = len(self.handed.filled)
+            leaks = {number: list(self.handed.leaks(number, values)) for number, values in self.values.items()}
         for number, listed in leaks.items():
             for what, place in {leak.what: leak.place for leak in reversed(listed)}.items():
                 detail = f"runs {self.when[number]}; takes {what}"

@@ -153,6 +153,10 @@ class Pointers(Protocol):
         """Where pointers that matter are: (first address, address after the last) of each, in order."""
 
     @property
+    def arrays(self) -> Sequence[tuple[int, int]]:
+        """Where arrays of functions that the loader calls are, in the form of `spans`."""
+
+    @property
     def jumps(self) -> Sequence[tuple[int, int]]:
         """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
 

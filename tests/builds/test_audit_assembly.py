@@ -75,6 +75,74 @@ def test_code_that_only_such_code_leads_to(audited):
     assert {symbol: f.instruction for symbol, f in found.items()} == {"second": "vzeroupper"}
 
 
+SHORT = """
+  .globl entry
+  .type entry, @function
+entry:
+  movl $1, %eax
+{cut}
+  vpaddd %ymm0, %ymm1, %ymm2
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "after"),
+    [
+        ("  .size entry, .-entry", "  ret"),
+        ("  jnz 1f\n  ret\n  .size entry, .-entry\n1:", "  ret"),
+        ("  call other\n  .size entry, .-entry", "  ret"),
+        ("", "  .size entry, .-entry - 2\n  ret"),  # in the middle of the instruction
+        ("", "  ret\n  .size entry, 6"),
+    ],
+)
+def test_code_beyond_the_size_that_control_runs_into(audited, cut, after):
+    text = SHORT.format(cut=cut, after=after) + "  .p2align 4\n" + function("other", "  ret")
+    result, found = audited(text)
+    assert [(f.kind, f.features) for f in found.values()] == [("baseline", ("avx2",))]
+    assert result.counted == {} or "undecodable" in result.counted
+    _, found = audited(text + '  .section .init_array, "aw"\n  .quad entry\n')
+    assert {f.kind for f in found.values()} == {"load"}
+
+
+def test_data_after_a_function_that_does_not_return_is_no_code(audited):
+    data = "  .byte 0xc5, 0xf5, 0xfe, 0xd0, 0x06, 0x0e, 0x1e\n  .fill 40, 1, 7\n"
+    result, found = audited(function("entry", "  call other", data) + function("other", "  ud2"))
+    assert (found, result.counted) == ({}, {"avx2": 1})
+
+
+def test_a_function_that_runs_into_the_next(audited):
+    text = function("first", "  nop") + "  .p2align 4\n" + function("second", "  vzeroupper\n  ret")
+    _, found = audited(text + '  .section .init_array, "aw"\n  .quad first\n')
+    assert (found["second"].kind, found["second"].path) == ("load", ("first", "second"))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-shared"],
+        ["-no-pie"],
+        ["-static"],
+        ["-shared", "-Wl,-z,pack-relative-relocs"],
+        ["-shared", "-fuse-ld=lld", "-Wl,--pack-dyn-relocs=android"],
+        ["-shared", "-fuse-ld=lld", "-Wl,-z,rel"],
+    ],
+    ids=" ".join,
+)
+def test_a_label_that_only_a_table_leads_to(audited, flags):
+    if "-fuse-ld=lld" in flags:
+        need("ld.lld")
+    table = '  .section .data.rel.ro, "aw"\n  .balign 8\ntable:\n  .quad main\n  .quad helper\n'
+    text = function("main", "  leaq table(%rip), %rax\n  call *8(%rax)\n  ret", HELPER + "\n  .p2align 4")
+    result, found = audited(text + table, *flags)
+    assert found["helper"].features == ("avx2",)
+    assert result.counted.get("avx2", 0) == 0 or "-static" in flags
+    # What no table names is counted still.
+    result, found = audited(text + table.replace("helper", "main"), *flags)
+    assert "helper" not in found
+    assert result.counted["avx2"] >= 1
+
+
 def test_code_that_nothing_leads_to_is_counted(audited):
     result, found = audited(function("entry", "  ret", HELPER))
     assert (found, result.counted) == ({}, {"avx2": 1})

@@ -2,10 +2,12 @@
 
 import pytest
 
+from support.foreign import AVX2, DOUBLE, audit, run
+from support.foreign import HEAD as FOREIGN_HEAD
 from support.level_code import C_OF, LEVEL, Level
 
 COMPILERS = ["g++", "clang++-16"]
-LEVELS_OF_CARE = ["-O0", "-O1", "-O2", "-O3"]
+OPTIMISED = ["-O0", "-O1", "-O2", "-O3"]
 HEAD = "typedef int (*fn)(int);\n"
 WORK = HEAD + "__attribute__((noinline)) static int work(int x) { return x * 3; }\n"
 CONSTRUCTOR = "__attribute__((constructor)) static void first(void)"
@@ -28,7 +30,8 @@ HANDED_OUT = {
     ),
     "a table": (
         ".c",
-        f"{WORK}static const fn table[] = {{work, work}};\nextern void add(const void *);\n{CONSTRUCTOR} {{ add(table); }}",
+        f"{WORK}static const fn table[] = {{work, work}};\nextern void add(const void *);\n"
+        f"{CONSTRUCTOR} {{ add(table); }}",
         "table",
     ),
     "an entry of a list": (
@@ -69,7 +72,8 @@ UNKNOWN = {
     "a jump": (".c", f"typedef void (*fn)(void);\nextern fn f;\n{CONSTRUCTOR} {{ f(); }}"),
     "a table": (
         ".c",
-        f"{HEAD}extern fn t[];\nextern int n;\nint got;\n{CONSTRUCTOR} {{ for (int i = 0; i < n; i++) got += t[i](3); }}",
+        f"{HEAD}extern fn t[];\nextern int n;\nint got;\n"
+        f"{CONSTRUCTOR} {{ for (int i = 0; i < n; i++) got += t[i](3); }}",
     ),
     "a virtual function": (
         ".cpp",
@@ -102,12 +106,14 @@ SOUND = {
     "a function that is called through a variable of known value": (
         ".c",
         f"{HEAD}int got;\n__attribute__((noinline)) static int work(int x) {{ return x * 3; }}\n"
-        f"__attribute__((noinline)) static int run(fn f) {{ return f(got) + 1; }}\n{CONSTRUCTOR} {{ got = run(work); }}",
+        f"__attribute__((noinline)) static int run(fn f) {{ return f(got) + 1; }}\n"
+        f"{CONSTRUCTOR} {{ got = run(work); }}",
     ),
 }
 
 
 def level_of(tmp_path, compiler, kind, source, *flags, **more):
+    """The level that a source in C or C++ makes."""
     return Level(tmp_path, source, compiler if kind == ".cpp" else C_OF[compiler], *flags, kind=kind, **more)
 
 
@@ -115,7 +121,7 @@ def level_of(tmp_path, compiler, kind, source, *flags, **more):
 @pytest.mark.parametrize("name", HANDED_OUT)
 def test_an_address_that_is_handed_out(tmp_path, compiler, name):
     kind, source, named = HANDED_OUT[name]
-    for optimise in LEVELS_OF_CARE:
+    for optimise in OPTIMISED:
         level = level_of(tmp_path, compiler, kind, source, optimise)
         constant = name == "a hook" and compiler != "g++" and optimise != "-O0"  # Clang makes it the initial value
         for found in () if constant else (level.found(), level.found_in_object()):
@@ -131,7 +137,7 @@ def test_an_address_that_is_handed_out(tmp_path, compiler, name):
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_call_of_what_is_unknown(tmp_path, compiler, name):
     kind, source = UNKNOWN[name]
-    for optimise in LEVELS_OF_CARE:
+    for optimise in OPTIMISED:
         level = level_of(tmp_path, compiler, kind, source, optimise)
         for found in (level.found(), level.found(stripped=True), level.found_in_object()):
             (finding,) = found
@@ -147,31 +153,32 @@ def test_a_call_of_what_is_unknown(tmp_path, compiler, name):
 @pytest.mark.parametrize("name", SOUND)
 def test_what_is_known_and_stays_in_the_level(tmp_path, compiler, name):
     kind, source = SOUND[name]
-    if "known value" in name:  # unoptimised code keeps the address on the stack, where it is not followed
-        levels = LEVELS_OF_CARE[1:]
-    else:
-        levels = LEVELS_OF_CARE
-    for optimise in levels:
+    # Unoptimised code keeps addresses on the stack, where they are not followed.
+    for optimise in OPTIMISED[1 if "known value" in name else 0 :]:
         level = level_of(tmp_path, compiler, kind, source, optimise)
         assert (level.found(), level.found(stripped=True), level.found_in_object()) == ([], [], []), optimise
 
 
+OBJECT = """
+extern int start();
+struct shape {
+  int value;
+  shape(int v) : value(v) {}
+  virtual int f() { return value; }
+};
+STORED shape one(start());
+int use(shape *s) { return s->f(); }
+int go() { return use(&one); }
+"""
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_an_object_of_the_kernel_s_own_keeps_its_virtual_functions(tmp_path, compiler):
-    source = (
-        (
-            "extern int start();\nstruct shape { virtual int f() { return value; } shape(int v) : value(v) {} int value; };\n"
-            "{} shape one(start());\nint use(shape *s) {{ return s->f(); }}\nint go() {{ return use(&one); }}"
-        )
-        .replace("{ virtual", "{{ virtual")
-        .replace("{ return value; }", "{{ return value; }}")
-    )
-    source = source.replace("value(v) {} int value; };", "value(v) {{}} int value; }};")
     for optimise in ("-O2", "-O3"):
-        level = level_of(tmp_path, compiler, ".cpp", source.format("static"), optimise)
+        level = level_of(tmp_path, compiler, ".cpp", OBJECT.replace("STORED", "static"), optimise)
         assert (level.found(), level.found(stripped=True), level.found_in_object()) == ([], [], [])
         # One object for all levels must not have the functions of one.
-        level = level_of(tmp_path, compiler, ".cpp", source.format("inline"), optimise, "-std=c++17")
+        level = level_of(tmp_path, compiler, ".cpp", OBJECT.replace("STORED", "inline"), optimise, "-std=c++17")
         for found in (level.found(), level.found_in_object()):
             assert {finding.kind for finding in found} == {"address"}
 
@@ -195,7 +202,7 @@ def test_programs_at_fixed_addresses(tmp_path, compiler, name):
     kind, source, named = HANDED_OUT[name]
     source += "\n".join(["", "#ifdef __cplusplus", 'extern "C"', "#endif", "int main(void) { return 0; }", HEAD])
     source += {
-        "a registrar": "fn kept;\nvoid add(const char *, fn f) { kept = f; }",
+        "a registrar": "volatile fn kept;\nvoid add(const char *, fn f) { kept = f; }",
         "a hook": "fn hook;",
         "qsort": "",
     }[name]
@@ -212,3 +219,81 @@ def test_what_the_toolchain_runs_in_a_program_is_known(tmp_path, how):
     source = SOUND["direct calls"][1] + "\nint main(void) { return 0; }"
     level = level_of(tmp_path, "g++", ".c", source, "-O2", shared=(how,) if how else ())
     assert level.found() == []
+
+
+# Files without a record.
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_calls_through_pointers_in_files_of_others(link, compiler, stripped):
+    for name, (kind, source) in UNKNOWN.items():
+        library = link(source, compiler=compiler, kind=kind)
+        if stripped:
+            run("strip", library)
+        (finding,) = audit(library).findings
+        assert (finding.kind, finding.level) == ("unproven", ""), name
+        assert finding.detail == "runs when loaded; where it leads is unknown"
+        assert finding.instruction.split()[0] in ("call", "jmp")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", [*SOUND, "a registrar", "qsort"])
+def test_known_calls_in_files_of_others(link, compiler, name):
+    kind, source = SOUND.get(name) or HANDED_OUT[name][:2]
+    for flags in ([], ["-O0"], ["-fno-plt"], ["-Wl,-z,retpolineplt", "-fuse-ld=lld"]):
+        if "known value" not in name or flags != ["-O0"]:
+            library = link(source, *flags, compiler=compiler, kind=kind)
+            assert [f for f in audit(library).findings if f.kind != "bindable"] == [], flags
+
+
+OLD_START = """
+  .section .init, "ax"
+  call constructors
+  ret
+  .text
+  .type constructors, @function
+constructors:
+  push %rbx
+  mov last(%rip), %rax
+  cmp $-1, %rax
+  je 2f
+  lea last(%rip), %rbx
+1:  sub $8, %rbx
+  call *%rax
+  mov (%rbx), %rax
+  cmp $-1, %rax
+  jne 1b
+2:  pop %rbx
+  ret
+  .size constructors, .-constructors
+  .type planted, @function
+planted:
+  vzeroupper
+  ret
+  .size planted, .-planted
+  .section .ctors, "aw"
+  .quad -1
+last:
+  .quad planted
+  .section .note.GNU-stack, "", @progbits
+"""
+
+
+def test_the_start_code_of_older_compilers_calls_roots(link):
+    library = link(OLD_START, "-nostartfiles", compiler="gcc", kind=".s", linker="lld")
+    assert [(f.kind, f.symbol) for f in audit(library).findings] == [("load", "planted")]
+
+
+def test_the_path_that_is_shown_is_the_shortest_from_any_root(link):
+    steps = "".join(
+        f"__attribute__((noinline)) static void step{i}(void) {{ data[{i}] = 1; step{i + 1}(); data[{i}] = 2; }}\n"
+        for i in range(9, -1, -1)
+    )
+    source = (
+        f"{FOREIGN_HEAD}{AVX2} static void step10(void) {{ {DOUBLE} }}\n{steps}"
+        f"{CONSTRUCTOR} {{ data[20] = 1; step0(); data[20] = 3; }}\n"
+        "__attribute__((constructor)) static void second(void) { data[21] = 1; step9(); data[21] = 3; }\n"
+    )
+    (finding,) = audit(link(source)).findings
+    assert finding.path == ("second", "step9", "step10")

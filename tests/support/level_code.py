@@ -71,3 +71,14 @@ class Level:
         """The audit's findings in the object, which is not sealed."""
         with open_binary(self.object) as binary:
             return list(audit_object(binary, RECORD, LEVEL, "kernel.o", "kernel").findings)
+
+
+def found_in_program(folder: Path, source: str, compiler: str, *flags: str) -> list:
+    """The audit's findings in a program with a record, of one source in C of no level."""
+    need(compiler, "gcc")
+    text, note, program = (folder / name for name in ("main.c", "note.s", "program"))
+    text.write_text(source)
+    note.write_text(NOTE)
+    run(compiler, "-w", "-x", "c", text, "-x", "none", note, "-o", program, *flags)
+    (result,) = audit_targets([program], Baseline("X86_64", BASELINE))
+    return list(result.findings)

@@ -61,9 +61,14 @@ class ElfPointers:
         return tuple(dict.fromkeys(found))
 
     @cached_property
+    def arrays(self) -> list[tuple[int, int]]:
+        """Where arrays of functions that the loader calls are, in the form of `spans`."""
+        return sorted({(start, start + size) for start, size, _ in self._arrays})
+
+    @cached_property
     def spans(self) -> list[tuple[int, int]]:
         """Where pointers that matter are, as (first address, address after the last) of each, in order."""
-        spans = [(start, start + size) for start, size, _ in self._arrays]
+        spans = list(self.arrays)
         spans += [(s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(".got")]
         return sorted(spans)
 

@@ -43,8 +43,8 @@ class X86Decoder:
     answers = ("__cpu_model", "__cpu_features2", "_dl_x86_", "_rtld_global_ro")
     # libgcc's and compiler-rt's, and those of C libraries.
     informants = frozenset(
-        {"__cpu_indicator_init", "__get_cpuid_max", "__get_cpuid", "__x86_get_cpuid_feature_leaf", "getauxval"}
-        | {"__get_cpu_features", "__x86_get_cpu_features", "_dl_x86_get_cpu_features", "elf_aux_info"}
+        {"__cpu_indicator_init", "__get_cpuid_max", "__get_cpuid", "__get_cpuid_count", "__x86_get_cpuid_feature_leaf"}
+        | {"getauxval", "__get_cpu_features", "__x86_get_cpu_features", "_dl_x86_get_cpu_features", "elf_aux_info"}
     )
     # Indirect calls behind a barrier to speculation (-mindirect-branch=thunk, -mretpoline).
     thunks = ("__x86_indirect_thunk", "__llvm_retpoline", "__llvm_lvi_thunk")

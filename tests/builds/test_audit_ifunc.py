@@ -1,0 +1,93 @@
+"""The audit of functions that ifunc resolvers choose: behind a check where the resolver asks the CPU, only there."""
+
+import subprocess
+
+import pytest
+
+from support.level_code import C_OF, found_in_program
+
+COMPILERS = ["g++", "clang++-16"]
+DOUBLE = "for (int i = 0; i < 64; i++) data[i] *= 2;"
+CHOICE = """
+#include <cpuid.h>
+float data[64];
+__attribute__((target("avx2"), noinline)) static void fast(void) { DOUBLE }
+__attribute__((noinline)) static void slow(void) { DOUBLE data[0] = 1; }
+MORE
+static void (*choose(void))(void) { CHOICE }
+void work(void) __attribute__((ifunc("choose"), visibility("hidden")));
+int main(void) { work(); MAIN return 0; }
+"""
+FEATURES = 'return __builtin_cpu_supports("avx2") ? fast : slow;'
+ASKS = {
+    "the compiler's variables": ("", "__builtin_cpu_init(); " + FEATURES),
+    "cpuid": ("", "unsigned a, b, c, d; __cpuid_count(7, 0, a, b, c, d); return b >> 5 & 1 ? fast : slow;"),
+    "a function": (
+        "__attribute__((noinline)) static int has(void)"
+        " { unsigned a, b, c, d; return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 5 & 1; }",
+        "return has() ? fast : slow;",
+    ),
+    "the C library": (
+        "unsigned long getauxval(unsigned long);",
+        "return getauxval(16) >> 26 & 1 ? fast : slow;",
+    ),
+    "a function that chooses": (
+        "__attribute__((noinline)) static void *pick(void) { __builtin_cpu_init(); " + FEATURES + " }",
+        "return pick();",
+    ),
+}
+BLIND = {
+    "always": "return fast;",
+    "an option": "return data[3] > 1 ? fast : slow;",
+}
+
+
+def source(choice, more="", main=""):
+    return CHOICE.replace("CHOICE", choice).replace("MORE", more).replace("MAIN", main).replace("DOUBLE", DOUBLE)
+
+
+def found(tmp_path, compiler, text, *flags):
+    return {(f.kind, f.symbol) for f in found_in_program(tmp_path, text, C_OF[compiler], *flags)}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("how", ASKS)
+def test_a_resolver_that_asks(tmp_path, compiler, how):
+    more, choice = ASKS[how]
+    for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"], ["-O2", "-static"], ["-O2", "-s"]):
+        assert found(tmp_path, compiler, source(choice, more), *flags) == set(), flags
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("how", BLIND)
+def test_a_resolver_that_asks_nothing(tmp_path, compiler, how):
+    for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"]):
+        assert found(tmp_path, compiler, source(BLIND[how]), *flags) == {("baseline", "fast")}, flags
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    ("more", "main"),
+    [
+        ("", "fast();"),
+        ("", "void (*volatile f)(void) = fast; f();"),
+        ("void (*table[])(void) = {slow, fast};", "table[1]();"),
+    ],
+)
+def test_a_chosen_function_that_other_code_calls_too(tmp_path, compiler, more, main):
+    for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"], ["-O2", "-static"]):
+        text = source("__builtin_cpu_init(); " + FEATURES, more, main)
+        assert found(tmp_path, compiler, text, *flags) == {("baseline", "fast")}, flags
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_clones_that_the_compiler_makes(tmp_path, compiler):
+    clones = '__attribute__((target_clones("default", "avx2"))) void work(void) { DOUBLE }\n'
+    text = "float data[64];\n" + clones.replace("DOUBLE", DOUBLE) + "int main(void) { work(); return 0; }"
+    for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"], ["-O2", "-static"], ["-O2", "-s"]):
+        assert found(tmp_path, compiler, text, *flags) == set(), flags
+    if compiler == "g++":  # clones that call clones
+        more = clones.replace("DOUBLE", DOUBLE + " work();").replace("void work(", "void all(")
+        text = text.replace("int main", more + "int main").replace("{ work()", "{ all()")
+        assert found(tmp_path, compiler, text, "-O2") == set()
+    assert subprocess.run([tmp_path / "program"], check=False).returncode == 0
