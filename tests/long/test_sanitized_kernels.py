@@ -20,10 +20,11 @@ def site(tmp_path):
     """A folder with the package isagen_kernels, built by Clang: GCC 12 takes minutes for it."""
     need("clang++-16")
     folder = tmp_path / "sanitized"
-    options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dcpp_args=-fno-sanitize-recover=all"]
+    options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=0", "-Ddebug=false"]
+    options += ["-Dcpp_args=-fno-sanitize-recover=all -gline-tables-only"]
     options += [f"-Dpython.platlibdir={folder}/site", f"-Dpython.purelibdir={folder}/site"]
     for command in (
-        ["meson", "setup", folder / "build", ROOT, "-Doptimization=1", "-Ddebug=true", *options],
+        ["meson", "setup", folder / "build", ROOT, *options],
         ["meson", "install", "-C", folder / "build", "--quiet"],
     ):
         done = subprocess.run(
