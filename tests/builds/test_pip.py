@@ -8,7 +8,6 @@ import pytest
 
 from support.projects import need
 
-
 # An odd folder has all that a plain one has, and more. The folder is plain once: where Meson is the newest and pip does
 # not isolate, which the two isolated tests have in the odd folder.
 PLAIN, ODD = "plain", "Größe & π"
