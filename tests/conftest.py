@@ -16,6 +16,9 @@ from support.checkout import ROOT
 from support.once import locked
 from support.projects import CACHE, Project, make_project, pip_wheel
 
+# A tier, and the other files that take more than a minute.
+LONGEST = {"long", "test_audit_of_builds.py", "test_pip.py", "test_tiles.py", "test_torch.py", "test_vec.py"}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make a cache for all processes of the run: most tests ask the same compilers the same questions."""
@@ -26,9 +29,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes, start with the long tests, so that none is left for the end."""
+    """With several processes, start with the long tests and files, so that none is left for the end."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: "long" not in item.path.parts)
+        items.sort(key=lambda item: not LONGEST & {*item.path.parts})
 
 
 @pytest.fixture

@@ -86,8 +86,6 @@ class Handed:
         targets: frozenset[Value] = frozenset({target or name})
         if step.instruction.flow_control in INDIRECT:
             targets = values.targets(step)
-        elif not target and not name:
-            target = step.instruction.near_branch_target
         if step.instruction.flow_control not in (CALL, INDIRECT_CALL) and all(
             isinstance(one, int) and self._code.covers(number, one) for one in targets
         ):

@@ -78,6 +78,8 @@ class _Kept:
                 yield from self._passed(number, step, depth)
                 continue
             effect, place = step.effect, step.effect.place
+            if effect.compares:
+                continue
             secrets = self._taken(step)
             if place is None or not place.written:
                 hidden = hidden or (bool(secrets) and effect.how == How.OTHER) or self._is_loaded(step, values)

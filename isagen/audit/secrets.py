@@ -73,10 +73,20 @@ class Secrets:
         return sorted(self._places)
 
     def _extent(self, address: int) -> tuple[int, int]:
-        """Return the first address of the data at an address, and the one after its last."""
+        """Return the first address of the data at an address, and the one after its last.
+
+        Where no symbol tells a size, data that is relocated goes on until the next symbol.
+        """
+        symbol = self._code.variables.symbol_at(address)
+        if symbol is not None and symbol.size:
+            return symbol.address, symbol.address + symbol.size
         section = self._code.binary.section_at(address)
-        end = min(address + WORD, section.address + section.size) if section is not None else address
-        return self._code.variables.extent(address) or (address, end)
+        if section is None:
+            return address, address
+        end = section.address + section.size
+        if section.writable:
+            return address, min(end, self._code.variables.after(address) or end)
+        return address, min(end, address + WORD)
 
     def start(self, address: int) -> int:
         """Return the first address of the variable at an address."""

@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from ..project.init import init_project
 
-    for line in init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force):
+    done = init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force)
+    for line in list(done):  # a standard output that fails does not stop the work halfway
         print(line)
     return 0

@@ -17,16 +17,13 @@ COMMANDS = (init, matrix, probe, cpu, audit, demo, configure)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` (default: the process's own) name; return the exit status."""
-    parser = _parser()
-    options, unknown = parser.parse_known_args(arguments)
-    if unknown and options.run is not configure.run:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    options.unknown = unknown
-    command: Callable[[argparse.Namespace], int] = options.run
     try:
-        return command(options)
+        try:
+            return _run(arguments)
+        finally:
+            _flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_output()
         return 1
     except (IsagenError, OSError) as problem:
         error = reported(problem)
@@ -34,6 +31,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and options.run is not configure.run:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.unknown = unknown
+    command: Callable[[argparse.Namespace], int] = options.run
+    return command(options)
+
+
+def _flush() -> None:
+    """Write what waits for the standard output: at its end, the interpreter would report a full disk in its own way."""
+    try:
+        if sys.stdout is not None:  # it is None where it is closed
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        _leave_output()
+        problem.filename = "standard output"
+        raise
+
+
+def _leave_output() -> None:
+    """Let what still waits for the standard output go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

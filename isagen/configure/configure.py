@@ -28,6 +28,7 @@ from .compat import COMPAT_FOLDER, compat_texts, write_compat
 from .dispatch import dispatch_texts
 from .keyval import write_keyval
 from .linkers import find_linkers, write_linkers
+from .paths import check_paths
 from .request import Request
 from .tool import write_tool
 
@@ -37,6 +38,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 
     Nothing is written where an error is raised.
     """
+    check_paths(request.source_root, request.build_root)
     config = load_config(request.config)
     table = _table(request, config)
     _check(request, config)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
+
+# What the OS answers where a file has no room to grow: the disk is full, or a limit of the user or the process is met.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_if_changed(path: Path, content: bytes | str, mode: int = 0o666) -> bool:

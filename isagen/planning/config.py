@@ -10,7 +10,7 @@ from pathlib import Path
 from ..model.errors import ConfigError, did_you_mean
 from ..model.record import Allowance
 from ..model.toml import Section, read_toml
-from ..processors.flags import reject_host_flag
+from ..processors.flags import reject_host_flag, reject_lto_flag
 
 DEFAULT_TABLE = "default"
 # The values of `compat`: the name in messages and comments, and the headers that sources include.
@@ -58,6 +58,7 @@ def load_config(path: Path) -> Config:
         args = section.strings("args", ())
         for arg in args:
             reject_host_flag(arg, section.where("args"), ConfigError)
+            reject_lto_flag(arg, section.where("args"), ConfigError)
             if re.search(r"[\r\n]", arg):
                 raise section.fail("args", f"{arg!r} holds a line break", "give every argument as a string of its own")
         kernels[source] = KernelConfig(

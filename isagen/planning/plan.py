@@ -23,6 +23,11 @@ LANGUAGE_OF_SUFFIX = {
     ".cpp": "cpp",
     ".cxx": "cpp",
 }
+# Characters in paths, each with the reason why a build with them fails. ninja has no escape for a bar.
+UNNAMEABLE = (
+    ("\\", "backslash in its path, which Meson takes for a slash"),
+    ("|", "'|' in its path, which ninja takes for a separator"),
+)
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,9 @@ def check_kernels(kernels: Sequence[str], config: Config) -> None:
             raise KernelError(
                 "has a line break in its name", where=f"isa_kernels: {source!r}", remedy="rename the file"
             )
+        for character, reason in UNNAMEABLE:
+            if character in source:
+                raise KernelError(f"has a {reason}", where=f"isa_kernels: {source}", remedy="rename the file or folder")
     for source in config.kernels:
         if source not in kernels:
             raise ConfigError(

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ..model.errors import CompilerError
+from ..model.files import FULL, write_if_changed
 
 SUFFIX = {"c": ".c", "cpp": ".cpp"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
@@ -86,17 +87,25 @@ class Compiler:
                 where=f"{self.language} compiler",
                 remedy="install it, or name another one in CC and CXX",
             ) from None
-        return Outcome(
+        outcome = Outcome(
             done.returncode == 0,
             done.stdout.decode(errors="replace"),
             done.stderr.decode(errors="replace"),
         )
+        full = next((said for said in map(os.strerror, FULL) if said in outcome.err and not outcome.ok), "")
+        if full:  # not an answer about the compiler, so no verdict may be made of it
+            raise CompilerError(
+                f"{self.name} cannot write: {full}",
+                where=tempfile.gettempdir(),
+                remedy="free space there, or name another folder in the environment variable TMPDIR",
+            )
+        return outcome
 
     def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
         """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
-            source.write_text("")
+            write_if_changed(source, "")
             outcome = self.run([*self.args, *flags, "-dM", "-E", str(source)])
         found = re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE)
         return dict(found), outcome
@@ -105,14 +114,14 @@ class Compiler:
         """Compile an empty source under `flags`, with warnings as errors."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
-            source.write_text("int isagen_empty;\n")
+            write_if_changed(source, "int isagen_empty;\n")
             return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile, assemble and link the program `text` under `flags`, with warnings as errors."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
-            source.write_text(text, encoding="utf-8")
+            write_if_changed(source, text)
             return self.run(
                 [*self.quiet_args, *flags, *self._strict, str(source), *self._links, *self._program(folder)]
             )

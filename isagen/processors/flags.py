@@ -90,6 +90,7 @@ def _per_dialect(entry: Section, key: str) -> Flags:
     for dialect, values in flags.items():
         for flag in values:
             reject_host_flag(flag, section.where(dialect), TableError)
+            reject_lto_flag(flag, section.where(dialect), TableError)
     section.finish()
     return flags
 
@@ -101,4 +102,14 @@ def reject_host_flag(flag: str, where: str, error: type[IsagenError]) -> None:
             f"{flag} would build for the CPU of this machine",
             where=where,
             remedy="name the instruction sets instead; what a level compiles must not depend on who builds it",
+        )
+
+
+def reject_lto_flag(flag: str, where: str, error: type[IsagenError]) -> None:
+    """Refuse flags that ask for link-time optimisation: the compiler then leaves no code that could be sealed."""
+    if re.match(r"-flto(=|\Z)|[-/]GL\Z", flag):
+        raise error(
+            f"{flag} asks for link-time optimisation, which would merge code of different levels",
+            where=where,
+            remedy="take it out: kernels are compiled without it; -Db_lto=true applies it to everything else",
         )

@@ -61,7 +61,7 @@ class Processor:
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
     answers, in lower case, to them. `detection` names the folder whose `detect.c.j2` reads registers: the generic one
-    reads none. `oldest_cpu` says how the generated code is compiled for every CPU; without it, the project's flags hold.
+    reads none. `oldest_cpu` says how generated code is compiled for every CPU; without it, the project's flags hold.
     `baseline_table` is the table whose levels an audit's baseline is named after.
 
     The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and

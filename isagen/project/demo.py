@@ -16,6 +16,7 @@ from pathlib import Path
 from ..matrix.data import load_matrix
 from ..matrix.terminal import print_matrix
 from ..model.errors import ProjectError
+from ..model.files import write_if_changed
 from ..model.plan_file import find_plans
 from .init import init_project
 
@@ -108,9 +109,7 @@ def _meson(environment: Mapping[str, str]) -> list[str]:
 def _native_file(folder: Path) -> Path:
     """Write the machine file that makes Meson use this interpreter."""
     path = folder / "python.ini"
-    path.write_text(
-        f"[binaries]\npython = {_quoted(sys.executable)}\npython3 = {_quoted(sys.executable)}\n", encoding="utf-8"
-    )
+    write_if_changed(path, f"[binaries]\npython = {_quoted(sys.executable)}\npython3 = {_quoted(sys.executable)}\n")
     return path
 
 

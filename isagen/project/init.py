@@ -12,7 +12,8 @@ import re
 import shlex
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -74,19 +75,40 @@ def init_project(
             remedy="nothing was written; --force replaces it and keeps the changed one as meson.build.orig",
         )
     options_path, options_text = _options(folder)
+    config = f"{fragment}/isa.toml"
+    own_config = (folder / config).exists()
+    texts = {
+        **scaffold,
+        f"{fragment}/meson.build": fragment_text,
+        config: "" if own_config else render("isa.toml.j2", variable=f"{package.upper()}_ISA"),
+        options_path.name: options_text,
+    }
 
-    yield from (_write(folder, path, text) for path, text in scaffold.items())
-    if changed:
-        write_atomically(fragment_path.with_name("meson.build.orig"), fragment_path.read_bytes())
-        yield f"kept     {fragment}/meson.build.orig (your changed fragment)"
-    yield _write(folder, f"{fragment}/meson.build", fragment_text)
-    config = folder / fragment / "isa.toml"
-    if config.exists():
-        yield f"kept     {fragment}/isa.toml (yours)"
-    else:
-        yield _write(folder, f"{fragment}/isa.toml", render("isa.toml.j2", variable=f"{package.upper()}_ISA"))
-    yield _write(folder, options_path.name, options_text)
+    with _all_or_none(folder, texts):
+        if changed:
+            write_atomically(fragment_path.with_name("meson.build.orig"), fragment_path.read_bytes())
+            yield f"kept     {fragment}/meson.build.orig (your changed fragment)"
+        for path, text in texts.items():
+            yield f"kept     {path} (yours)" if path == config and own_config else _write(folder, path, text)
     yield from _advice(folder, fresh, fragment)
+
+
+@contextmanager
+def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
+    """Remove the new ones among the files `names`, and their folders, if writing fails.
+
+    What a full disk left of a scaffold would be taken for a project of one's own.
+    """
+    new = [folder / name for name in names if not (folder / name).exists()]
+    try:
+        yield
+    except OSError:
+        for path in new:
+            path.unlink(missing_ok=True)
+            for parent in path.relative_to(folder).parents[:-1]:
+                with suppress(OSError):  # not empty, or not there
+                    (folder / parent).rmdir()
+        raise
 
 
 def package_name(name: str | None, folder: Path) -> str:

@@ -3,7 +3,14 @@
 import pytest
 
 from support.foreign import LINKERS, run
+from support.prepared import Prepared
 from support.projects import need
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Projects that are built once for this file; see `Prepared`."""
+    return Prepared(tmp_path_factory.mktemp("prepared"))
 
 
 @pytest.fixture

@@ -7,13 +7,14 @@ import shutil
 import pytest
 
 from support.auditing import FAULT, append, audit, build, findings, plant_in_baseline
+from support.prepared import FEW
 from support.projects import need
 
 # Faults of builds, one test each.
 
 
-def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(new_project):
-    project = build(new_project, "leak")
+def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(prepared):
+    project = prepared("leak", FEW)
     plant_in_baseline(project)
     said = project.ninja(check=False)
     assert "code outside the levels uses instructions beyond the baseline (1)" in said
@@ -28,8 +29,8 @@ def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(new_project)
     assert project.path("leak").exists()
 
 
-def test_the_audit_can_warn_instead(new_project):
-    project = build(new_project, "leak", "-Disa_audit=warn")
+def test_the_audit_can_warn_instead(prepared):
+    project = prepared("leak", FEW, "-Disa_audit=warn")
     plant_in_baseline(project)
     assert "isagen audit: warning: leak: " in project.ninja()
     status, report = audit(project, "build")
@@ -41,8 +42,8 @@ def test_the_audit_can_warn_instead(new_project):
     assert finding["instruction"].startswith("v")
 
 
-def test_the_audit_can_be_switched_off(new_project):
-    project = build(new_project, "leak", "-Disa_audit=off")
+def test_the_audit_can_be_switched_off(prepared):
+    project = prepared("leak", FEW, "-Disa_audit=off")
     plant_in_baseline(project)
     assert "planted_fault" not in project.ninja()
     assert "audited: no, switched off by the Meson option isa_audit" in project.isagen("matrix", "build").stdout
@@ -97,7 +98,7 @@ def test_a_level_s_function_that_is_called_past_its_stub(new_project, how):
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_a_static_initialiser_of_a_level(new_project, compiler):
     need(compiler)
-    project = build(new_project, "leak_init", CXX=compiler)
+    project = build(new_project, "leak_init", FEW, CXX=compiler)
     said = project.ninja(check=False)
     assert "code that the loader runs uses instructions beyond the baseline" in said
     project.setup("-Disa_audit=warn", "--reconfigure")
@@ -133,20 +134,19 @@ def test_a_destructor_that_a_level_registers_to_run_at_exit(new_project):
     assert "~squares" in finding["name"]
 
 
-def test_harmless_initialisers_are_no_fault(new_project):
-    project = new_project("leak")
+def test_harmless_initialisers_are_no_fault(prepared):
+    project = prepared("leak", FEW)
     project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>\n#include <string>')
     append(
         project, "kernel.cpp", "namespace { __attribute__((used)) void say() { std::cout << std::string(99, 'x'); } }\n"
     )
-    project.setup()
     project.ninja()
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_weak_symbols_of_levels_that_are_not_sealed(new_project, compiler):
     need(compiler)
-    project = build(new_project, "leak", "-Disa_seal=false", "-Disa_audit=warn", CXX=compiler)
+    project = build(new_project, "leak", FEW, "-Disa_seal=false", "-Disa_audit=warn", CXX=compiler)
     assert "isagen audit: warning" in project.ninja()
     _, report = audit(project, "build")
     found = {finding["symbol"]: finding for finding in findings(report) if finding["kind"] == "shared"}
@@ -213,14 +213,14 @@ def test_every_leak_of_the_leaks_package_is_found_unsealed(new_project, compiler
 
 def test_the_audit_is_right_that_an_initialiser_crashes(new_project):
     need("qemu-x86_64")
-    project = build(new_project, "leak_init", "-Disa_audit=off")
+    project = build(new_project, "leak_init", FEW, "-Disa_audit=off")
     project.ninja()
     assert project.run("qemu-x86_64", "-cpu", "Haswell-v4", project.path("leak_init")).stdout.endswith("49\n")
     assert project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak_init"), check=False).returncode in (-4, 132)
 
 
-def test_flags_of_a_kernel_that_nobody_checks(new_project):
-    project = build(new_project, "leak")
+def test_flags_of_a_kernel_that_nobody_checks(prepared):
+    project = prepared("leak", FEW)
     project.ninja()
     commands = project.path("compile_commands.json")
     entries = json.loads(commands.read_text())
@@ -239,8 +239,8 @@ def test_flags_of_a_kernel_that_nobody_checks(new_project):
 # Code that is no finding.
 
 
-def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(new_project):
-    project = build(new_project, "leak")
+def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(prepared):
+    project = prepared("leak", FEW)
     plant_in_baseline(project)
     append(
         project,
@@ -275,14 +275,14 @@ def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(new_pr
         ('[audit]\nallow = ["f"]\n', "must be an array of tables, but holds 'f'"),
     ],
 )
-def test_an_entry_that_cannot_be_right_is_an_error(new_project, text, message):
-    project = new_project("leak")
+def test_an_entry_that_cannot_be_right_is_an_error(prepared, text, message):
+    project = prepared("leak", FEW)
     append(project, "isagen/isa.toml", text)
-    assert message in project.setup(check=False)
+    assert message in project.setup("--reconfigure", check=False)
 
 
-def test_a_name_out_of_the_report_allows_itself(new_project):
-    project = build(new_project, "leak", "-Disa_audit=warn")
+def test_a_name_out_of_the_report_allows_itself(prepared):
+    project = prepared("leak", FEW, "-Disa_audit=warn")
     append(project, "main.cpp", FAULT.replace("float *data", "float (&data)[64]"))
     project.edit("main.cpp", "const answer first", "planted_fault(data);\n  const answer first")
     project.edit("main.cpp", "int main()", "void planted_fault(float (&data)[64]);\nint main()")
@@ -296,7 +296,7 @@ def test_a_name_out_of_the_report_allows_itself(new_project):
 
 def test_the_baseline_of_a_build_and_one_that_is_asked_for(new_project):
     project = new_project("leak")
-    project.setup(CXXFLAGS="-mavx2")
+    project.setup(FEW, CXXFLAGS="-mavx2")
     plant_in_baseline(project)
     project.ninja()
     status, report = audit(project, "build")
@@ -326,8 +326,8 @@ def test_what_a_cpu_may_lack_besides_vectors_can_be_a_feature_of_a_level(new_pro
     assert audit(project, "build")[0] == 0
 
 
-def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(new_project):
-    project = new_project("leak")
+def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(prepared):
+    project = prepared("leak", FEW)
     append(
         project,
         "main.cpp",
@@ -336,7 +336,6 @@ def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(new_project):
     )
     project.edit("main.cpp", "const answer first", "data[0] = total(data) * 0;\n  const answer first")
     project.edit("main.cpp", "int main()", "float total(const float *d);\nint main()")
-    project.setup()
     project.ninja()
     _, report = audit(project, "build")
     assert report["targets"][0]["counted"]["avx"] >= 1

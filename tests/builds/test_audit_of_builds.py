@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from support.auditing import audit, build, findings, plant_in_baseline
+from support.prepared import FEW
 from support.projects import PACKAGES, need
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
-def test_every_linker_is_audited_and_sound_builds_have_no_finding(new_project, compiler, linker):
+def test_every_linker_is_audited_and_sound_builds_have_no_finding(prepared, compiler, linker):
     need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
-    project = build(new_project, "leak", CXX=compiler, CXX_LD=linker)
-    project.ninja()
+    project = prepared("leak", FEW, CXX=compiler, CXX_LD=linker)
     assert audit(project, "build")[0] == 0
     plant_in_baseline(project)
     assert "planted_fault" in project.ninja(check=False)
@@ -48,7 +48,9 @@ def test_a_build_whose_linker_is_not_in_reach_says_so(new_project, environment, 
     project.build = folder
     for _ in range(2):
         said = (
-            project.setup("--reconfigure", **environment) if project.path("").exists() else project.setup(**environment)
+            project.setup("--reconfigure", **environment)
+            if project.path("").exists()
+            else project.setup(FEW, **environment)
         )
         assert re.search(r"audited *: not when linked: .* does not take its linker from where -B says", said)
     plant_in_baseline(project)
@@ -63,7 +65,7 @@ def test_a_linker_of_a_version_that_one_target_chooses(new_project, version):
     project = new_project("leak")
     plant_in_baseline(project)
     project.edit("meson.build", "dependencies:", f"link_args: '-fuse-ld=lld-{version}', dependencies:")
-    assert re.search("audited *: when linked", project.setup(CXX=f"clang++-{version}"))
+    assert re.search("audited *: when linked", project.setup(FEW, CXX=f"clang++-{version}"))
     assert "planted_fault" in project.ninja(check=False)
 
 
@@ -72,14 +74,13 @@ def test_a_linker_of_a_version_that_one_target_chooses(new_project, version):
 )
 def test_a_link_that_also_says_the_linker_s_version(new_project, linker, option):
     need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
-    project = build(new_project, "leak", f"-Dcpp_link_args=-Wl,{option}", CXX_LD=linker)
+    project = build(new_project, "leak", FEW, f"-Dcpp_link_args=-Wl,{option}", CXX_LD=linker)
     plant_in_baseline(project)
     assert "planted_fault" in project.ninja(check=False)
 
 
-def test_a_link_that_makes_an_object_is_not_judged(new_project):
-    project = build(new_project, "leak")
-    project.ninja()
+def test_a_link_that_makes_an_object_is_not_judged(prepared):
+    project = prepared("leak", FEW)
     plan, tool = project.path("isagen/isa_plan.json"), project.path("isagen/isa_tool")
     parts = [*project.path("leak.p").glob("*.o"), *project.path("isagen").glob("isa_*.o")]
     assert len(parts) > 3
@@ -92,7 +93,7 @@ def test_a_link_that_makes_an_object_is_not_judged(new_project):
     ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug", "-Db_coverage=true", "-Db_sanitize=address"],
 )
 def test_other_ways_to_build_are_sound_too(new_project, option):
-    project = build(new_project, "leak", option, *(["-Db_lundef=false"] if "sanitize" in option else []))
+    project = build(new_project, "leak", FEW, option, *(["-Db_lundef=false"] if "sanitize" in option else []))
     project.ninja()
     status, report = audit(project, "build")
     assert (status, findings(report)) == (0, [])
@@ -103,7 +104,7 @@ def test_the_standard_library_inside_a_program_is_sound(new_project, option):
     """Its own random_device asks the CPU before it uses RDRAND."""
     project = new_project("leak")
     project.edit("main.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>')
-    project.setup(f"-Dcpp_link_args={option}")
+    project.setup(FEW, f"-Dcpp_link_args={option}")
     project.ninja()
     assert project.run("nm", "-C", "build/leak").stdout.count("__x86_rdrand")
     status, report = audit(project, "build")
@@ -141,9 +142,8 @@ def test_a_stripped_wheel_of_the_reference_extension_is_sound(tmp_path):
     assert done.stdout.count("nothing found") == 1
 
 
-def test_objects_of_a_build(new_project):
-    project = build(new_project, "leak")
-    project.ninja()
+def test_objects_of_a_build(prepared):
+    project = prepared("leak", FEW)
     level = next(project.path("isagen").glob("libisa_AVX2__*.a.p/*.o"))
     status, report = audit(project, level)
     assert (status, report["targets"][0]["judged"].split(";")[0]) == (0, "an object of leak, level AVX2")
@@ -186,19 +186,17 @@ def test_a_build_folder_of_something_else_is_no_finding(new_project):
     assert done.stdout.startswith("isagen: error: build: no build of isagen is here")
 
 
-def test_a_damaged_plan_is_no_finding(new_project):
-    project = build(new_project, "leak")
-    project.ninja()
+def test_a_damaged_plan_is_no_finding(prepared):
+    project = prepared("leak", FEW)
     project.path("isagen/isa_plan.json").write_text("{")
     done = project.isagen("audit", "build", check=False)
     assert done.returncode == 2
     assert "isa_plan.json: cannot be read" in done.stdout
 
 
-def test_files_for_other_machines_in_a_build_folder_are_passed_over(new_project):
+def test_files_for_other_machines_in_a_build_folder_are_passed_over(prepared):
     need("gcc")
-    project = build(new_project, "leak")
-    project.ninja()
+    project = prepared("leak", FEW)
     project.path("f.c").write_text("int f(void) { return 1; }\n")
     project.run("gcc", "-m32", "-shared", "-nostdlib", "build/f.c", "-o", "build/f.so")
     status, report = audit(project, "build")
@@ -210,9 +208,8 @@ def test_files_for_other_machines_in_a_build_folder_are_passed_over(new_project)
     assert "cut.so: is not an ELF file that can be read" in done.stdout
 
 
-def test_flags_are_judged_from_the_project_s_root_too(new_project):
-    project = build(new_project, "leak")
-    project.ninja()
+def test_flags_are_judged_from_the_project_s_root_too(prepared):
+    project = prepared("leak", FEW)
     commands = project.path("compile_commands.json")
     commands.write_text(commands.read_text().replace("-mavx2", "-mavx2 -mvaes"))
     _, report = audit(project, ".")
@@ -231,9 +228,8 @@ def test_a_build_folder_without_anything_linked(new_project):
     assert "build it first" in done.stdout
 
 
-def test_a_cut_off_library(new_project):
-    project = build(new_project, "leak")
-    project.ninja()
+def test_a_cut_off_library(prepared):
+    project = prepared("leak", FEW)
     content = project.path("leak").read_bytes()
     for size in (0, 63, 64, 1000, len(content) // 2, len(content) - 100):
         (project.folder / "cut").write_bytes(content[:size])
@@ -269,9 +265,8 @@ def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
     assert said.endswith("ok     libs: 2 files, 0 load, 0 unproven; not audited 1\n")
 
 
-def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warnings_are_wanted(new_project):
-    project = build(new_project, "leak")
-    project.ninja()
+def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warnings_are_wanted(prepared):
+    project = prepared("leak", FEW)
     tool = project.path("isagen/isa_tool")
     plan = project.path("isagen/isa_plan.json")
     data = json.loads(plan.read_text())

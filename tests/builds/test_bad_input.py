@@ -101,3 +101,32 @@ def test_a_system_whose_objects_cannot_be_read(scaffold):
     )
     said = scaffold.setup("--cross-file", str(cross), check=False)
     assert "host machine: objects of darwin cannot be read yet" in said
+
+
+@pytest.mark.parametrize(
+    ("folder", "build", "kernel", "expected"),
+    [
+        ("pro\\ject", "build", "dot.cpp", "source folder: {project}: has a backslash in its path"),
+        ("pro|ject", "build", "dot.cpp", "source folder: {project}: has a '|' in its path"),
+        ("project", "bu\\ild", "dot.cpp", "build folder: {project}/bu\\ild: has a backslash in its path"),
+        ("project", "build", "do\\t.cpp", "isa_kernels: kernels/do\\t.cpp: has a backslash in its path"),
+        ("project", "build", "do|t.cpp", "isa_kernels: kernels/do|t.cpp: has a '|' in its path"),
+    ],
+)
+def test_paths_that_meson_or_ninja_cannot_name(new_project, folder, build, kernel, expected):
+    project = new_project(folder=folder)
+    project.isagen("init", "--name", "hello")
+    (project.folder / "kernels/dot.cpp").rename(project.folder / "kernels" / kernel)
+    project.edit("meson.build", "kernels/dot.cpp", f"kernels/{kernel}".replace("\\", "\\\\"))
+    project.build = build
+    said = project.setup(check=False)
+    assert said.count("ERROR") == 1
+    assert expected.format(project=project.folder) in said
+    assert not project.path("isagen/isa_plan.json").exists()
+
+
+def test_a_bar_in_the_path_of_the_build_folder(scaffold):
+    scaffold.build = "bu|ild"
+    scaffold.setup("-Disa_levels=none")
+    scaffold.ninja()
+    assert "no work to do" in scaffold.ninja()

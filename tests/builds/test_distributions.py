@@ -161,7 +161,7 @@ def test_ci_runs_the_readmes_commands():
     readme = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
     assert len(readme) == 2
     ci = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    ran = [re.sub(r'"\$bin/(\w+)"|"\$environments/\w+"', r"\1", line) for line in ci.splitlines()]
+    ran = [re.sub(r'"\$bin/(\w+)"|"\$environments/\w+"', r"\1", line).strip() for line in ci.splitlines()]
     at = 0
     for command in readme:
         for step in command.replace(".venv/bin/", "").split(" && "):

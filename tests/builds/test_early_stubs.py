@@ -12,7 +12,7 @@ ISA_DEFINE_DISPATCH(dot_stub)
 ISA_DEFINE_DISPATCH(level_stub)
 #ifdef IFUNC
 extern "C" { static int one() { return 1; }
-static int (*resolve())() { level_stub(); return one; }
+int (*resolve())() { level_stub(); return one; }
 int chosen() __attribute__((ifunc("resolve"))); }
 int main() { return chosen(); }
 #else

@@ -244,7 +244,7 @@ def test_two_modules_do_not_disturb_each_other(module, levels):
 
 def test_a_program_without_python_warns_on_stderr(new_project):
     project = new_project("leak")
-    project.setup()
+    project.setup("-Disa_levels=AVX2")
     project.ninja()
     for value, count in (("nonsense", 1), ("", 0), ("default", 0)):
         environment = {**os.environ, "PROJECT_ISA": value}
@@ -260,5 +260,5 @@ def test_lto_sees_no_declaration_that_contradicts_python_s(new_project, package)
     project = new_project(package)
     if package is None:
         project.isagen("init", "--name", "hello")
-    project.setup("-Db_lto=true", CXX="g++", CC="gcc")
+    project.setup("-Disa_levels=AVX2", "-Db_lto=true", CXX="g++", CC="gcc")
     assert "warning" not in project.ninja()

@@ -8,16 +8,33 @@ import pytest
 
 from support.projects import need
 
+# An odd folder has all that a plain one has, and more. The folder is plain once: where Meson is the newest and pip does
+# not isolate, which the two isolated tests have in the odd folder.
+PLAIN, ODD = "plain", "Größe & π"
 
-@pytest.fixture(scope="module")
-def bare_venv(tmp_path_factory):
-    """A virtual environment with nothing but pip: isagen can only come from an isolated build."""
-    folder = tmp_path_factory.mktemp("bare") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+
+def make_venv(folder):
+    """Make a virtual environment without pip, which costs seconds: `pip` below works on it from outside."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     return folder / "bin/python"
 
 
-@pytest.fixture(params=["plain", "Größe & π"])
+@pytest.fixture(scope="module")
+def bare_venv(tmp_path_factory):
+    """A virtual environment with nothing: isagen can only come from an isolated build."""
+    return make_venv(tmp_path_factory.mktemp("bare") / "venv")
+
+
+@pytest.fixture(scope="module")
+def equipped_venv(tmp_path_factory, wheelhouse):
+    """A virtual environment with all that a build without isolation needs."""
+    python = make_venv(tmp_path_factory.mktemp("equipped") / "venv")
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--find-links", wheelhouse]
+    subprocess.run([*map(str, command), "isagen", "meson-python", "ninja"], check=True)
+    return python
+
+
+@pytest.fixture
 def hello(request, new_project, wheelhouse):
     """The project that `isagen init` makes; pip finds isagen in the wheelhouse."""
     project = new_project(None, request.param)
@@ -27,7 +44,7 @@ def hello(request, new_project, wheelhouse):
 
 
 def pip(project, python, *arguments, **environment):
-    return project.run(str(python), "-m", "pip", *arguments, **environment).stdout
+    return project.run(sys.executable, "-m", "pip", "--python", str(python), *arguments, **environment).stdout
 
 
 def ask(project, python, expression):
@@ -36,6 +53,7 @@ def ask(project, python, expression):
     return project.run(str(python), "-c", f"import os; os.chdir('/'); {code}").stdout.strip()
 
 
+@pytest.mark.parametrize("hello", [ODD], indirect=True)
 def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
     pip(hello, bare_venv, "install", "--force-reinstall", ".")
     assert ask(hello, bare_venv, "hello.dot(bytes([200] * 50), bytes([255] * 50))") == "-10000"
@@ -44,13 +62,14 @@ def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
         hello.run(
             *command, GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a", GIT_COMMITTER_EMAIL="a@b"
         )
-    hello.run(sys.executable, "-m", "build", "-q", "--sdist")
+    hello.run(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation")
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
     pip(hello, bare_venv, "install", str(next((hello.folder / "dist").glob("hello-*.tar.gz"))))
     assert ask(hello, bare_venv, "hello.dot(b'\\x02', b'\\x03')") == "6"
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
 
 
+@pytest.mark.parametrize("hello", [ODD], indirect=True)
 def test_isolated_editable_rebuilds_after_a_kernel_is_edited(hello, bare_venv):
     """isagen itself is gone by then: the build folder holds all that the build steps need."""
     need("ninja")
@@ -62,11 +81,9 @@ def test_isolated_editable_rebuilds_after_a_kernel_is_edited(hello, bare_venv):
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
 
 
-@pytest.mark.parametrize("meson", ["newest", "distribution"])
-def test_without_isolation(hello, meson, tmp_path):
-    python = tmp_path / "venv/bin/python"
-    hello.run(sys.executable, "-m", "venv", str(tmp_path / "venv"))
-    pip(hello, python, "install", "-q", "isagen", "meson-python", "ninja")
+@pytest.mark.parametrize(("hello", "meson"), [(PLAIN, "newest"), (ODD, "distribution")], indirect=["hello"])
+def test_without_isolation(hello, meson, equipped_venv):
+    python = equipped_venv
     environment = {"PATH": f"{python.parent}:{hello.environment['PATH']}"}
     if meson == "distribution":
         need("/usr/bin/meson")
@@ -93,11 +110,12 @@ def test_without_isolation(hello, meson, tmp_path):
     pip(hello, python, "install", "--no-build-isolation", "-e", ".", **environment)
     hello.edit("kernels/dot.cpp", "a[i] * b[i]", "a[i] * b[i] + 1")
     assert ask(hello, python, "hello.dot(b'\\x02', b'\\x03')") == "7"
+    pip(hello, python, "uninstall", "-qy", "hello")
 
 
 def test_the_oldest_supported_meson(scaffold, tmp_path):
-    scaffold.run(sys.executable, "-m", "venv", "--system-site-packages", str(tmp_path / "venv"))
-    scaffold.run(str(tmp_path / "venv/bin/pip"), "install", "-q", "--ignore-installed", "meson==1.0.1")
+    python = make_venv(tmp_path / "venv")
+    pip(scaffold, python, "install", "-q", "meson==1.0.1")
     said = scaffold.run(str(tmp_path / "venv/bin/meson"), "setup", "build").stdout
     assert "Version: 1.0.1" in said
     assert "WARNING" not in said

@@ -7,6 +7,7 @@ import pytest
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.protocol import Binding, Kind
 from support.levels import supported_levels
+from support.prepared import FEW
 from support.projects import UNSEALED, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
@@ -20,9 +21,9 @@ def build(new_project, *arguments, **environment):
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
-def test_what_a_sealed_object_offers_to_others(new_project, compiler):
+def test_what_a_sealed_object_offers_to_others(prepared, compiler):
     need(compiler)
-    project = build(new_project, CXX=compiler)
+    project = prepared("leak", FEW, CXX=compiler)
     code = []
     for level in LEVELS:
         symbols = [s for s in ElfObject.load(project.path(f"isagen/isa_{level}.kernel.cpp.o")).symbols if s.defined]
@@ -43,7 +44,7 @@ def test_what_a_sealed_object_offers_to_others(new_project, compiler):
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
 def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, linker):
     need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
-    project = build(new_project, CXX=compiler, CXX_LD=linker)
+    project = build(new_project, FEW, CXX=compiler, CXX_LD=linker)
     width = {"DEFAULT": "128", "AVX2": "256", "AVX512": "512"}
     for level in LEVELS:
         said = project.run(project.path("leak"), PROJECT_ISA=level).stdout
@@ -53,68 +54,63 @@ def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, li
         assert said.split() == ["128", width[level], "41", "2", "3", width[level], "3"]
 
 
-def test_a_cpu_without_any_higher_level_runs_the_sealed_program(new_project):
+def test_a_cpu_without_any_higher_level_runs_the_sealed_program(prepared):
     need("qemu-x86_64")
-    project = build(new_project)
+    project = prepared("leak", FEW)
     said = project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak")).stdout
     assert said.split() == ["128", "128", "41", "2", "3", "128", "3"]
     said = project.run("qemu-x86_64", "-cpu", "Haswell-v4", project.path("leak")).stdout
     assert said.splitlines()[-1].split() == ["128", "256", "41", "2", "3", "256", "3"]
 
 
-def test_unsealed_kernels_borrow_each_other_s_code(new_project):
+def test_unsealed_kernels_borrow_each_other_s_code(prepared):
     """The reason for sealing: the same project unsealed; all levels compute the same."""
-    project = build(new_project, *UNSEALED)
+    project = prepared("leak", FEW, *UNSEALED)
     widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-6] for level in ("DEFAULT", "AVX2")]
     assert widths[0] == widths[1]
 
 
-def test_the_matrix_says_why_it_is_not_sealed(new_project):
-    project = build(new_project, *UNSEALED)
+def test_the_matrix_says_why_it_is_not_sealed(prepared):
+    project = prepared("leak", FEW, *UNSEALED)
     assert "sealed: no, switched off by the Meson option isa_seal" in project.isagen("matrix", "build").stdout
 
 
-def test_a_stub_registered_twice_is_a_build_error(new_project):
-    project = new_project("leak")
+def test_a_stub_registered_twice_is_a_build_error(prepared):
+    project = prepared("leak", FEW)
     (project.folder / "again.cpp").write_text((project.folder / "kernel.cpp").read_text())
     project.edit("meson.build", "files('kernel.cpp')", "files('kernel.cpp', 'again.cpp')")
-    project.setup()
     said = project.ninja(check=False)
     assert re.search(r"probe_stub: is registered twice at [A-Z0-9_]+: by kernel\.cpp and by again\.cpp", said)
 
 
-def test_a_stub_without_a_kernel_at_the_lowest_level_is_a_build_error(new_project):
-    project = new_project("leak")
+def test_a_stub_without_a_kernel_at_the_lowest_level_is_a_build_error(prepared):
+    project = prepared("leak")
     project.edit("kernel.cpp", "ISA_REGISTER", "#ifdef CPU_CAPABILITY_AVX2\nISA_REGISTER")
     with (project.folder / "kernel.cpp").open("a") as stream:
         stream.write("#endif\n")
-    project.setup()
     said = project.ninja(check=False)
     assert "probe_stub: kernel.cpp registers it at AVX2, AVX2_VNNI, but no kernel does at DEFAULT" in said
 
 
-def test_a_stub_that_no_kernel_registers_is_a_link_error(new_project):
-    project = new_project("leak")
+def test_a_stub_that_no_kernel_registers_is_a_link_error(prepared):
+    project = prepared("leak", FEW)
     project.edit("leak.h", "ISA_DECLARE_DISPATCH(", "ISA_DECLARE_DISPATCH(probe_fn, lost_stub)\nISA_DECLARE_DISPATCH(")
     project.edit("main.cpp", "ISA_DEFINE", "ISA_DEFINE_DISPATCH(lost_stub)\nISA_DEFINE")
-    project.setup()
     assert "isa_unregistered_lost_stub" in project.ninja(check=False)
 
 
-def test_registering_in_an_ordinary_source_is_a_compile_error(new_project):
-    project = new_project("leak")
+def test_registering_in_an_ordinary_source_is_a_compile_error(prepared):
+    project = prepared("leak", FEW)
     with (project.folder / "main.cpp").open("a") as stream:
         stream.write("ISA_REGISTER_DISPATCH(probe_stub, nullptr)\n")
-    project.setup()
     assert "belongs in a source that isagen compiles per level" in project.ninja(check=False)
 
 
-def test_a_stub_missing_at_a_level_that_its_kernel_is_compiled_for_is_a_build_error(new_project):
-    project = new_project("leak")
+def test_a_stub_missing_at_a_level_that_its_kernel_is_compiled_for_is_a_build_error(prepared):
+    project = prepared("leak")
     project.edit("kernel.cpp", "ISA_REGISTER", "#ifndef CPU_CAPABILITY_AVX512\nISA_REGISTER")
     with (project.folder / "kernel.cpp").open("a") as stream:
         stream.write("#endif\n")
-    project.setup()
     said = project.ninja(check=False)
     assert "probe_stub: kernel.cpp registers it at DEFAULT, AVX2, AVX2_VNNI, but not at AVX512" in said
     assert "ISA_REGISTER_NO_DISPATCH(probe_stub)" in said
@@ -141,10 +137,9 @@ def test_levels_that_require_different_things_do_not_share_code_either(new_proje
             assert said.split()[5] == width
 
 
-def test_shared_data_of_different_sizes_is_a_build_error(new_project):
-    project = new_project("leak")
+def test_shared_data_of_different_sizes_is_a_build_error(prepared):
+    project = prepared("leak", FEW)
     project.edit("leak.h", "inline const lanes threes", "inline lanes threes")
-    project.setup()
     said = project.ninja(check=False)
     assert "threes: this variable is shared by all levels, but has 16 bytes at DEFAULT and 32 at AVX2" in said
 
@@ -161,8 +156,8 @@ def test_the_project_s_warnings_are_not_about_probes_and_seals(new_project, comp
 
 
 @pytest.mark.parametrize("how", ["isa.toml", "add_project_arguments", "isa_dependencies"])
-def test_instructions_that_nobody_checks_do_not_compile(new_project, how):
-    project = new_project("leak")
+def test_instructions_that_nobody_checks_do_not_compile(prepared, how):
+    project = prepared("leak", FEW)
     if how == "isa.toml":
         project.edit("isagen/isa.toml", "# [kernels", '[kernels."kernel.cpp"]\nargs = ["-mavx2"]\n# [')
     elif how == "add_project_arguments":
@@ -170,31 +165,28 @@ def test_instructions_that_nobody_checks_do_not_compile(new_project, how):
     else:
         dependency = "isa_dependencies = [declare_dependency(compile_args: '-mavx2')]\n"
         project.edit("meson.build", "subdir", f"{dependency}subdir")
-    project.setup()
     assert "avx2 is on, but not checked for DEFAULT" in project.ninja(check=False)
 
 
 def test_instructions_in_cxxflags_are_checked_at_every_level(new_project):
     need("qemu-x86_64")
-    project = build(new_project, CXXFLAGS="-msha")
+    project = build(new_project, FEW, CXXFLAGS="-msha")
     said = project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak"), check=False).stdout
-    assert "probe_stub was called, but CPU or OS lack features of the lowest level, DEFAULT: sha" in said
+    assert "error: this program or library is compiled for features that CPU or OS lack: sha" in said
 
 
-def test_a_registration_that_is_not_constant_does_not_compile(new_project):
-    project = new_project("leak")
+def test_a_registration_that_is_not_constant_does_not_compile(prepared):
+    project = prepared("leak", FEW)
     project.edit(
         "kernel.cpp",
         "ISA_REGISTER_DISPATCH(probe_stub, &probe)",
         "probe_fn pick();\nISA_REGISTER_DISPATCH(probe_stub, pick())",
     )
-    project.setup()
     assert "error" in project.ninja(check=False)
 
 
-def test_a_template_s_instance_is_registered(new_project):
-    project = new_project("leak")
+def test_a_template_s_instance_is_registered(prepared):
+    project = prepared("leak", FEW)
     project.edit("kernel.cpp", "answer probe(", "template <class A, class B> answer probe(")
     project.edit("kernel.cpp", "&probe)", "&probe<int, float>)")
-    project.setup()
     project.ninja()

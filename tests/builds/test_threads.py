@@ -26,7 +26,7 @@ OPTIONS = {
 
 def build(new_project, *options, **environment):
     project = new_project("threads")
-    project.setup(*options, **environment)
+    project.setup(f"-Disa_levels={supported_levels()[-1]}", *options, **environment)
     project.ninja()
     return project
 

@@ -7,6 +7,7 @@ import pytest
 
 from isagen.matrix.summary import WITHOUT_LTO
 from support.levels import ALL
+from support.prepared import FEW
 from support.projects import matrix, need, verdicts
 
 
@@ -32,7 +33,7 @@ def test_compilers_that_have_all_levels(scaffold, compiler):
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
 def test_linkers(scaffold, linker):
     need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
-    scaffold.setup(CXX="g++", CXX_LD=linker)
+    scaffold.setup(f"-Disa_levels=AVX2,{ALL[-1]}", CXX="g++", CXX_LD=linker)
     scaffold.ninja()
     assert list(scaffold.path("isagen").glob(f"isa_{ALL[-1]}.*.o"))
 
@@ -43,7 +44,7 @@ def test_linkers(scaffold, linker):
 )
 def test_options_that_change_how_everything_is_compiled(new_project, options):
     project = new_project("mixed")
-    project.setup(*options)
+    project.setup(FEW, *options)
     project.ninja()
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 
@@ -63,7 +64,7 @@ def test_the_build_says_that_kernels_are_kept_out_of_lto(new_project, lto):
 
 def test_flto_in_the_environment_does_not_reach_the_kernels(new_project):
     project = new_project("mixed")
-    assert WITHOUT_LTO in project.setup(CFLAGS="-flto", CXXFLAGS="-flto")
+    assert WITHOUT_LTO in project.setup(FEW, CFLAGS="-flto", CXXFLAGS="-flto")
     project.ninja()
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 
@@ -106,7 +107,7 @@ def test_c_kernels_first_and_cpp_kernels_that_throw(new_project):
     (project.folder / "caller.c").write_text("int called_from_cpp(void);\nint called_from_cpp(void) { return 20; }\n")
     project.edit("offset.cc", "  *result =", '  if (value < 0)\n    throw std::runtime_error("negative");\n  *result =')
     project.edit("offset.cc", "namespace {", "#include <stdexcept>\nnamespace {")
-    project.setup()
+    project.setup(FEW)
     project.ninja()
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 

@@ -30,7 +30,9 @@ def ipex(tmp_path_factory):
     assert own.count('table = "default"') == own.count('override = "ISAGEN_KERNELS_ISA"\n') == 1
     other = own.replace('"default"', '"ipex"').replace('override = "ISAGEN_KERNELS_ISA"\n', "")
     (project.folder / "kernels/isagen/isa.toml").write_text(other)
-    project.setup(f"-Dpython.platlibdir={project.folder}/site", f"-Dpython.purelibdir={project.folder}/site")
+    project.setup(
+        "-Ddebug=false", f"-Dpython.platlibdir={project.folder}/site", f"-Dpython.purelibdir={project.folder}/site"
+    )
     project.ninja()
     project.run("meson", "install", "-C", "build", "--quiet")
     return project

@@ -70,6 +70,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("override = '1SA'", "override", "cannot name an environment variable", ""),
         ("override = false", "override", "must be a string", ""),
         ("[kernels.'a.c']\nargs = ['-O2', '-march=native']", "kernels.a.c.args", "-march=native", "instruction sets"),
+        ("[kernels.'a.c']\nargs = ['-O2', '-flto=thin']", "kernels.a.c.args", "-flto=thin asks for", "take it out"),
         ("[kernels.'a.c']\nlevels = {}", "kernels.a.c.levels", "must be a list of strings", ""),
     ],
 )

@@ -1,5 +1,6 @@
 """`isagen init`: what it writes, keeps, updates and refuses."""
 
+import errno
 import json
 import os
 from importlib import metadata
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from isagen.model.errors import ProjectError
+from isagen.model.files import write_if_changed
 from isagen.planning.config import load_config
 from isagen.project.init import OPTIONS_BEGIN, OPTIONS_END, init_project, is_unchanged, package_name, signed
 
@@ -332,3 +334,27 @@ def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):
         pytest.skip("this isagen was installed from an index")
     assert "export PIP_FIND_LINKS=" in run(empty)
     assert "pip wheel --no-deps" in run(empty)
+
+
+@pytest.mark.parametrize("failing", ["src/core.cpp", "isagen/meson.build", "meson_options.txt"])
+def test_a_scaffold_that_cannot_be_written_leaves_nothing(empty, monkeypatch, failing):
+    def write(path, content):
+        if path == empty / failing:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write_if_changed(path, content)
+
+    monkeypatch.setattr("isagen.project.init.write_if_changed", write)
+    with pytest.raises(OSError, match="No space left on device"):
+        run(empty)
+    assert list(empty.iterdir()) == []
+
+
+def test_what_was_there_before_stays_where_writing_fails(project, monkeypatch):
+    def write(path, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    before = tree(project)
+    monkeypatch.setattr("isagen.project.init.write_if_changed", write)
+    with pytest.raises(OSError, match="No space left on device"):
+        run(project)
+    assert tree(project) == before

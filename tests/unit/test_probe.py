@@ -1,6 +1,7 @@
 """Probing, with a compiler of the tests' own: verdicts, reasons, and the cache."""
 
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -177,6 +178,25 @@ def test_arguments_of_the_project_that_do_not_work(tmp_path):
 def test_compiler_that_does_not_exist(tmp_path):
     with pytest.raises(CompilerError, match="cannot be run"):
         ask(table(tmp_path), Compiler("c", (str(tmp_path / "none"),), "gcc", "1"))
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+def test_a_full_disk_is_no_verdict(tmp_path, compiler):
+    """A level must not become unavailable, and that be kept in the cache, because there is no room for its probe."""
+    if shutil.which(compiler) is None or not Path("/dev/full").exists():
+        pytest.skip(f"{compiler} or /dev/full is missing")
+    script = tmp_path / "cc"
+    script.write_text(
+        f'#!/bin/sh\ncase " $* " in *" -dM "*|*" --version "*|*" -print-"*) exec {compiler} "$@";; esac\n'
+        f"echo 'int a;' | {compiler} -S -x c - -o /dev/full\n"
+    )
+    script.chmod(0o755)
+    cache = Cache(tmp_path / "cache")
+    with pytest.raises(
+        CompilerError, match=r"GCC 12 cannot write: No space left on device\n  free space there.*TMPDIR"
+    ):
+        ask(table(tmp_path), Compiler("c", (str(script),), "gcc", "12"), cache)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_probe_text_has_prologue_and_body():

@@ -1,6 +1,6 @@
 #include "CvtFp32ToBf16.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 namespace torch_ipex {
 namespace cpu {
