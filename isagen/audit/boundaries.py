@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..binary.protocol import MERGEABLE
 from ..binary.spans import within
 from ..model.names import KERNEL_SYMBOL, level_of_section
+from .build_objects import BuildObjects
 from .demangle import demangle
 from .findings import Finding
 from .subject import Subject
@@ -160,13 +161,15 @@ def _holds(subject: Subject, what: str, name: str, place: int, level: str, held:
     return Finding("address", name, f"{what} {shown}, of {held or 'no level'}", level, *origin)
 
 
-def unresolved(subject: Subject, private: Mapping[str, tuple[str, ...]]) -> list[Finding]:
-    """Return names that the file leaves to other libraries, but that are private to levels of it."""
+def unresolved(subject: Subject, objects: BuildObjects) -> list[Finding]:
+    """Return names that objects of no level refer to, but that only levels define."""
+    undefined = {subject.binary.name(one) for one in subject.binary.exports() if not one.defined and one.named}
     found = []
-    for symbol in subject.binary.exports():
-        if symbol.defined or not symbol.named or (name := subject.binary.name(symbol)) not in private:
-            continue
-        levels = ", ".join(private[name])
-        why = f"referred to by name, but private to {levels}: the reference finds nothing"
-        found.append(Finding("past", name, why, private[name][0], *subject.origin(name, private[name][0])))
+    for path, name, levels in objects.past_stubs():
+        registered = name not in objects.private
+        if registered or name in undefined:
+            what = "a registration of" if registered else "private to"
+            more = ", which the dispatch source alone may use" if registered else ""
+            why = f"referred to by name, but {what} {', '.join(levels)}{more}"
+            found.append(Finding("past", name, why, levels[0], objects.shown(path)))
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..binary.formats import load_object, open_binary
 from ..binary.protocol import CODE_KINDS, Binding
-from ..model.names import SEALED, copy_of_object, sealed_name
+from ..model.names import DISPATCH_SOURCES, KERNEL_SYMBOL, SEALED, copy_of_object, sealed_name
 from ..model.plan import Plan
 
 
@@ -72,11 +72,21 @@ class BuildObjects:
         return {name: tuple(levels) for name, levels in found.items()}
 
     def past_stubs(self) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-        """Yield where objects of no level refer to what is private to levels: (object, name, levels)."""
-        for path in self.others if self.private else ():
+        """Yield where objects of no level refer to what is private to levels, and to registrations.
+
+        That is (object, name, levels). The dispatch source alone may refer to registrations.
+        """
+        registered = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
+        for path in self.others:
+            dispatch = copy_of_object(path.name).endswith(DISPATCH_SOURCES)
             for symbol in load_object(path).symbols:
-                if not symbol.defined and symbol.name in self.private:
+                if symbol.defined:
+                    continue
+                if symbol.name in self.private:
                     yield path, symbol.name, self.private[symbol.name]
+                elif not dispatch and symbol.name.startswith(tuple(registered)):
+                    level = next(level for start, level in registered.items() if symbol.name.startswith(start))
+                    yield path, symbol.name, (level,)
 
     @cached_property
     def _places(self) -> Mapping[str, Mapping[str, Path]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..binary.formats import open_binary
@@ -28,10 +28,10 @@ def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObject
     record = merge(records)
     sets = _sets(binary, record)
     if objects is None:
-        return _audit_record(binary, record, sets, unknown_origin, {})
+        return _audit_record(binary, record, sets, None)
     if not record.sealed:
         return _audit_unsealed(binary, record, sets, objects)
-    return _audit_record(binary, record, sets, objects.origin, objects.private)
+    return _audit_record(binary, record, sets, objects)
 
 
 def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:
@@ -47,10 +47,9 @@ def _sets(binary: Binary, record: Record) -> InstructionSets:
     return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
 
 
-def _audit_record(
-    binary: Binary, record: Record, sets: InstructionSets, origin: Origin, private: Mapping[str, tuple[str, ...]]
-) -> Result:
-    """Audit a linked file by its record; `private` are names that are private to levels, where they are known."""
+def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects | None) -> Result:
+    """Audit a linked file by its record, and by the objects that it came from, where they are at hand."""
+    origin = objects.origin if objects is not None else unknown_origin
     allowances = Allowances(record.allow)
     subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels)
     load = load_findings(subject)
@@ -62,7 +61,7 @@ def _audit_record(
         called, counted = level_findings(subject, load)
         crossed = crossings(subject)
         findings += called + borrowed(subject) + crossed.findings() + exported(subject) + stored(subject)
-        findings += unresolved(subject, private) + kept(subject)
+        findings += kept(subject) + (unresolved(subject, objects) if objects is not None else [])
         outside = code_outside(subject, crossed.outside)
         if binary.stripped and allowances.entries:
             notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")

@@ -65,9 +65,17 @@ class Handed:
             number := self._references.number(step.instruction, effect)
         ):
             yield Leak(step.instruction.ip, self._secrets.shown(number))
+        if place is None:
+            return
         address = values.base(step)
+        if not address and place.read and place.size >= WORD and effect.how == How.LOAD:
+            # A pointer that a loop moves through a table.
+            held = step.values(place.base) if place.base else frozenset()
+            tables = [one for one in held if isinstance(one, int) and one and self._secrets.is_table(one)]
+            if len(held) > 1 and tables:
+                yield Leak(step.instruction.ip, self._secrets.shown(tables[0]))
         section = self._code.binary.section_at(address) if address else None
-        if place is None or section is None or section.executable:
+        if section is None or section.executable:
             return
         if effect.how == How.ADDRESS:
             # An address inside a table, at an unknown place.

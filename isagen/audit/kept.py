@@ -8,51 +8,83 @@ those of the level that they call with the variable's address.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ..processors.decoding import DIRECT, How
+from ..binary.spans import within
+from ..processors.decoding import DIRECT, INDIRECT, How
+from .demangle import demangle
 from .findings import Finding
 from .references import WORD
 from .secrets import Secrets
 from .subject import Subject
-from .values import State, Step, Values
+from .values import UNKNOWN, State, Step, Values
 
 DEEPEST = 6  # calls that the address of a variable is followed through
 # Itanium C++ ABI: guards of variables hold no addresses.
 GUARD = "_ZGV"
+# Functions that copy what their second argument points to into what the first does.
+COPIES = frozenset({"memcpy", "memmove", "mempcpy", "__memcpy_chk", "__memmove_chk", "bcopy"})
+
+# A variable: its address, or its name if another file defines it.
+Variable = int | str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A store of the `secret` address, 0 if it is one of several, by an instruction at `place` of a function."""
+
+    number: int
+    place: int
+    secret: int
+    variable: Variable
 
 
 def kept(subject: Subject) -> list[Finding]:
     """Return addresses of levels' code that the levels' functions store in variables of others."""
-    return list(_Kept(subject).findings())
+    return list(_Keepers(subject).findings())
 
 
-class _Kept:
+class _Keepers:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._code = subject.code
         self._references = subject.references
         self._secrets = Secrets(subject)
+        self._least = WORD // 2 if subject.binary.fixed else WORD  # bytes that an address fits into
         self._shared: dict[int, bool] = {}  # by address of data
         self._seen: set[tuple[int, int, int]] = set()  # functions, with an argument's register and address
 
     def findings(self) -> Iterator[Finding]:
         """Yield one finding for each function that keeps an address, and each variable."""
-        known: set[tuple[int, int]] = set()
+        known: set[tuple[int, Variable]] = set()
         for number in self._subject.numbers():
-            if not self._subject.level_of(number) or not any(map(self._is_shared, self._code.named_by(number))):
+            if not self._subject.level_of(number) or not any(map(self._leads, self._code.named_by(number))):
                 continue
-            for function, place, value, variable in self._stores(number, {}, 0):
-                start = self._secrets.start(variable)
-                if (function, start) not in known:
-                    known.add((function, start))
-                    yield self._finding(function, place, value, variable)
+            for one in self._stores(number, {}, 0):
+                start = one.variable if isinstance(one.variable, str) else self._secrets.start(one.variable)
+                if (one.number, start) not in known:
+                    known.add((one.number, start))
+                    yield self._finding(one)
 
-    def _finding(self, number: int, place: int, value: int, variable: int) -> Finding:
-        name, level = self._code.name(number), self._subject.level_of(number)
-        what = self._secrets.shown(value) if value else "an address of the level's code"
-        why = f"stores {what}, in {self._secrets.named(variable)}, which code outside the level knows, at {place:#x}"
+    def _finding(self, one: Kept) -> Finding:
+        name, level = self._code.name(one.number), self._subject.level_of(one.number)
+        what = self._secrets.shown(one.secret) if one.secret else "an address of the level's code"
+        known = isinstance(one.variable, int)
+        variable = self._code.variables.name_at(one.variable) if isinstance(one.variable, int) else one.variable
+        shown = demangle(variable) if variable or not known else self._secrets.named(int(one.variable))
+        why = f"stores {what}, in {shown}, which code outside the level knows, at {one.place:#x}"
         origin, kernel = self._subject.origin(name, level)
-        return Finding("address", name, why, level, origin, kernel, variable=self._code.variables.name_at(variable))
+        return Finding("address", name, why, level, origin, kernel, variable=variable)
+
+    # ---- variables
+
+    def _leads(self, address: int) -> bool:
+        """Return whether an address is one of a variable of others, or of the linker's pointer to such a variable."""
+        pointers = self._code.pointers
+        if not within(pointers.spans, address):
+            return self._is_shared(address)
+        target = pointers.follow(address)
+        return self._is_shared(target) if target else bool(pointers.name(address))
 
     def _is_shared(self, address: int) -> bool:
         """Return whether an address is one of data that a level's code may write to, but that others know."""
@@ -69,30 +101,41 @@ class _Kept:
             )
         return self._shared[address]
 
-    def _stores(self, number: int, given: State, depth: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield what a function, called with the values `given`, stores: (function, place, secret or 0, variable)."""
+    def _variables(self, step: Step, values: Values) -> list[Variable]:
+        """Return the variables of others that an instruction's operand in memory may be in."""
+        place = step.effect.place
+        if place is None:
+            return []
+        address = values.base(step)
+        held = step.values(place.base) if place.base and not address else frozenset({address})
+        moved = [value + place.offset if not address and isinstance(value, int) else value for value in held if value]
+        return [one for one in moved if isinstance(one, str) or (isinstance(one, int) and self._is_shared(one))]
+
+    # ---- stores
+
+    def _stores(self, number: int, given: State, depth: int) -> Iterator[Kept]:
+        """Yield what a function that is called with the values `given` stores."""
         values = Values(self._references, number, given)
-        hidden, wide = False, []  # secrets in registers that are not followed, and stores out of such
+        hidden, unknown = False, []  # secrets in registers that are not followed, and stores out of such
         for step in values.steps:
-            if step.instruction.flow_control in DIRECT:
+            flow, effect, place = step.instruction.flow_control, step.effect, step.effect.place
+            if flow in DIRECT or flow in INDIRECT:
                 yield from self._passed(number, step, depth)
                 continue
-            effect, place = step.effect, step.effect.place
             if effect.compares:
                 continue
             secrets = self._taken(step)
             if place is None or not place.written:
                 hidden = hidden or (bool(secrets) and effect.how == How.OTHER) or self._is_loaded(step, values)
+                if secrets and place is None:
+                    yield from self._copied(number, step, secrets)
                 continue
-            variable = values.address(step)
-            if place.size < WORD or not self._is_shared(variable):
-                continue
-            if secrets:
-                yield number, step.instruction.ip, secrets[0], variable
-            elif not effect.reads and effect.number is None:
-                wide.append((step.instruction.ip, variable))
-        if hidden:
-            yield from ((number, place, 0, variable) for place, variable in wide)
+            for variable in self._variables(step, values) if place.size >= self._least else ():
+                if secrets:
+                    yield Kept(number, step.instruction.ip, secrets[0], variable)
+                elif effect.number is None and all(UNKNOWN in step.values(register) for register in effect.reads):
+                    unknown.append(Kept(number, step.instruction.ip, 0, variable))
+        yield from unknown if hidden else ()
 
     def _taken(self, step: Step) -> list[int]:
         """Return the secret addresses that an instruction reads."""
@@ -101,21 +144,39 @@ class _Kept:
         return [*found, number] if self._secrets.is_secret(number) else found
 
     def _is_loaded(self, step: Step, values: Values) -> bool:
-        """Return whether an instruction loads secret addresses from constants into a register that is not followed."""
+        """Return whether an instruction loads a secret address from memory into a register that is not followed."""
         place = step.effect.place
-        if place is None or not place.read or place.size < WORD or step.effect.how != How.OTHER or place.index:
+        if place is None or not place.read or place.size < WORD:
             return False
         address = values.base(step)
-        section = self._code.binary.section_at(address) if address else None
-        return section is not None and not section.executable and bool(self._secrets.held(address, place.size))
+        if not address:  # a pointer that a loop moves through a table
+            held = step.values(place.base) if place.base else frozenset()
+            return len(held) > 1 and any(isinstance(one, int) and one and self._secrets.is_table(one) for one in held)
+        section = self._code.binary.section_at(address)
+        if section is None or section.executable or (step.effect.how != How.OTHER and section.constant):
+            return False  # no data, or a constant whose value is followed
+        return bool(self._secrets.held(address, 0 if place.index else place.size))
 
-    def _passed(self, number: int, step: Step, depth: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield what a function of the level stores that is called with the address of a variable of others."""
-        target = self._references.called(step.instruction)[0]
+    def _copied(self, number: int, step: Step, secrets: list[int]) -> Iterator[Kept]:
+        """Yield what an instruction copies that has both addresses in registers, as those for strings do."""
+        for register in step.effect.reads:
+            for value in step.values(register):
+                if isinstance(value, int) and self._is_shared(value):
+                    yield Kept(number, step.instruction.ip, secrets[0], value)
+
+    def _passed(self, number: int, step: Step, depth: int) -> Iterator[Kept]:
+        """Yield what is stored by a function that is called with the address of a variable of others."""
+        target, name = self._references.called(step.instruction)
+        arguments = self._code.decoder.arguments
+        if name in COPIES:
+            secrets = self._secrets.of(step, arguments[1])
+            for value in step.values(arguments[0]) if secrets else ():
+                if isinstance(value, int) and self._is_shared(value):
+                    yield Kept(number, step.instruction.ip, secrets[0], value)
         callee = self._code.entry(target) if target else -1
         if callee < 0 or callee == number or depth == DEEPEST or not self._subject.level_of(callee):
             return
-        for register in self._code.decoder.arguments:
+        for register in arguments:
             for value in step.values(register):
                 if isinstance(value, int) and self._is_shared(value):
                     key = (callee, register, value)

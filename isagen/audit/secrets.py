@@ -96,8 +96,8 @@ class Secrets:
     def is_own(self, address: int) -> bool:
         """Return whether only the source that defines a variable knows its name; a stripped file does not tell."""
         section = self._code.binary.section_at(address) if address else None
-        if section is None or not section.writable:
-            return False
+        if section is None or not section.writable or section.name.isidentifier():
+            return False  # any code finds a section by a name that is an identifier of C
         symbol = self._code.variables.symbol_at(address)
         return symbol.own if symbol is not None else self._code.binary.stripped
 

@@ -15,7 +15,14 @@ from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 
 # Sections of compilers' own that tell where code is, for their runtimes, which do not call it: profiles, coverage,
 # sanitizers and tracers.
-TOOLCHAIN_SETS = ("__llvm_", "__sancov_", "__patchable_function_entries", "__mcount_loc", "asan_globals", "xray_")
+TOOLCHAIN_SETS = frozenset(
+    {
+        *("__llvm_prf_cnts", "__llvm_prf_bits", "__llvm_prf_data", "__llvm_prf_names", "__llvm_prf_vnds"),
+        *("__llvm_covfun", "__llvm_covmap", "__llvm_orderfile"),
+        *("__sancov_guards", "__sancov_cntrs", "__sancov_bools", "__sancov_pcs", "__sancov_cfs"),
+        *("__patchable_function_entries", "__mcount_loc", "asan_globals", "xray_instr_map", "xray_fn_idx"),
+    }
+)
 
 
 class LevelCode:
@@ -71,7 +78,7 @@ class LevelCode:
             elif _is_shared(symbol):
                 self._check_shared(source, file, symbol)
         for name, held in file.held_by_sets().items():
-            if not name.startswith(TOOLCHAIN_SETS) and (code := self._code_in(held)):
+            if name not in TOOLCHAIN_SETS and (code := self._code_in(held)):
                 raise BuildError(
                     f"{source} puts the address of code of {self._level}, {code}, into this section, which any code "
                     f"finds through __start_{name}",
