@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..binary.protocol import MERGEABLE
 from ..binary.spans import within
-from ..model.names import KERNEL_SYMBOL, level_of_section
+from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
 from .build_objects import BuildObjects
 from .demangle import demangle
 from .findings import Finding
@@ -145,7 +145,8 @@ def stored(subject: Subject) -> list[Finding]:
         symbol = subject.code.variables.symbol_at(place)
         name = subject.binary.name(symbol) if symbol is not None else ""
         registered = next((one for one, start in prefixes.items() if name.startswith(start)), "")
-        if not name or registered == level:
+        section = subject.binary.section_at(place)
+        if not name or registered == level or section is None or section.name in TOOLCHAIN_SETS:
             continue
         if registered:
             found[name] = _holds(subject, "points to", name, place, registered, level)

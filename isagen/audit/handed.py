@@ -34,6 +34,7 @@ class Handed:
         self._code = subject.code
         self._references = subject.references
         self._secrets = Secrets(subject)
+        self._resolvers = {subject.code.entry(address) for address in subject.code.pointers.resolvers}
 
     @property
     def filled(self) -> set[int]:
@@ -41,7 +42,7 @@ class Handed:
         return self._secrets.filled
 
     def leaks(self, number: int, values: Values) -> Iterator[Leak]:
-        """Yield what a function hands out.
+        """Yield what a function hands out; a resolver may answer with an address, which the loader keeps for the level.
 
         A variable that it fills with such addresses counts from then on as data that holds them.
         """
@@ -51,7 +52,7 @@ class Handed:
             if flow in DIRECT or flow in INDIRECT:
                 yield from self._passed(number, step, values)
             elif flow == RETURN:
-                yield from self._returned(step, stored)
+                yield from self._returned(step, stored) if number not in self._resolvers else ()
             elif not step.effect.compares:
                 yield from self._formed(step, values)
                 yield from self._used(step, values, stored)
@@ -70,9 +71,9 @@ class Handed:
         address = values.base(step)
         if not address and place.read and place.size >= WORD and effect.how == How.LOAD:
             # A pointer that a loop moves through a table.
-            held = step.values(place.base) if place.base else frozenset()
-            tables = [one for one in held if isinstance(one, int) and one and self._secrets.is_table(one)]
-            if len(held) > 1 and tables:
+            bases = step.values(place.base) if place.base else frozenset()
+            tables = [one for one in bases if isinstance(one, int) and one and self._secrets.is_table(one)]
+            if len(bases) > 1 and tables:
                 yield Leak(step.instruction.ip, self._secrets.shown(tables[0]))
         section = self._code.binary.section_at(address) if address else None
         if section is None or section.executable:

@@ -11,18 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ..binary.protocol import MERGEABLE, Held, NamedSymbol, ObjectFile
 from ..model.errors import BuildError
-from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
-
-# Sections of compilers' own that tell where code is, for their runtimes, which do not call it: profiles, coverage,
-# sanitizers and tracers.
-TOOLCHAIN_SETS = frozenset(
-    {
-        *("__llvm_prf_cnts", "__llvm_prf_bits", "__llvm_prf_data", "__llvm_prf_names", "__llvm_prf_vnds"),
-        *("__llvm_covfun", "__llvm_covmap", "__llvm_orderfile"),
-        *("__sancov_guards", "__sancov_cntrs", "__sancov_bools", "__sancov_pcs", "__sancov_cfs"),
-        *("__patchable_function_entries", "__mcount_loc", "asan_globals", "xray_instr_map", "xray_fn_idx"),
-    }
-)
+from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, WITHOUT_SYMBOL
 
 
 class LevelCode:

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked
@@ -26,6 +27,8 @@ from .recorded import check_unrecorded
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
 ANSWERS = {"--version", "--help"}
+# Options that leave out symbols, without which the audit cannot tell one variable from the next.
+STRIPS = {"-s", "--strip-all", "-x", "--discard-all"}
 
 
 def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int:
@@ -45,12 +48,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
             where=name,
             remedy="configure the build folder again: meson setup --reconfigure BUILD_DIR",
         )
-    try:
-        status = subprocess.run([linker, *arguments], check=False).returncode
-    except OSError as problem:
-        raise BuildError(
-            f"cannot be run: {problem.strerror}", where=linker, remedy="configure the build again"
-        ) from None
+    status = _run(linker, arguments)
     if status != 0:
         if status < 0:
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
@@ -59,7 +57,29 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
     output = output_of(words)
     if output is None or not is_binary(output):
         return 0
-    return _judge(mode, output, lambda: _audit(build.plan, plan_path.parent, output, words))
+    with _with_symbols(linker, words, output) as audited:
+        return _judge(mode, output, lambda: _audit(build.plan, plan_path.parent, audited, str(output), words))
+
+
+def _run(linker: str, arguments: Sequence[str]) -> int:
+    try:
+        return subprocess.run([linker, *arguments], check=False).returncode
+    except OSError as problem:
+        raise BuildError(
+            f"cannot be run: {problem.strerror}", where=linker, remedy="configure the build again"
+        ) from None
+
+
+@contextmanager
+def _with_symbols(linker: str, words: Sequence[str], output: Path) -> Iterator[Path]:
+    """Yield the linked file that is audited: the `output`, or the same with the symbols that an option leaves out."""
+    kept = [word for word in words if word not in STRIPS]
+    if len(kept) == len(words):
+        yield output
+        return
+    with TemporaryDirectory(prefix="isagen-link-") as folder:
+        audited = Path(folder, output.name)
+        yield audited if _run(linker, [*kept, "-o", str(audited)]) == 0 else output
 
 
 def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
@@ -106,9 +126,9 @@ def _inputs(words: Sequence[str]) -> list[Path]:
     return [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
 
 
-def _audit(plan: Plan, folder: Path, output: Path, words: Sequence[str]) -> Result | None:
+def _audit(plan: Plan, folder: Path, output: Path, shown: str, words: Sequence[str]) -> Result | None:
     """Audit what was linked with the arguments `words`, in a build whose plan is in `folder`."""
-    with open_binary(output) as binary:
+    with open_binary(output, shown) as binary:
         if binary.relocatable:
             return None  # yet to be linked again
         records = records_of(binary)

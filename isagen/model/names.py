@@ -20,6 +20,17 @@ DISPATCH_SOURCES = ("isa_dispatch.c", "isa_dispatch.cpp")
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
+# Sections of compilers' own that tell where code is, for their runtimes, which do not call it: profiles, coverage,
+# sanitizers and tracers.
+TOOLCHAIN_SETS = frozenset(
+    {
+        *("__llvm_prf_cnts", "__llvm_prf_bits", "__llvm_prf_data", "__llvm_prf_names", "__llvm_prf_vnds"),
+        *("__llvm_covfun", "__llvm_covmap", "__llvm_orderfile"),
+        *("__sancov_guards", "__sancov_cntrs", "__sancov_bools", "__sancov_pcs", "__sancov_cfs"),
+        *("__patchable_function_entries", "__mcount_loc", "asan_globals", "xray_instr_map", "xray_fn_idx"),
+    }
+)
+
 # An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
 # where the build calls such a script.
 LINK_PROOF = "--isagen-proof"
