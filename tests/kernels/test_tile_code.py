@@ -95,7 +95,7 @@ DISPATCH = """
 """
 
 
-@pytest.mark.parametrize("optimization", ["-O0", "-O1", "-O2", "-Os"])
+@pytest.mark.parametrize("optimization", ["-O0", "-O1", "-O3", "-Os"])
 @pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
 def test_every_path_however_it_is_compiled(tmp_path, compiler, optimization):
     need(compiler)
