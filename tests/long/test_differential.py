@@ -1,0 +1,123 @@
+"""Random projects, built by isagen's own steps, run under a tracer: no level's code runs while another is selected.
+
+The count of projects and the first seed are ISAGEN_PROJECTS and ISAGEN_SEED in the environment; the folders of projects
+that fail are kept below ISAGEN_KEEP.
+"""
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from support.differential.building import FOUND, LINKER, REFUSED
+from support.differential.campaign import BROKEN, SOUND, UNPROVEN, Machine, table
+from support.differential.generator import random_project
+from support.differential.hostile_code import HOSTILE_CODE
+from support.differential.hostile_handed import HOSTILE_HANDED
+from support.differential.ingredients import HOSTILE, ingredient
+from support.differential.running import not_traceable
+from support.projects import need
+
+COUNT = int(os.environ.get("ISAGEN_PROJECTS", "200"))
+SEED = int(os.environ.get("ISAGEN_SEED", "1"))
+BY_NAME = {one.name: one for one in [*HOSTILE_CODE, *HOSTILE_HANDED]}
+
+# What the audit reports or sealing refuses. Linked without the audit, it has to be seen to run where it must not.
+OTHER_LEVEL = ingredient(
+    "hook that the levels share",
+    HOSTILE,
+    """
+// kernel:
+static NOINLINE int work_$n(int x) { $body }
+__attribute__((constructor)) static void store_$n(void) { ordinary_hook = work_$n; }
+// call:
+x += apply(ordinary_hook, x);
+""",
+    "c cpp",
+    single=True,
+)
+BEYOND = ingredient(
+    "ordinary code beyond the baseline",
+    HOSTILE,
+    """
+// ordinary:
+__attribute__((target("avx2"), noinline)) static void planted_$n()
+{
+  for (int i = 0; i < 64; i++)
+    shared_data[i] *= 2;
+}
+// use:
+planted_$n();
+""",
+)
+CONTROLS = [
+    (BY_NAME["registrar"], "a level's code, past its stub"),
+    (OTHER_LEVEL, "another level's code"),
+    (BY_NAME["initialiser beyond the baseline"], "beyond the baseline, before dispatch"),
+    (BY_NAME["on_exit when loaded"], "beyond the baseline, and never selected"),
+    (BEYOND, "ordinary code beyond the baseline"),
+]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        pytest.skip("the tracer is for Linux on x86-64")
+    need("gcc", "g++")
+    folder = tmp_path_factory.mktemp("differential")
+    made = Machine(folder)
+    if reason := not_traceable(made.tracer, folder):
+        pytest.skip(f"programs cannot be traced here: {reason}")
+    if len(made.choices.levels) < 3:
+        pytest.skip("this CPU has fewer than three levels")
+    return made
+
+
+def kept(tmp_path):
+    return Path(os.environ.get("ISAGEN_KEEP", tmp_path))
+
+
+def test_no_code_of_a_level_runs_while_another_is_selected(machine, tmp_path):
+    """A random project is refused, reported, or sound; a benign one is sound."""
+    outcomes, failures = [], []
+    print(f"seeds {SEED} to {SEED + COUNT - 1}, levels {' '.join(machine.choices.levels)}")
+    for outcome in machine.campaign(range(SEED, SEED + COUNT), kept(tmp_path)):
+        outcomes.append(outcome)
+        if outcome.failed:
+            failures.append(f"{outcome.outcome}: {outcome.project.described}\n{outcome.detail}")
+    print(table(outcomes))
+    print(Counter(outcome.outcome for outcome in outcomes))
+    assert not failures, "\n\n".join(failures)
+    ran = Counter[str]()
+    for outcome in outcomes:
+        ran.update(outcome.run.by_level if outcome.run else {})
+    if COUNT >= 100:  # else chance may leave some out
+        assert {*machine.choices.levels} <= set(ran)
+        assert {SOUND, FOUND, REFUSED} <= {outcome.outcome for outcome in outcomes}
+        tools = {(outcome.project.compiler, outcome.project.linker) for outcome in outcomes}
+        assert len(tools) == len(machine.choices.compilers) * len(machine.choices.linkers)
+
+
+@pytest.mark.parametrize(("control", "why"), CONTROLS, ids=lambda value: getattr(value, "name", None))
+def test_code_that_runs_where_it_must_not_is_seen(machine, tmp_path, control, why):
+    """The check can fail: linked without the audit, such projects are seen to cross; with it, they are reported."""
+    seen = Counter[str]()
+    for seed in range(8):
+        project = random_project(seed, machine.choices, [control])
+        folder = tmp_path / str(seed)
+        unaudited = machine.outcome(project, folder / "unaudited", "off")
+        audited = machine.outcome(project, folder / "audited")
+        if unaudited.outcome == BROKEN:
+            assert audited.outcome != SOUND
+        seen.update({crossing.why for crossing in unaudited.run.crossings} if unaudited.run else {})
+        if why in seen:
+            assert audited.outcome in (FOUND, REFUSED, LINKER, UNPROVEN)
+            return
+    pytest.fail(f"never seen: {why}; seen: {dict(seen)}")
+
+
+def test_a_seed_gives_the_same_project(machine):
+    for seed in range(5):
+        assert random_project(seed, machine.choices) == random_project(seed, machine.choices)
