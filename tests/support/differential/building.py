@@ -27,7 +27,13 @@ from .generator import Random
 
 # Results of building.
 BUILT, REFUSED, FOUND, LINKER = "built", "refused", "found", "refused by the linker"
-OPTIONS = {"executable": ("-pie",), "fixed": ("-no-pie",), "library": ("-shared",)}
+OPTIONS = {
+    "executable": ("-pie",),
+    "fixed": ("-no-pie",),
+    "library": ("-shared",),
+    "static": ("-static",),
+    "static-pie": ("-static-pie",),
+}
 # Sources of random programs warn, and their arithmetic overflows.
 ALWAYS = ("-w", "-fwrapv", "-pipe")
 DRIVER = "int project_main(void);\nint main(void) { return project_main(); }\n"
@@ -52,8 +58,22 @@ class Built:
     stubs: tuple[tuple[str, ...], ...] = ()
 
 
+@dataclass(frozen=True)
+class Objects:
+    """The objects of a project, in the order of the link, and the levels at which each stub has a kernel."""
+
+    inputs: tuple[Path, ...]
+    stubs: tuple[tuple[str, ...], ...]
+
+
 def build(base: Base, project: Random, folder: Path, audit: str = "error", sealed: bool = True) -> Built:
     """Build a project in `folder`; `audit` is the mode of the link's audit, and `off` links without it."""
+    made = make_objects(base, project, folder, sealed)
+    return made if isinstance(made, Built) else link_objects(base, project, folder, made, audit)
+
+
+def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True) -> Objects | Built:
+    """Make the objects of a project in `folder`, ready to be linked with any linker; or say why that is refused."""
     folder.mkdir(parents=True, exist_ok=True)
     reduced = base.reduced(folder, project.kernels)
     plan_path = folder / PLAN_FILE
@@ -84,9 +104,15 @@ def build(base: Base, project: Random, folder: Path, audit: str = "error", seale
         inputs = [path for _, path in sorted(zip(project.shuffled, [*inputs, *kernels], strict=False))]
     else:
         inputs += kernels
-    built = _link(base, project, folder, inputs, output, audit)
     found = stubs_of(map(read_registrations, registrations), base.levels[0])
-    return replace(built, stubs=tuple(tuple(levels) for levels in found.values()))
+    return Objects(tuple(inputs), tuple(tuple(levels) for levels in found.values()))
+
+
+def link_objects(base: Base, project: Random, folder: Path, objects: Objects, audit: str = "error") -> Built:
+    """Link the objects of a project, which `make_objects` made in `folder`, and audit what is linked."""
+    output = folder / ("library.so" if project.kind == "library" else "program")
+    built = _link(base, project, folder, list(objects.inputs), output, audit)
+    return replace(built, stubs=objects.stubs)
 
 
 def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[str, list[Path]]:
