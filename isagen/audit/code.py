@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from ..binary.protocol import Binary, Kind, Reference, Section, Symbol
+from ..binary.pointing import Reference
+from ..binary.protocol import Binary, Kind, Section, Symbol
 from ..processors.decoding import CALL, INDIRECT_CALL, LEAVES, Codes, Decoder, Instruction
 from .flow import Flow, Follower
 from .functions import Functions

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..binary.protocol import Reference
+from ..binary.pointing import Reference
 from ..model.names import level_of_section
 from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, RETURN, How
 from .references import RUN, WORD
@@ -79,8 +79,6 @@ class Handed:
         targets: frozenset[Value] = frozenset({target or name})
         if step.instruction.flow_control in INDIRECT:
             targets = values.targets(step)
-        elif not target and not name:
-            target = step.instruction.near_branch_target
         if step.instruction.flow_control not in (CALL, INDIRECT_CALL) and all(
             isinstance(one, int) and self._code.covers(number, one) for one in targets
         ):

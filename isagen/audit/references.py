@@ -124,7 +124,7 @@ class References:
             reference = self.code.reference(instruction)
             if reference is None or (loaded == Loaded.POINTER and not reference.through_slot):
                 return 0
-            return self._pointers.target(reference, instruction.next_ip)
+            return self._pointers.operand(reference, instruction.next_ip)
         if loaded == Loaded.NUMBER:
             return value if self._binary.fixed and self._binary.section_at(value) is not None else 0
         return self._pointers.follow(value) if loaded == Loaded.POINTER else value
@@ -152,7 +152,7 @@ class References:
         reference = self.code.reference(instruction)
         if reference is None:
             return place.offset if place.relative else 0
-        return 0 if reference.through_slot else self._pointers.target(reference, instruction.next_ip)
+        return 0 if reference.through_slot else self._pointers.operand(reference, instruction.next_ip)
 
     def number(self, instruction: Instruction, effect: Effect) -> int:
         """Return the address of code that a number in an instruction is; 0 if it is none."""

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..processors.decoding import CONDITIONAL, DIRECT, INDIRECT, LEAVES, Effect, How, Instruction, Loaded, Place
+from ..processors.decoding import (
+    CONDITIONAL,
+    DIRECT,
+    INDIRECT,
+    LEAVES,
+    UNCONDITIONAL,
+    Effect,
+    How,
+    Instruction,
+    Loaded,
+    Place,
+)
 from .references import WORD, References
 
 HALF = 4  # bytes of a distance in a table of jumps
@@ -81,10 +92,10 @@ class Values:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All instructions in the order of the code, with the values before each."""
-        before = self._settle()
-        while self._find_jumps(before):
-            before = self._settle()
-        return tuple(self._run(before))
+        steps = tuple(self._run(self._settle()))
+        while self._find_jumps(steps):
+            steps = tuple(self._run(self._settle()))
+        return steps
 
     def targets(self, step: Step) -> frozenset[Value]:
         """Return where an indirect call or jump may lead to: addresses, names of external functions, UNKNOWN.
@@ -142,24 +153,35 @@ class Values:
     @property
     def _heads(self) -> set[int]:
         """The places in the list that control may come to other than from the one before."""
-        found = {place for targets in self._jumps.values() for place in targets}
-        for place in range(len(self._listed)):
-            found.update(after for after in self._after(place) if after != place + 1)
-        return found
+        found = {after for place, after in enumerate(self._branches) if after >= 0 and after != place + 1}
+        return found.union(*self._jumps.values())
+
+    @cached_property
+    def _branches(self) -> list[int]:
+        """By place in the list, the place that the instruction there may branch to; -1 where it does not."""
+        return [
+            self._index.get(self._code.branch(instruction), -1)
+            if instruction.flow_control in (CONDITIONAL, UNCONDITIONAL)
+            else -1
+            for instruction, _ in self._listed
+        ]
+
+    @cached_property
+    def _runs_on(self) -> list[bool]:
+        """By place in the list, whether control goes on to the next place."""
+        after = [instruction.ip for instruction, _ in self._listed[1:]]
+        here = (instruction for instruction, _ in self._listed)
+        return [one.next_ip == ip and one.flow_control not in LEAVES for one, ip in zip(here, after, strict=False)] + [
+            False
+        ]
 
     def _after(self, place: int) -> tuple[int, ...]:
         """Return the places in the list that control goes on to."""
         if place in self._jumps:
             return self._jumps[place]
-        instruction = self._listed[place][0]
-        flow = instruction.flow_control
-        goes_on = place + 1 < len(self._listed) and self._listed[place + 1][0].ip == instruction.next_ip
-        found = [place + 1] if goes_on and flow not in LEAVES else []
-        if flow == CONDITIONAL or flow in LEAVES:
-            target = self._index.get(self._code.branch(instruction), -1)
-            if target >= 0:
-                found.append(target)
-        return tuple(found)
+        branch = self._branches[place]
+        found = (place + 1,) if self._runs_on[place] else ()
+        return (*found, branch) if branch >= 0 else found
 
     @staticmethod
     def _merge(before: dict[int, dict[int, frozenset[Value]]], place: int, state: State) -> bool:
@@ -177,10 +199,10 @@ class Values:
             yield Step(instruction, effect, dict(state))
             self._step(place, state)
 
-    def _find_jumps(self, before: Mapping[int, State]) -> bool:
+    def _find_jumps(self, steps: Sequence[Step]) -> bool:
         """Find where jumps through tables lead inside the function; return whether any is new."""
         new = False
-        for place, step in enumerate(self._run(before)):
+        for place, step in enumerate(steps):
             if step.instruction.flow_control in INDIRECT and step.instruction.flow_control in LEAVES:
                 inside = {self._index[t] for t in self.targets(step) if isinstance(t, int) and t in self._index}
                 if inside and tuple(sorted(inside)) != self._jumps.get(place):
@@ -218,7 +240,7 @@ class Values:
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
         if how == How.ADD and not effect.source:
-            return frozenset({_moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
+            return frozenset({self._moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
         if how == How.ADD:
             return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
@@ -227,7 +249,7 @@ class Values:
             if place.relative:
                 target = self._operand(instruction, place, state)
                 return frozenset({target or self._named(instruction)})
-            return frozenset({_moved(value, place.offset) for value in state.get(place.base, ANY)})
+            return frozenset({self._moved(value, place.offset) for value in state.get(place.base, ANY)})
         if how == How.LOAD and place is not None:
             return frozenset({self._load(instruction, place, state)})
         return None
@@ -264,8 +286,17 @@ class Values:
         for one, other in ((place.base, place.index), (place.index, place.base)):
             held = state.get(one, ANY) if one else ANY
             if len(held) == 1 and isinstance(value := next(iter(held)), int) and value and one != other:
-                return value + place.offset
+                moved = self._moved(value, place.offset)
+                return moved if isinstance(moved, int) else 0
         return 0
+
+    def _moved(self, value: Value, offset: int) -> Value:
+        """Return a value with a number added: an address, where that is in the same section."""
+        if not isinstance(value, int) or not value:
+            return UNKNOWN
+        section_at = self._code.binary.section_at
+        section = section_at(value + offset)
+        return value + offset if section is not None and section is section_at(value) else UNKNOWN
 
     def _referred(self, instruction: Instruction) -> bool:
         return self._code.binary.relocatable and self._code.reference(instruction) is not None
@@ -300,7 +331,3 @@ def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[V
 
 def _signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
-
-
-def _moved(value: Value, offset: int) -> Value:
-    return value + offset if isinstance(value, int) and value else UNKNOWN

@@ -12,7 +12,7 @@ from enum import Enum, IntEnum, auto
 from functools import cached_property
 from typing import Protocol
 
-from ..binary.protocol import Relocations
+from ..binary.pointing import Relocations
 from .features import Features
 
 Codes = frozenset[int]

@@ -11,6 +11,7 @@ from isagen.model.errors import AuditError
 from isagen.model.record import NOTE_OWNER, Record
 from isagen.processors.table import load_table
 from support.damaged import mutations
+from support.level_code import Level
 from support.projects import need
 
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
@@ -216,3 +217,12 @@ def test_damaged_files_with_a_record_are_one_clear_error_or_a_report(audited, tm
         except AuditError as error:
             assert str(error).startswith(str(damaged)), error
     assert reports > 50
+
+
+def test_a_label_that_only_a_table_of_an_object_leads_to(tmp_path):
+    code = "  .text\nhelper:\n  vpaddd %zmm0, %zmm1, %zmm2\n  ret\n"
+    table = '  .section .data.rel.ro, "aw"\n  .balign 8\ntable:\n  .quad {}\n'
+    entry = function("entry", "  leaq table(%rip), %rax\n  call *(%rax)\n  ret", code)
+    found = Level(tmp_path, f"  .text\n{entry}{table.format('helper')}", "gcc", kind=".s").found_in_object()
+    assert [(f.kind, f.symbol, f.features) for f in found] == [("level", "helper", ("avx512_f",))]
+    assert Level(tmp_path, f"  .text\n{entry}{table.format('entry')}", "gcc", kind=".s").found_in_object() == []

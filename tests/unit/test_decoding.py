@@ -6,8 +6,9 @@ from iced_x86 import Code, FlowControl, OpAccess, OpKind, Register
 from isagen.binary.elf.machines import architecture_of
 from isagen.model.errors import AuditError
 from isagen.processors import decoding
+from isagen.processors.decoding import How
 from isagen.processors.registry import decoder_of, is_decoded
-from isagen.processors.x86 import addresses, decoder
+from isagen.processors.x86 import addresses, decoder, effects
 
 
 def test_flow_control_has_the_numbers_of_iced():
@@ -29,7 +30,17 @@ def test_flow_control_has_the_numbers_of_iced():
 def test_operands_and_registers_have_the_numbers_of_iced():
     writes = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
     assert frozenset(writes) == addresses.WRITES
-    assert (Register.RDI, Register.RSI, Register.RDX) == addresses.ARGUMENTS
+    reads = (OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
+    assert frozenset(reads) == effects.READS
+    arguments = (Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9)
+    assert arguments == addresses.ARGUMENTS == effects.ARGUMENTS
+    kept = {Register.RBX, Register.RSP, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15}
+    assert kept == effects.KEPT
+    assert (Register.RAX, Register.RSP, Register.RIP) == (effects.RESULT, effects.STACK, effects.RIP)
+    assert frozenset(range(Register.RAX, Register.R15 + 1)) == effects.GENERAL
+    assert (OpKind.REGISTER, OpKind.MEMORY) == (effects.REGISTER, effects.MEMORY)
+    numbers = {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE8TO64, OpKind.IMMEDIATE32TO64}
+    assert numbers == effects.NUMBERS
     assert OpKind.REGISTER == decoder.REGISTER
     assert {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64} == decoder.IMMEDIATES
     assert Code.INVALID == decoder.INVALID
@@ -71,3 +82,31 @@ def test_a_file_that_names_no_processor():
     assert [architecture_of(start) for start in (head(machine=0), head()[:19], b"\x7fELF\3\1", b"")] == [None] * 4
     with pytest.raises(AuditError, match=r"f.so: does not say which processor"):
         decoder_of(None, "f.so")
+
+
+RAX, RDX, RSI, RDI, RSP = 53, 55, 59, 60, 57
+
+
+@pytest.mark.parametrize(
+    ("raw", "how", "to", "source", "number", "reads"),
+    [
+        ("488d3510000000", How.ADDRESS, RSI, 0, None, set()),  # lea rsi, [rip+0x10]
+        ("4889c7", How.COPY, RDI, RAX, None, {RAX}),  # mov rdi, rax
+        ("4883c210", How.ADD, RDX, 0, 0x10, {RDX}),  # add rdx, 0x10
+        ("4801d0", How.ADD, RAX, RDX, None, {RAX, RDX}),  # add rax, rdx
+        ("4898", How.EXTEND, RAX, RAX, None, {RAX}),  # cdqe
+        ("48630482", How.LOAD, RAX, 0, None, set()),  # movsxd rax, dword ptr [rdx+rax*4]
+        ("bf78563412", How.NUMBER, RDI, 0, 0x12345678, set()),  # mov edi, 0x12345678
+        ("488902", How.OTHER, 0, 0, None, {RAX}),  # mov [rdx], rax
+        ("488912", How.OTHER, 0, 0, None, {RDX}),  # mov [rdx], rdx
+        ("ffd0", How.OTHER, 0, 0, None, {RAX, RSP}),  # call rax
+        ("f348a5", How.OTHER, 0, 0, None, {54, RSI, RDI}),  # rep movsq
+    ],
+)
+def test_what_an_instruction_does_to_registers(raw, how, to, source, number, reads):
+    x86 = decoder.X86Decoder()
+    (instruction,) = x86.decode(bytes.fromhex(raw), 0x1000)
+    effect = x86.effect(instruction)
+    assert (effect.how, effect.number, set(effect.reads)) == (how, number, reads)
+    if how != How.OTHER:
+        assert (effect.to, effect.source) == (to, source)

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..protocol import Kind, Reference, Relocations, Section
+from ..pointing import Reference, Relocations
+from ..protocol import Kind, Section
 from ..spans import within
 from . import layout as e
 from .reader import Elf
@@ -207,6 +208,16 @@ class ElfPointers:
         if reference.kind in self._kinds.relative:
             return symbol.address + reference.addend + (after - reference.address if after else 0)
         return symbol.address + reference.addend if reference.kind in self._kinds.absolute else 0
+
+    def operand(self, reference: Reference, after: int) -> int:
+        """Return the address that the relocation of an instruction is for, as `target` does.
+
+        It is 0 too where it is before or after the section of its symbol, where no address of an object is known.
+        """
+        target = self.target(reference, after)
+        symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
+        section = self.elf.section_at(target) if target else None
+        return target if section is not None and section.index == symbol.section else 0
 
     def is_absolute(self, reference: Reference) -> bool:
         """Return whether an object's relocation is for an address, not for a distance from itself."""

@@ -88,7 +88,7 @@ class Elf:
         for index, (name, kind, flags, address, offset, size, link, info, align, _) in enumerate(headers):
             if self.relocatable and flags & e.SHF_ALLOC:
                 address = -(-free // max(align, 1)) * max(align, 1)
-                free = address + size + 1  # the address after a variable is in no other section
+                free = address + size
             end = strings.find(b"\0", name)
             shown = strings[name : end if end >= 0 else len(strings)][:LONGEST_NAME].decode(errors="surrogateescape")
             if kind not in (e.SHT_NULL, e.SHT_NOBITS) and offset + size > self._size:

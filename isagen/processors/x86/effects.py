@@ -7,7 +7,6 @@ from .instructions import iced_x86
 
 # iced-x86's OpAccess: read, conditional read, and both with a write; write, conditional write, and both with a read.
 READS, WRITES = frozenset({1, 2, 5, 6}), frozenset({3, 4, 5, 6})
-NO_ACCESS = 7  # of LEA's operand
 # iced-x86's OpKind.
 REGISTER, MEMORY = 0, 24
 NUMBERS = frozenset({9, 10, 13, 14})  # immediates of 32 and 64 bits, and of 8 extended to 64
@@ -19,7 +18,6 @@ RESULT, STACK = RAX, RSP
 KEPT = frozenset({RBX, RSP, RBP, R12, R13, R14, R15})
 GENERAL = frozenset(range(RAX, R15 + 1))
 RIP = 70
-WORD = 8
 
 
 class X86Effects:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...binary.protocol import Relocations
+from ...binary.pointing import Relocations
 
 R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
 # GOTPCREL and its newer spellings.
