@@ -163,14 +163,11 @@ def _holds(subject: Subject, what: str, name: str, place: int, level: str, held:
 
 
 def unresolved(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return names that objects of no level refer to, but that only levels define."""
+    """Return names that objects of no level refer to, but that only levels may."""
     undefined = {subject.binary.name(one) for one in subject.binary.exports() if not one.defined and one.named}
     found = []
-    for path, name, levels in objects.past_stubs():
-        registered = name not in objects.private
-        if registered or name in undefined:
-            what = "a registration of" if registered else "private to"
-            more = ", which the dispatch source alone may use" if registered else ""
-            why = f"referred to by name, but {what} {', '.join(levels)}{more}"
-            found.append(Finding("past", name, why, levels[0], objects.shown(path)))
+    for path, name, levels in objects.past_stubs(undefined):
+        what = "private to" if name in objects.private else "isagen's own name for"
+        why = f"referred to by name, but {what} {', '.join(levels)}"
+        found.append(Finding("past", name, why, levels[0], objects.shown(path)))
     return found

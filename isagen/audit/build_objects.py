@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -65,27 +65,36 @@ class BuildObjects:
         for path, (level, _) in self._sealed.items():
             if not path.is_file():
                 continue
-            suffix = re.compile(SEALED.format(level=re.escape(level.lower())))
             for symbol in load_object(path).symbols:
-                if symbol.defined and symbol.binding == Binding.GLOBAL and (end := suffix.search(symbol.name)):
+                if symbol.defined and symbol.binding == Binding.GLOBAL and (end := _is_sealed(symbol.name, level)):
                     found.setdefault(symbol.name[: end.start()], {})[level] = None
         return {name: tuple(levels) for name, levels in found.items()}
 
-    def past_stubs(self) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-        """Yield where objects of no level refer to what is private to levels, and to registrations.
+    def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
+        """Yield where objects of no level refer to levels by name: (object, name, levels).
 
-        That is (object, name, levels). The dispatch source alone may refer to registrations.
+        The names are those of `names` that are private to levels, those that sealing gives, and registrations, which
+        the dispatch source alone may refer to.
         """
-        registered = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
+        names = self.private.keys() & names
+        levels = [level.name for level in self.plan.levels]
+        starts = {KERNEL_SYMBOL.format(level=level): level for level in levels}
+        # Most objects have none of them, which takes less time to see in their bytes.
+        marks = [*starts, *(f".{level.lower()}." for level in levels), *names]
         for path in self.others:
+            raw = path.read_bytes()
+            if not any(mark.encode(errors="surrogateescape") in raw for mark in marks):
+                continue
             dispatch = copy_of_object(path.name).endswith(DISPATCH_SOURCES)
             for symbol in load_object(path).symbols:
                 if symbol.defined:
                     continue
-                if symbol.name in self.private:
+                start = next((start for start in starts if symbol.name.startswith(start)), "")
+                if symbol.name in names:
                     yield path, symbol.name, self.private[symbol.name]
-                elif not dispatch and symbol.name.startswith(tuple(registered)):
-                    level = next(level for start, level in registered.items() if symbol.name.startswith(start))
+                elif start and not dispatch:
+                    yield path, symbol.name, (starts[start],)
+                elif level := next((level for level in levels if _is_sealed(symbol.name, level)), ""):
                     yield path, symbol.name, (level,)
 
     @cached_property
@@ -130,6 +139,11 @@ class BuildObjects:
         """Return the object and the kernel that a function comes from (`subject.Origin`)."""
         path = self._places.get(level, {}).get(symbol)
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
+
+
+def _is_sealed(name: str, level: str) -> re.Match[str] | None:
+    """Return the end of a name that is private to a sealed level; None for other names."""
+    return re.search(SEALED.format(level=re.escape(level.lower())), name)
 
 
 def _add(found: dict[str, Path], path: Path) -> None:

@@ -99,11 +99,15 @@ class Handed:
             isinstance(one, int) and self._code.covers(number, one) for one in targets
         ):
             return
-        if self.runs(step, values) or all(
-            isinstance(one, int) and one and self._secrets.is_code(one) for one in targets
-        ):
+        if all(isinstance(one, int) and one and self._secrets.is_code(one) for one in targets):
             return  # what runs then is judged with what it is given
-        for register in self._code.decoder.arguments:
+        arguments = list(self._code.decoder.arguments)
+        if run := self.runs(step, values):
+            given = step.values(arguments[RUN[run]])
+            if all(isinstance(one, int) and self._secrets.is_code(one) for one in given):
+                return
+            arguments.pop(RUN[run])  # what is run, unless it is code of the level, is handed the others
+        for register in arguments:
             for value in self._secrets.of(step, register):
                 names = (
                     self._code.name(self._code.entry(one)) if isinstance(one, int) and one else one for one in targets

@@ -52,7 +52,7 @@ class _Keepers:
         self._secrets = Secrets(subject)
         self._least = WORD // 2 if subject.binary.fixed else WORD  # bytes that an address fits into
         self._shared: dict[int, bool] = {}  # by address of data
-        self._seen: set[tuple[int, int, int]] = set()  # functions, with an argument's register and address
+        self._seen: set[tuple[int, tuple[tuple[int, frozenset[int]], ...]]] = set()  # functions, with their arguments
 
     def findings(self) -> Iterator[Finding]:
         """Yield one finding for each function that keeps an address, and each variable."""
@@ -176,10 +176,15 @@ class _Keepers:
         callee = self._code.entry(target) if target else -1
         if callee < 0 or callee == number or depth == DEEPEST or not self._subject.level_of(callee):
             return
-        for register in arguments:
-            for value in step.values(register):
-                if isinstance(value, int) and self._is_shared(value):
-                    key = (callee, register, value)
-                    if key not in self._seen:
-                        self._seen.add(key)
-                        yield from self._stores(callee, {register: frozenset({value})}, depth + 1)
+        given = {register: frozenset(self._of_interest(step, register)) for register in arguments}
+        given = {register: values for register, values in given.items() if values}
+        key = (callee, tuple(given.items()))
+        if key not in self._seen and any(map(self._is_shared, (one for values in given.values() for one in values))):
+            self._seen.add(key)
+            yield from self._stores(callee, given, depth + 1)
+
+    def _of_interest(self, step: Step, register: int) -> Iterator[int]:
+        """Yield the addresses in an argument that are secret, or of variables of others."""
+        for value in step.values(register):
+            if isinstance(value, int) and (self._is_shared(value) or self._secrets.is_secret(value)):
+                yield value

@@ -98,8 +98,23 @@ class Secrets:
         section = self._code.binary.section_at(address) if address else None
         if section is None or not section.writable or section.name.isidentifier():
             return False  # any code finds a section by a name that is an identifier of C
+        if self.start(address) in self._pointed:
+            return False
         symbol = self._code.variables.symbol_at(address)
         return symbol.own if symbol is not None else self._code.binary.stripped
+
+    @cached_property
+    def _pointed(self) -> set[int]:
+        """The variables, by their addresses, that data which others know points to."""
+        found = set()
+        for place, target in self._references.stored.items():
+            section = self._code.binary.section_at(target)
+            if section is None or not section.writable or section.executable:
+                continue
+            symbol = self._code.variables.symbol_at(place)
+            if symbol is not None and not symbol.own:
+                found.add(self.start(target))
+        return found
 
     def named(self, address: int) -> str:
         """Return how findings name data."""

@@ -108,7 +108,8 @@ def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
 def _explain(plan: Plan, folder: Path, words: Sequence[str]) -> None:
     """Report references past stubs, which a linker says are undefined."""
     with suppress(IsagenError, OSError):  # the linker has said what it found
-        for path, symbol, levels in _objects(plan, folder, words).past_stubs():
+        objects = _objects(plan, folder, words)
+        for path, symbol, levels in objects.past_stubs(objects.private):
             print(
                 f"isagen: error: {path}: refers to {demangle(symbol)}, which kernel sources define: it is private to "
                 f"{', '.join(levels)}\n  call it through a stub, or define it in an ordinary source",
