@@ -1,13 +1,14 @@
 """Hostile projects: small kernels that let a level's code out, built by isagen's own steps, and run as they are.
 
-A case is a few lines for a project's header, kernels and ordinary code. The program reports every call of a level's code
-that is made while that level is not selected. Case texts use these macros of the project's header:
+A case is a few lines for a project's header, kernels and ordinary code, in a file of `hostile_cases`. The program reports
+every call of a level's code that is made while that level is not selected. The texts use these macros:
 
     BODY     the body of a function int(int x), which uses what the level's flags turn on, and reports that it runs
     ONLY     a condition for the preprocessor: this is the copy for AVX2
     C_LINKED C linkage in both languages
 """
 
+import functools
 import re
 import shutil
 import subprocess
@@ -16,18 +17,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from support.differential.bases import Base, make_base
-from support.differential.building import BUILT, FOUND, LINKER, REFUSED, Built, Objects, link_objects, make_objects
+from support.differential.building import BUILT, FOUND, Built, GeneratorError, Objects, link_objects, make_objects
 from support.differential.generator import Random
 
 COMPILERS = ("g++", "clang++-16")
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 LEVELS = ("DEFAULT", "AVX2")
 PARTIAL = ("DEFAULT", "AVX2", "AVX2_VNNI", "AVX512")
-# Outcomes besides those of building: sound, a level's code ran where it must not, the program failed, and what the
-# audit finds is only that something cannot be proven.
-SOUND, BROKEN, DIED, UNPROVEN = "sound", "BROKEN", "DIED", "unproven"
+# Outcomes besides those of building: sound, a level's code ran where it must not, the program failed, and it does not
+# compile. A case that may be broken because documented assumptions exclude it is expected to be `assumed`.
+SOUND, BROKEN, DIED, ASSUMED, COMPILER = "sound", "BROKEN", "DIED", "assumed", "refused by the compiler"
+TITLE = re.compile(r"^== (.*) ==$", re.MULTILINE)
 SECTIONS = ("header", "kernel", "second", "call", "ordinary", "use", "last")
-HEADING = re.compile(r"^// (header|kernel|second|call|ordinary|use|last):$", re.MULTILINE)
+HEADING = re.compile(rf"^// ({'|'.join(SECTIONS)}|extra|script):$", re.MULTILINE)
+CASES = Path(__file__).with_name("hostile_cases")
 PIC = {"executable": "-fPIE", "library": "-fPIC", "static-pie": "-fPIE"}
 SECONDS = 20  # that a program may run
 
@@ -167,48 +170,49 @@ ISA_REGISTER_DISPATCH({stub}, &kernel_function)
 class Case:
     """A hostile, or harmless, project: its sections of text, how it is built, and which outcomes are right.
 
-    An outcome is `sound`, `refused`, `unproven`, `refused by the linker`, or the kind of a finding; `says` is a pattern
+    An outcome is `sound`, `refused`, `refused by the linker`, `assumed`, or the kind of a finding; `says` is a pattern
     over what is said. `broken` is the reason why the case is known to break the rule.
     """
 
     name: str
     expected: tuple[str, ...]
     sections: dict[str, str]
-    language: str = "cpp"
     says: str = ""
     broken: str = ""
-    kind: str = ""
-    opt: str = ""
-    compiler: str = ""
-    linker: str = ""
+    language: str = "cpp"
+    compilers: tuple[str, ...] = COMPILERS
+    linkers: tuple[str, ...] = tuple(LINKERS)
+    kind: str = "executable"
+    opt: str = "-O1"
     levels: tuple[str, ...] = LEVELS
     args: tuple[str, ...] = ()
     kernel_args: tuple[str, ...] = ()
     ordinary_args: tuple[str, ...] = ()
     link_args: tuple[str, ...] = ()
     kernels_first: bool = False  # in the order of the link
-    extra: str = ""  # C code of another object, of no level
 
 
-def case(name: str, expected: str, text: str, **more: object) -> Case:
-    """Return the case that `text` describes: sections, each below a comment that names it."""
-    parts = HEADING.split(text)
-    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
-    return Case(name, tuple(expected.split(" | ")), sections, **more)  # type: ignore[arg-type]
+WORDS = {"compiler": "compilers", "linker": "linkers"}
+LISTS = ("compilers", "linkers", "levels", "args", "kernel_args", "ordinary_args", "link_args")
 
 
-def rotated(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases with compilers, linkers, kinds of output and optimisation spread over them."""
-    found = []
-    for number, one in enumerate(cases):
-        chosen = {
-            "compiler": COMPILERS[number % 2],
-            "linker": tuple(LINKERS)[number // 2 % 4],
-            "kind": ("executable", "library", "fixed")[number % 3],
-            "opt": ("-O1", "-O2", "-O0", "-O2", "-O3")[number % 5],
-        }
-        found.append(replace(one, **{key: getattr(one, key) or value for key, value in chosen.items()}))
-    return found
+@functools.cache
+def cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of a file of `hostile_cases`."""
+    _, *parts = TITLE.split((CASES / f"{name}.txt").read_text(encoding="utf-8"))
+    return tuple(_case(title, text) for title, text in zip(parts[::2], parts[1::2], strict=True))
+
+
+def _case(name: str, text: str) -> Case:
+    start, *parts = HEADING.split(text)
+    values: dict[str, object] = {}
+    for line in start.strip().splitlines():
+        key, _, value = line.partition(": ")
+        key = WORDS.get(key, key)
+        values[key] = tuple(value.split()) if key in LISTS else value
+    values["expected"] = tuple(str(values["expected"]).split(" | "))
+    values["kernels_first"] = values.pop("order", "") == "kernels first"
+    return Case(name, sections=dict(zip(parts[::2], parts[1::2], strict=True)), **values)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -221,7 +225,8 @@ class Seen:
 
     def is_one_of(self, expected: Sequence[str]) -> bool:
         """Return whether the outcome, or the kind of one of the findings, is among those expected."""
-        return bool({self.outcome, *(self.built.kinds if self.built.result == FOUND else ())} & set(expected))
+        kinds = self.built.kinds if self.built.result == FOUND else ()
+        return bool({ASSUMED if self.outcome == BROKEN else self.outcome, *kinds} & set(expected))
 
 
 class Workshop:
@@ -237,42 +242,47 @@ class Workshop:
             self._bases[compiler] = make_base(self.folder, compiler)
         return self._bases[compiler]
 
-    def outcomes(self, one: Case, folder: Path, linkers: Sequence[str] = ()) -> dict[str, Seen]:
-        """Return what became of a case with each of the linkers, or with its own; its objects are made once."""
-        base = self.base(one.compiler)
-        project = self._project(base, one)
+    def outcomes(self, one: Case, compiler: str, folder: Path, linkers: Sequence[str], audit: str = "error") -> dict[str, Seen]:
+        """Return what became of a case with each of the linkers; its objects are made once."""
+        base = self.base(compiler)
         folder.mkdir(parents=True, exist_ok=True)
-        project = replace(project, link_args=(*project.link_args, *_extra(base, one, folder)))
-        objects = make_objects(base, project, folder)
+        project = _project(base, one, folder)
+        try:
+            objects = make_objects(base, project, folder)
+        except GeneratorError as problem:
+            output = folder / "program"
+            objects = Built(COMPILER, output, output, str(problem))
         found = {}
-        for linker in linkers or (one.linker,):
-            if isinstance(objects, Objects):
-                built = link_objects(base, replace(project, linker=linker), folder, objects)
-            else:
-                built = objects
+        for linker in linkers:
+            built = objects
+            if isinstance(built, Objects):
+                built = link_objects(base, replace(project, linker=linker), folder, built, audit)
             found[linker] = _judged(base, built)
         return found
 
-    def _project(self, base: Base, one: Case) -> Random:
-        pic = PIC.get(one.kind, "-fno-pie")
-        kernels = {f"one.{one.language}": one.levels}
-        if "second" in one.sections:
-            kernels[f"two.{one.language}"] = one.levels
-        link_args = tuple(word.replace("$FOLDER", str(self.folder)) for word in one.link_args)
-        return Random(
-            seed=0,
-            ingredients=(),
-            files=_files(base, one, kernels),
-            kernels=kernels,
-            compiler=one.compiler,
-            linker=one.linker,
-            kind=one.kind,
-            kernel_args=(one.opt, *one.args, *one.kernel_args),
-            ordinary_args=(one.opt, pic, *one.args, *one.ordinary_args),
-            link_args=link_args,
-            shuffled=tuple(range(40, 0, -1)) if one.kernels_first else (),
-            lowest="DEFAULT",
-        )
+
+def _project(base: Base, one: Case, folder: Path) -> Random:
+    """Return the project of a case."""
+    kernels = {f"one.{one.language}": one.levels}
+    if "second" in one.sections:
+        kernels[f"two.{one.language}"] = one.levels
+    if "script" in one.sections:
+        (folder / "script").write_text(one.sections["script"])
+    link_args = tuple(word.replace("$SCRIPT", str(folder / "script")) for word in one.link_args)
+    return Random(
+        seed=0,
+        ingredients=(),
+        files=_files(base, one, kernels),
+        kernels=kernels,
+        compiler=base.cxx,
+        linker="",
+        kind=one.kind,
+        kernel_args=(one.opt, *one.args, *one.kernel_args),
+        ordinary_args=(one.opt, PIC.get(one.kind, "-fno-pie"), *one.args, *one.ordinary_args),
+        link_args=(*link_args, *_extra(base, one, folder)),
+        shuffled=tuple(range(40, 0, -1)) if one.kernels_first else (),
+        lowest="DEFAULT",
+    )
 
 
 def _files(base: Base, one: Case, kernels: dict[str, tuple[str, ...]]) -> dict[str, str]:
@@ -284,26 +294,23 @@ def _files(base: Base, one: Case, kernels: dict[str, tuple[str, ...]]) -> dict[s
         own = text[section]
         if "ISA_REGISTER" not in own:
             own += KERNEL.format(call=text["call"] if number == 0 else "", stub=f"stub_{number}")
-        before, start, after = own.partition("// first\n")  # what comes before the project's header
-        files[name] = before + '#include "project.h"\n' + after if start else '#include "project.h"\n' + own
+        files[name] = '#include "project.h"\n' + own
     ordinary = ORDINARY.replace("$definitions", "\n".join(f"ISA_DEFINE_DISPATCH(stub_{n})" for n in range(len(kernels))))
     ordinary = ordinary.replace("$calls", "\n".join(CALL.format(number) for number in range(len(kernels))))
     for section in ("ordinary", "use", "last"):
         ordinary = ordinary.replace(f"${section}", text[section])
     ordinary = ordinary.replace("$main", "project_main" if one.kind == "library" else "main")
     static = one.kind.startswith("static")
-    files["ordinary.cpp"] = ordinary.replace("$lookup", "nullptr" if static else "dlsym(nullptr, name)")
-    if one.extra:
-        files["extra.c"] = one.extra
+    files["ordinary.cpp"] = ordinary.replace("$lookup", "0ul" if static else "dlsym(nullptr, name)")
     return files
 
 
 def _extra(base: Base, one: Case, folder: Path) -> tuple[str, ...]:
     """Compile the other object of a case, and return the linker's argument for it."""
-    if not one.extra:
+    if "extra" not in one.sections:
         return ()
     source, made = folder / "extra.c", folder / "extra.o"
-    source.write_text(one.extra)
+    source.write_text(one.sections["extra"])
     subprocess.run([base.cc, "-w", one.opt, "-fPIC", "-c", source, "-o", made], check=True)
     return (str(made),)
 
@@ -330,8 +337,6 @@ def _judged(base: Base, built: Built) -> Seen:
 
 
 def available(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the programs that are installed."""
+    """Return those of the compilers or linkers that are installed."""
     return tuple(name for name in names if shutil.which(LINKERS.get(name, name)))
 
-
-__all__ = ["LINKER", "REFUSED", "Case", "Seen", "Workshop", "available", "case", "rotated"]

@@ -1,0 +1,87 @@
+"""Hostile projects: a level's code that is let out is refused, found, or never runs where it must not.
+
+ISAGEN_TESTS=all builds every case with every compiler, linker and level of optimisation at hand.
+"""
+
+import os
+import platform
+import re
+from dataclasses import replace
+
+import pytest
+
+from support.hostile import ASSUMED, BROKEN, COMPILERS, DIED, LINKERS, SOUND, Workshop, available, cases
+from support.levels import lacks
+from support.projects import need
+
+ALL = os.environ.get("ISAGEN_TESTS") == "all"
+FILES = ("loading", "holding", "keeping", "linking", "further")
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the cases are for x86-64")
+
+
+def parameters(*files):
+    """Return the cases of files as parameters; what is known to be broken is expected to fail."""
+    found = []
+    for name in files:
+        for one in cases(name):
+            marks = [pytest.mark.xfail(strict=True, reason=one.broken)] if one.broken else []
+            found.append(pytest.param(one, id=f"{name}: {one.name}", marks=marks))
+    return found
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory):
+    need("gcc", "g++")
+    return Workshop(tmp_path_factory.mktemp("hostile"))
+
+
+def outcomes(workshop, one, compiler, tmp_path, linkers=None):
+    """Return what became of a case by linker; skip it where something is missing."""
+    if not available([compiler]):
+        pytest.skip(f"there is no {compiler}")
+    levels = {level.name: level for level in workshop.base(compiler).build.plan.levels}
+    missing = [name for name in one.levels if lacks(levels[name].features)]
+    if missing:
+        pytest.skip(f"this CPU lacks {missing[0]}")
+    linkers = available(linkers or one.linkers)
+    if not linkers:
+        pytest.skip(f"there is none of {' '.join(one.linkers)}")
+    return workshop.outcomes(one, compiler, tmp_path, linkers)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("one", parameters("issue"))
+def test_what_was_found_before(workshop, tmp_path, one, compiler):
+    """Each is built with every compiler and every linker."""
+    for linker, seen in outcomes(workshop, one, compiler, tmp_path).items():
+        assert seen.is_one_of(one.expected), f"{linker}: {seen.outcome}\n{seen.detail}"
+        assert re.search(one.says, seen.detail), f"{linker}: {seen.detail}"
+
+
+@pytest.mark.parametrize("one", parameters(*FILES))
+def test_hostile_project(workshop, tmp_path, one):
+    for linker, seen in outcomes(workshop, one, one.compilers[0], tmp_path).items():
+        assert seen.is_one_of(one.expected), f"{linker}: {seen.outcome}\n{seen.detail}"
+        assert re.search(one.says, seen.detail), f"{linker}: {seen.detail}"
+
+
+@pytest.mark.parametrize("one", parameters("harmless"))
+def test_harmless_project(workshop, tmp_path, one):
+    for linker, seen in outcomes(workshop, one, one.compilers[0], tmp_path).items():
+        assert seen.is_one_of(one.expected), f"{linker}: {seen.outcome}\n{seen.detail}"
+
+
+@pytest.mark.skipif(not ALL, reason="ISAGEN_TESTS=all builds all combinations")
+@pytest.mark.parametrize("opt", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("one", [one for name in FILES for one in cases(name) if not one.broken], ids=lambda one: one.name)
+def test_no_combination_is_broken(workshop, tmp_path, one, compiler, opt):
+    for linker, seen in outcomes(workshop, replace(one, opt=opt), compiler, tmp_path, tuple(LINKERS)).items():
+        assert seen.outcome not in (BROKEN, DIED) or ASSUMED in one.expected, f"{linker}: {seen.detail}"
+
+
+def test_a_project_that_breaks_the_rule_is_seen(workshop, tmp_path):
+    """The check can fail: linked without the audit, a registrar is seen to let code of a level run."""
+    one = next(one for one in cases("issue") if one.name.startswith("registrar"))
+    assert workshop.outcomes(one, "g++", tmp_path, ("bfd",), audit="off")["bfd"].outcome == BROKEN
+    assert workshop.outcomes(one, "g++", tmp_path, ("bfd",))["bfd"].outcome not in (SOUND, BROKEN)
