@@ -9,8 +9,9 @@ from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, RETURN,
 from .demangle import demangle
 from .references import RUN, WORD
 from .secrets import Secrets
+from .states import Step, Value
 from .subject import Subject
-from .values import Step, Value, Values
+from .values import Values
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Handed:
 
     Calling such an address is no leak, nor is handing it to a function in `RUN`, which runs it, or to one of the
     level, which is judged itself. The address of a constant that holds addresses of code may be stored in a variable
-    that no other source knows.
+    that no other source knows. Any may be stored in the function's own stack frame, if no address of the frame leaves
+    the function.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -46,15 +48,22 @@ class Handed:
         A variable that it fills with such addresses counts from then on as data that holds them.
         """
         stored: set[Value] = set()
+        framed: list[Leak] = []  # no leak as long as no other function knows an address in the stack frame
+        exposed = False
         for step in values.steps:
+            exposed = exposed or values.exposes(step)
             flow = step.instruction.flow_control
             if flow in DIRECT or flow in INDIRECT:
                 yield from self._passed(number, step, values)
             elif flow == RETURN:
                 yield from self._returned(step, stored)
             elif not step.effect.compares:
-                yield from self._formed(step, values)
-                yield from self._used(step, values, stored)
+                slot = values.slot(step)
+                found = [*self._formed(step, values), *self._used(step, values, stored)]
+                framed.extend(found if slot else ())
+                yield from () if slot else found
+        if exposed:
+            yield from framed
 
     # ---- what an instruction does with an address
 
@@ -65,6 +74,8 @@ class Handed:
             number := self._references.number(step.instruction, effect)
         ):
             yield Leak(step.instruction.ip, self._secrets.shown(number))
+        for value in self._secrets.among(values.held(step)):
+            yield Leak(step.instruction.ip, self._secrets.shown(value))
         address = values.base(step)
         section = self._code.binary.section_at(address) if address else None
         if place is None or section is None or section.executable:

@@ -13,8 +13,9 @@ from ..processors.decoding import DIRECT, How
 from .findings import Finding
 from .references import WORD
 from .secrets import Secrets
+from .states import State, Step
 from .subject import Subject
-from .values import State, Step, Values
+from .values import Values
 
 DEEPEST = 6  # calls that the address of a variable is followed through
 # Itanium C++ ABI: guards of variables hold no addresses.
@@ -83,6 +84,7 @@ class _Kept:
             secrets = self._taken(step)
             if place is None or not place.written:
                 hidden = hidden or (bool(secrets) and effect.how == How.OTHER) or self._is_loaded(step, values)
+                hidden = hidden or bool(self._secrets.among(values.held(step)))
                 continue
             variable = values.address(step)
             if place.size < WORD or not self._is_shared(variable):

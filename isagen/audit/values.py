@@ -1,16 +1,19 @@
-"""The values that registers may hold at each instruction of a function: addresses, functions by name, table entries."""
+"""The values in registers and in the stack frame at each instruction of a function: addresses, functions, entries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..processors.decoding import (
+    CALL,
     CONDITIONAL,
     DIRECT,
     INDIRECT,
+    INDIRECT_BRANCH,
+    INDIRECT_CALL,
     LEAVES,
+    RETURN,
     UNCONDITIONAL,
     Effect,
     How,
@@ -18,75 +21,33 @@ from ..processors.decoding import (
     Loaded,
     Place,
 )
+from .frames import Frames, overwrite, weaken
 from .references import WORD, References
+from .states import ANY, ESCAPED, NULL, UNKNOWN, Entry, Frame, Lent, State, Step, Value, joined
 
 HALF = 4  # bytes of a distance in a table of jumps
 MOST = 4096  # entries of a table of jumps
-FEW = 16  # values of one register
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Some entry of the constant table at an address: pointers of a WORD each, or distances from it of HALF a word.
-
-    `added` says that the address of the table is added to a distance, which makes an address of it.
-    """
-
-    table: int
-    size: int
-    added: bool = False
-
-
-# An address in this file, the name of an external function, or an entry of a table. UNKNOWN is any other value; a
-# pointer that is NULL is not called.
-Value = int | str | Entry
-UNKNOWN: Value = 0
-NULL: Value = ""
-ANY: frozenset[Value] = frozenset({UNKNOWN})
-# The values that registers may hold, for those of which anything is known.
-State = Mapping[int, frozenset[Value]]
-
-
-def joined(one: State, other: State) -> dict[int, frozenset[Value]]:
-    """Return what registers may hold where control comes with one state or another."""
-    found = {}
-    for register in {*one, *other}:
-        known = one.get(register, ANY)
-        values = known | other.get(register, ANY)
-        # A pointer that a loop moves has no end of values: those that are known stand for the rest.
-        values = values if len(values) <= FEW else known | ANY
-        if values != ANY:
-            found[register] = values
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An instruction, what it does, and the values in registers before it runs."""
-
-    instruction: Instruction
-    effect: Effect
-    state: State
-
-    def values(self, register: int) -> frozenset[Value]:
-        """Return the values that a register may hold."""
-        return self.state.get(register, ANY)
+DEEPEST = 8  # calls that an address of the stack frame is followed through
 
 
 class Values:
-    """The values in the registers of one function, by the flow of control through it.
+    """The values in the registers and the stack frame of one function, by the flow of control through it.
 
-    A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep.
-    `entry` are the values when the function is called.
+    A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep,
+    and all memory that they do not get the address of. `entry` are the values when the function is called, `depth`
+    calls after the one that lends its frame.
     """
 
-    def __init__(self, references: References, number: int, entry: State | None = None) -> None:
+    def __init__(self, references: References, number: int, entry: State | None = None, depth: int = 0) -> None:
         self._references = references
         self._code = references.code
         self._decoder = references.code.decoder
         self._entry = dict(entry or {})
         self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
         self._index = {instruction.ip: place for place, (instruction, _) in enumerate(self._listed)}
+        self._frames = Frames(self._decoder)
+        self._number, self._depth = number, depth
+        self._framed = depth > 0 or any(self._frames.starts(effect) for _, effect in self._listed)
         self._jumps: dict[int, tuple[int, ...]] = {}  # through tables: by place in the list, the places that follow
 
     @cached_property
@@ -104,7 +65,7 @@ class Values:
         """
         place = step.effect.place
         if place is not None:
-            found = frozenset({self._load(step.instruction, place, step.state)})
+            found = self._loaded(step.instruction, place, step.state)
         else:
             stack = self._decoder.stack
             found = frozenset().union(*(step.values(one) for one in step.effect.reads if one != stack)) or ANY
@@ -134,13 +95,24 @@ class Values:
 
     def _settle(self) -> dict[int, dict[int, frozenset[Value]]]:
         """Return the values before the first instruction of each stretch of code, by its place in the list."""
-        heads = self._heads
         before: dict[int, dict[int, frozenset[Value]]] = {0: self._entry} if self._listed else {}
-        waiting = list(before)
+        reached = self._flow(before, list(before))
+        # Control comes to the rest by exceptions, out of calls, and by jumps that are not known.
+        rest = [one for one in range(1, len(self._listed)) if one not in reached and one not in self._after(one - 1)]
+        while self._framed and rest and (thrown := self._thrown(before)):
+            if not (new := [place for place in rest if self._merge(before, place, thrown)]):
+                break
+            self._flow(before, new)
+        return before
+
+    def _flow(self, before: dict[int, dict[int, frozenset[Value]]], waiting: list[int]) -> set[int]:
+        """Follow control from the `waiting` places until the values are known; return the places that it reaches."""
+        heads, reached = self._heads, set()
         while waiting:
             place = waiting.pop()
             state = dict(before[place])
             while True:
+                reached.add(place)
                 self._step(place, state)
                 for after in self._after(place):
                     if (after != place + 1 or after in heads) and self._merge(before, after, state):
@@ -148,7 +120,20 @@ class Values:
                 if place + 1 in heads or place + 1 >= len(self._listed) or place + 1 not in self._after(place):
                     break
                 place += 1
-        return before
+        return reached
+
+    def _thrown(self, before: Mapping[int, State]) -> dict[int, frozenset[Value]]:
+        """Return the values with which control may leave instructions other than to where it is followed."""
+        found: dict[int, frozenset[Value]] | None = None
+        for place, step in enumerate(self._run(before)):
+            flow = step.instruction.flow_control
+            if step.state and (flow == CALL or (flow in INDIRECT and place not in self._jumps)):
+                state = dict(step.state)
+                if flow not in LEAVES:
+                    self._step(place, state)
+                    state.pop(self._decoder.result, None)
+                found = state if found is None else joined(found, state)
+        return found or {}
 
     @property
     def _heads(self) -> set[int]:
@@ -217,15 +202,126 @@ class Values:
         """Change the `state` as an instruction does."""
         instruction, effect = self._listed[place]
         values = self._computed(instruction, effect, state)
+        flow = instruction.flow_control
+        call = (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES
+        returned = self._touch(instruction, effect, state, call) if self._framed and state else ANY
         for register in effect.writes:
             state.pop(register, None)
-        flow = instruction.flow_control
-        if (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES:
+        if call:
             kept = self._decoder.kept
-            for register in [one for one in state if one not in kept]:
+            for register in [one for one in state if one > 0 and one not in kept]:
                 del state[register]
-        if values is not None and values != ANY:
+            if returned != ANY:
+                state[self._decoder.result] = returned
+        elif self._framed and self._frames.starts(effect) and not self._frames.is_frame(state):
+            for word in [one for one in state if one < 0]:
+                del state[word]
+            state[effect.to] = frozenset({Frame(0)})
+        elif values is not None and values != ANY:
             state[effect.to] = values
+
+    # ---- the stack frame
+
+    def _touch(
+        self, instruction: Instruction, effect: Effect, state: dict[int, frozenset[Value]], call: bool
+    ) -> frozenset[Value]:
+        """Change the words of the stack frame as an instruction does; return what a call may return of its addresses."""
+        frames, returned = self._frames, ANY
+        value = self._stored(instruction, effect, state)
+        lost = frames.escaping(effect, state, call)
+        if lost:
+            lent = self._lent(instruction, state, lost) if call else None
+            if lent is None:
+                if not all(one.lent for one in lost):
+                    frames.escape(state)
+            else:
+                for frame, how in lent:
+                    returned |= {Frame(frame.offset + distance, frame.lent) for distance in how.returns}
+                    for start, end in () if frame.lent else how.writes:
+                        overwrite(state, frame.offset + start, frame.offset + end)
+        if ESCAPED in state and (call or frames.fills(effect)):
+            weaken(state)
+        if effect.place is not None and effect.place.written:
+            frames.store(effect, value, state)
+        return returned
+
+    def _stored(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value]:
+        """Return what an instruction stores in memory, if that is a register or an address."""
+        place = effect.place
+        if place is None or not place.written or place.read or place.size != WORD or effect.how != How.OTHER:
+            return ANY
+        if effect.reads:
+            return state.get(effect.reads[0], ANY) if len(effect.reads) == 1 else ANY
+        return frozenset({self._references.number(instruction, effect) or UNKNOWN})
+
+    def slot(self, step: Step) -> int:
+        """Return which word of the stack frame an instruction stores a value in that is followed; 0 if it is none."""
+        return self._frames.slot(step.effect, step.state)
+
+    def held(self, step: Step) -> frozenset[Value]:
+        """Return the values in the stack frame that an instruction reads, but not into a register that is followed."""
+        return self._frames.held(step.effect, step.state)
+
+    def exposes(self, step: Step) -> bool:
+        """Return whether an instruction gives an address in the stack frame to other functions, or to memory."""
+        if not self._framed or not step.state:
+            return False
+        flow = step.instruction.flow_control
+        call = flow in (CALL, INDIRECT_CALL)
+        return ESCAPED in step.state or bool(self._frames.escaping(step.effect, step.state, call))
+
+    def _lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
+        """Return what a call does with the addresses in a stack frame that it hands over; None if that is unknown."""
+        target = self._references.called(instruction)[0]
+        callee = self._code.entry(target) if target and self._depth < DEEPEST else -1
+        found: list[tuple[Frame, Lent]] = []
+        for register in self._decoder.arguments if callee >= 0 else ():
+            frames = [value for value in state.get(register, ()) if isinstance(value, Frame)]
+            if frames:
+                known = self._references.lent
+                if (callee, register) not in known:
+                    known[callee, register] = None  # while a function that calls itself is followed
+                    given = {register: frozenset[Value]({Frame(0, True)})}
+                    known[callee, register] = Values(self._references, callee, given, self._depth + 1).summary()
+                how = known[callee, register]
+                if how is None:
+                    return None
+                found.extend((frame, how) for frame in frames)
+        return found if lost <= {frame for frame, _ in found} else None
+
+    def summary(self) -> Lent | None:
+        """Return what the function does with the memory that it is lent; None if that is unknown."""
+        writes: set[tuple[int, int]] = set()
+        returns: set[int] = set()
+        for step in self.steps:
+            instruction, effect, state = step.instruction, step.effect, step.state
+            flow, place = instruction.flow_control, effect.place
+            call = flow in (CALL, INDIRECT_CALL)
+            out = flow in (UNCONDITIONAL, INDIRECT_BRANCH) and not self._stays(step)
+            lost = {one for one in self._frames.escaping(effect, state, call or out) if one.lent}
+            lent = self._lent(instruction, state, lost) if lost and call else None
+            if lost and lent is None:
+                return None
+            for frame, how in lent or ():
+                if frame.lent:
+                    writes.update((frame.offset + start, frame.offset + end) for start, end in how.writes)
+            held = [*state.get(place.base, ()), *state.get(place.index, ())] if place and place.written else []
+            for one in held:
+                if isinstance(one, Frame) and one.lent:
+                    if place is None or place.index or not place.size:
+                        return None
+                    writes.add((one.offset + place.offset, one.offset + place.offset + place.size))
+            if flow == RETURN:
+                result = state.get(self._decoder.result, ())
+                returns.update(one.offset for one in result if isinstance(one, Frame) and one.lent)
+            if ESCAPED in state and any(isinstance(one, Frame) and one.lent for key in state for one in state[key]):
+                return None
+        return Lent(tuple(sorted(writes)), frozenset(returns))
+
+    def _stays(self, step: Step) -> bool:
+        return self._code.branch(step.instruction) in self._index
+
+    # ---- what is computed
 
     def _computed(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value] | None:
         """Return the values that an instruction puts into the register `effect.to`; None if nothing is known."""
@@ -251,8 +347,13 @@ class Values:
                 return frozenset({target or self._named(instruction)})
             return frozenset({self._moved(value, place.offset) for value in state.get(place.base, ANY)})
         if how == How.LOAD and place is not None:
-            return frozenset({self._load(instruction, place, state)})
+            return self._loaded(instruction, place, state)
         return None
+
+    def _loaded(self, instruction: Instruction, place: Place, state: State) -> frozenset[Value]:
+        """Return the values that may be loaded from memory."""
+        found = self._frames.loaded(place, state) if self._framed and place.base else None
+        return found if found is not None else frozenset({self._load(instruction, place, state)})
 
     def _load(self, instruction: Instruction, place: Place, state: State) -> Value:
         """Return what is loaded from memory."""
@@ -292,6 +393,8 @@ class Values:
 
     def _moved(self, value: Value, offset: int) -> Value:
         """Return a value with a number added: an address, where that is in the same section."""
+        if isinstance(value, Frame):
+            return Frame(value.offset + offset, value.lent)
         if not isinstance(value, int) or not value:
             return UNKNOWN
         section_at = self._code.binary.section_at
