@@ -62,7 +62,7 @@ class Frames:
         return min(located[0][0], 0) if located is not None and located[1] else 0
 
     def held(self, effect: Effect, state: State) -> frozenset[Value]:
-        """Return the values in words of the frame that an instruction reads, but not into a register that is followed."""
+        """Return the values in words of the frame that an instruction reads, but not into a followed register."""
         place = effect.place
         if place is None or not place.read or effect.how == How.LOAD or effect.compares:
             return frozenset()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, RETURN, How
 from .demangle import demangle
 from .references import RUN, WORD
+from .results import used_results
 from .secrets import Secrets
 from .states import Step, Value
 from .subject import Subject
@@ -36,18 +37,22 @@ class Handed:
         self._code = subject.code
         self._references = subject.references
         self._secrets = Secrets(subject)
+        self._results: set[int] = set()
 
     @property
     def filled(self) -> set[int]:
         """The variables that such addresses are stored in, by their addresses."""
         return self._secrets.filled
 
+    def know(self, functions: Mapping[int, Values]) -> None:
+        """Note all functions that run, by number, before any is judged."""
+        self._results = used_results(self._subject, functions, self.runs)
+
     def leaks(self, number: int, values: Values) -> Iterator[Leak]:
         """Yield what a function hands out.
 
         A variable that it fills with such addresses counts from then on as data that holds them.
         """
-        stored: set[Value] = set()
         framed: list[Leak] = []  # no leak as long as no other function knows an address in the stack frame
         exposed = False
         for step in values.steps:
@@ -56,10 +61,10 @@ class Handed:
             if flow in DIRECT or flow in INDIRECT:
                 yield from self._passed(number, step, values)
             elif flow == RETURN:
-                yield from self._returned(step, stored)
+                yield from self._returned(number, step)
             elif not step.effect.compares:
                 slot = values.slot(step)
-                found = [*self._formed(step, values), *self._used(step, values, stored)]
+                found = [*self._formed(step, values), *self._used(step, values)]
                 framed.extend(found if slot else ())
                 yield from () if slot else found
         if exposed:
@@ -121,12 +126,12 @@ class Handed:
             name = next((one for one in targets if isinstance(one, str)), "") if len(targets) == 1 else ""
         return name if name in RUN and not (target and self._secrets.is_code(target)) else ""
 
-    def _returned(self, step: Step, stored: set[Value]) -> Iterator[Leak]:
-        for value in self._secrets.of(step, self._code.decoder.result):
-            if value not in stored:  # a function without a result leaves there what it stored last
+    def _returned(self, number: int, step: Step) -> Iterator[Leak]:
+        if number in self._results:  # a function without a result leaves there what it computed last
+            for value in self._secrets.of(step, self._code.decoder.result):
                 yield Leak(step.instruction.ip, f"{self._secrets.shown(value)}, to its caller")
 
-    def _used(self, step: Step, values: Values, stored: set[Value]) -> Iterator[Leak]:
+    def _used(self, step: Step, values: Values) -> Iterator[Leak]:
         """Yield addresses that an instruction stores, or computes with."""
         effect = step.effect
         if effect.how == How.COPY or (effect.how == How.ADD and not effect.source):
@@ -136,7 +141,6 @@ class Handed:
                 if effect.place is not None and effect.place.written and isinstance(value, int):
                     variable = values.address(step)
                     if not self._secrets.is_code(value) and self._secrets.is_own(variable):
-                        stored.add(value)
                         self._secrets.filled.add(self._secrets.start(variable))
                         continue
                 yield Leak(step.instruction.ip, self._secrets.shown(value))

@@ -190,6 +190,7 @@ class _Reached:
 
     def _handed_out(self, chains: _Chains) -> Iterator[Finding]:
         leaks: dict[int, list[Leak]] = {}
+        self.handed.know(self.values)
         filled = -1
         while filled != len(self.handed.filled):  # variables count as holding addresses in all functions
             filled = len(self.handed.filled)

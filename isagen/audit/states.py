@@ -44,9 +44,17 @@ class Lent:
     returns: frozenset[int]
 
 
-# An address in this file, the name of an external function, an entry of a table, or an address in the stack frame.
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the function at an address in this file returned."""
+
+    function: int
+
+
+# An address in this file, the name of an external function, an entry of a table, an address in the stack frame, or what
+# a function returned.
 # UNKNOWN is any other value; a pointer that is NULL is not called.
-Value = int | str | Entry | Frame
+Value = int | str | Entry | Frame | Result
 UNKNOWN: Value = 0
 NULL: Value = ""
 ANY: frozenset[Value] = frozenset({UNKNOWN})
@@ -89,5 +97,5 @@ class Step:
         return self.state.get(register, ANY)
 
     def passed(self, register: int) -> frozenset[Value]:
-        """Return the values in a register that mean the same in another function: none in the stack frame."""
-        return frozenset(UNKNOWN if type(value) is Frame else value for value in self.values(register))
+        """Return the values in a register that mean the same in another function, and UNKNOWN for others."""
+        return frozenset(UNKNOWN if type(one) in (Frame, Result) else one for one in self.values(register))

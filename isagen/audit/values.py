@@ -23,7 +23,7 @@ from ..processors.decoding import (
 )
 from .frames import Frames, overwrite, weaken
 from .references import WORD, References
-from .states import ANY, ESCAPED, NULL, UNKNOWN, Entry, Frame, Lent, State, Step, Value, joined
+from .states import ANY, ESCAPED, NULL, UNKNOWN, Entry, Frame, Lent, Result, State, Step, Value, joined
 
 HALF = 4  # bytes of a distance in a table of jumps
 MOST = 4096  # entries of a table of jumps
@@ -71,9 +71,9 @@ class Values:
             found = frozenset().union(*(step.values(one) for one in step.effect.reads if one != stack)) or ANY
         every: set[Value] = set()
         for value in found:
-            if not isinstance(value, Entry):
+            if isinstance(value, int | str):
                 every.add(value)
-            elif step.instruction.flow_control in LEAVES and (entries := self._entries(value)):
+            elif isinstance(value, Entry) and step.instruction.flow_control in LEAVES and (entries := self._entries(value)):
                 every.update(entries)
             else:
                 every.add(UNKNOWN)
@@ -204,7 +204,9 @@ class Values:
         values = self._computed(instruction, effect, state)
         flow = instruction.flow_control
         call = (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES
-        returned = self._touch(instruction, effect, state, call) if self._framed and state else ANY
+        returned = self._returned(instruction, effect, state) if call else ANY
+        if self._framed and state:
+            returned |= self._touch(instruction, effect, state, call)
         for register in effect.writes:
             state.pop(register, None)
         if call:
@@ -220,13 +222,24 @@ class Values:
         elif values is not None and values != ANY:
             state[effect.to] = values
 
+    def _returned(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value]:
+        """Return the results of the functions that a call leads to."""
+        target = self._references.called(instruction)[0]
+        if target or instruction.flow_control in DIRECT:
+            return frozenset({Result(target)}) if target else ANY
+        return frozenset(
+            Result(one) if isinstance(one, int) and one else UNKNOWN
+            for one in self.targets(Step(instruction, effect, state))
+        )
+
     # ---- the stack frame
 
     def _touch(
         self, instruction: Instruction, effect: Effect, state: dict[int, frozenset[Value]], call: bool
     ) -> frozenset[Value]:
-        """Change the words of the stack frame as an instruction does; return what a call may return of its addresses."""
-        frames, returned = self._frames, ANY
+        """Change the words of the stack frame as an instruction does; return the addresses there that a call returns."""
+        frames = self._frames
+        returned: frozenset[Value] = frozenset()
         value = self._stored(instruction, effect, state)
         lost = frames.escaping(effect, state, call)
         if lost:
@@ -236,7 +249,7 @@ class Values:
                     frames.escape(state)
             else:
                 for frame, how in lent:
-                    returned |= {Frame(frame.offset + distance, frame.lent) for distance in how.returns}
+                    returned |= {UNKNOWN, *(Frame(frame.offset + one, frame.lent) for one in how.returns)}
                     for start, end in () if frame.lent else how.writes:
                         overwrite(state, frame.offset + start, frame.offset + end)
         if ESCAPED in state and (call or frames.fills(effect)):
