@@ -8,6 +8,10 @@ from ..processors.decoding import Decoder, Effect, How, Place
 from .references import WORD
 from .states import ANY, ESCAPE, ESCAPED, Frame, State, Value
 
+# External functions that take no argument, whatever the registers for these hold.
+WITHOUT_ARGUMENTS = frozenset(
+    {"__errno_location", "__cxa_get_globals", "__cxa_end_catch", "__cxa_rethrow", "__stack_chk_fail", "abort"}
+)
 Words = dict[int, frozenset[Value]]
 
 
@@ -34,7 +38,7 @@ class Frames:
 
     def _located(self, place: Place, state: State) -> tuple[list[int], bool] | None:
         """Return where in the frame an operand may be, and whether that is sure; None if it is elsewhere."""
-        own = [value for value in state.get(place.base, ()) if type(value) is Frame and not value.lent]
+        own = [value for value in _frames(state, place.base) if not value.lent]
         if place.base == self._stack or (place.index and (own or _frames(state, place.index))):
             return [key for key in state if key < 0], False
         if not own:

@@ -21,7 +21,7 @@ from ..processors.decoding import (
     Loaded,
     Place,
 )
-from .frames import Frames, overwrite, weaken
+from .frames import WITHOUT_ARGUMENTS, Frames, overwrite, weaken
 from .references import WORD, References
 from .states import ANY, ESCAPED, NULL, UNKNOWN, Entry, Frame, Lent, Result, State, Step, Value, joined
 
@@ -237,11 +237,11 @@ class Values:
     def _touch(
         self, instruction: Instruction, effect: Effect, state: dict[int, frozenset[Value]], call: bool
     ) -> frozenset[Value]:
-        """Change the words of the stack frame as an instruction does; return the addresses there that a call returns."""
+        """Change the words of the frame as an instruction does; return the addresses in it that a call may return."""
         frames = self._frames
         returned: frozenset[Value] = frozenset()
         value = self._stored(instruction, effect, state)
-        lost = frames.escaping(effect, state, call)
+        lost = self._lost(instruction, effect, state, call)
         if lost:
             lent = self._lent(instruction, state, lost) if call else None
             if lent is None:
@@ -257,6 +257,11 @@ class Values:
         if effect.place is not None and effect.place.written:
             frames.store(effect, value, state)
         return returned
+
+    def _lost(self, instruction: Instruction, effect: Effect, state: State, call: bool) -> set[Frame]:
+        """Return the addresses in a stack frame that an instruction gives to other functions, or to memory."""
+        found = self._frames.escaping(effect, state, call)
+        return set() if found and call and self._references.called(instruction)[1] in WITHOUT_ARGUMENTS else found
 
     def _stored(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value]:
         """Return what an instruction stores in memory, if that is a register or an address."""
@@ -281,7 +286,7 @@ class Values:
             return False
         flow = step.instruction.flow_control
         call = flow in (CALL, INDIRECT_CALL)
-        return ESCAPED in step.state or bool(self._frames.escaping(step.effect, step.state, call))
+        return ESCAPED in step.state or bool(self._lost(step.instruction, step.effect, step.state, call))
 
     def _lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
         """Return what a call does with the addresses in a stack frame that it hands over; None if that is unknown."""
@@ -311,7 +316,7 @@ class Values:
             flow, place = instruction.flow_control, effect.place
             call = flow in (CALL, INDIRECT_CALL)
             out = flow in (UNCONDITIONAL, INDIRECT_BRANCH) and not self._stays(step)
-            lost = {one for one in self._frames.escaping(effect, state, call or out) if one.lent}
+            lost = {one for one in self._lost(instruction, effect, state, call or out) if one.lent}
             lent = self._lent(instruction, state, lost) if lost and call else None
             if lost and lent is None:
                 return None
