@@ -65,6 +65,12 @@ class Frames:
         located = self._located(place, state)
         return min(located[0][0], 0) if located is not None and located[1] else 0
 
+    def stored(self, effect: Effect, state: State) -> frozenset[Value]:
+        """Return what an instruction stores in a word of memory, if that is a register."""
+        place = effect.place
+        whole = place is not None and place.written and not place.read and place.size == WORD
+        return state.get(effect.reads[0], ANY) if whole and len(effect.reads) == 1 else ANY
+
     def held(self, effect: Effect, state: State) -> frozenset[Value]:
         """Return the values in words of the frame that an instruction reads, but not into a followed register."""
         place = effect.place

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..processors.decoding import Effect, Instruction
 
+HALF = 4  # bytes of a distance in a table of jumps
 FEW = 16  # values of one register
 
 
@@ -84,6 +85,16 @@ def joined(one: State, other: State) -> dict[int, frozenset[Value]]:
     return found
 
 
+def added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[Value] | None:
+    """Return the entries of tables to which the addresses of these tables are added; None if the values are others."""
+    found: set[Value] = set()
+    for value in distances:
+        if not isinstance(value, Entry) or value.size != HALF or value.added or value.table not in tables:
+            return None
+        found.add(Entry(value.table, HALF, True))
+    return frozenset(found) or None
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """An instruction, what it does, and the values in registers before it runs."""
@@ -99,3 +110,8 @@ class Step:
     def passed(self, register: int) -> frozenset[Value]:
         """Return the values in a register that mean the same in another function, and UNKNOWN for others."""
         return frozenset(UNKNOWN if type(one) in (Frame, Result) else one for one in self.values(register))
+
+
+def signed(number: int) -> int:
+    """Return the number with a sign that 64 bits of an instruction stand for."""
+    return number - (1 << 64) if number >> 63 else number

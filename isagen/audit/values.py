@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..processors.decoding import (
@@ -10,11 +10,8 @@ from ..processors.decoding import (
     CONDITIONAL,
     DIRECT,
     INDIRECT,
-    INDIRECT_BRANCH,
     INDIRECT_CALL,
     LEAVES,
-    RETURN,
-    UNCONDITIONAL,
     Effect,
     How,
     Instruction,
@@ -22,11 +19,27 @@ from ..processors.decoding import (
     Place,
 )
 from .frames import WITHOUT_ARGUMENTS, Frames, overwrite, weaken
+from .lending import summary
 from .references import WORD, References
-from .states import ANY, ESCAPED, NULL, UNKNOWN, Entry, Frame, Lent, Result, State, Step, Value, joined
+from .states import (
+    ANY,
+    ESCAPED,
+    HALF,
+    NULL,
+    UNKNOWN,
+    Entry,
+    Frame,
+    Lent,
+    Result,
+    State,
+    Step,
+    Value,
+    added,
+    joined,
+    signed,
+)
+from .ways import Ways, is_jump
 
-HALF = 4  # bytes of a distance in a table of jumps
-MOST = 4096  # entries of a table of jumps
 DEEPEST = 8  # calls that an address of the stack frame is followed through
 
 
@@ -42,19 +55,19 @@ class Values:
         self._references = references
         self._code = references.code
         self._decoder = references.code.decoder
+        self.result = self._decoder.result
         self._entry = dict(entry or {})
         self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
-        self._index = {instruction.ip: place for place, (instruction, _) in enumerate(self._listed)}
         self._frames = Frames(self._decoder)
         self._number, self._depth = number, depth
         self._framed = depth > 0 or any(self._frames.starts(effect) for _, effect in self._listed)
-        self._jumps: dict[int, tuple[int, ...]] = {}  # through tables: by place in the list, the places that follow
+        self._ways = Ways(references, [one for one, _ in self._listed])
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All instructions in the order of the code, with the values before each."""
         steps = tuple(self._run(self._settle()))
-        while self._find_jumps(steps):
+        while self._ways.find_jumps((one.instruction, self.targets(one)) for one in steps if is_jump(one.instruction)):
             steps = tuple(self._run(self._settle()))
         return steps
 
@@ -73,7 +86,7 @@ class Values:
         for value in found:
             if isinstance(value, int | str):
                 every.add(value)
-            elif isinstance(value, Entry) and step.instruction.flow_control in LEAVES and (entries := self._entries(value)):
+            elif isinstance(value, Entry) and is_jump(step.instruction) and (entries := self._ways.entries(value)):
                 every.update(entries)
             else:
                 every.add(UNKNOWN)
@@ -98,7 +111,9 @@ class Values:
         before: dict[int, dict[int, frozenset[Value]]] = {0: self._entry} if self._listed else {}
         reached = self._flow(before, list(before))
         # Control comes to the rest by exceptions, out of calls, and by jumps that are not known.
-        rest = [one for one in range(1, len(self._listed)) if one not in reached and one not in self._after(one - 1)]
+        rest = [
+            one for one in range(1, len(self._listed)) if one not in reached and one not in self._ways.after(one - 1)
+        ]
         while self._framed and rest and (thrown := self._thrown(before)):
             if not (new := [place for place in rest if self._merge(before, place, thrown)]):
                 break
@@ -107,17 +122,17 @@ class Values:
 
     def _flow(self, before: dict[int, dict[int, frozenset[Value]]], waiting: list[int]) -> set[int]:
         """Follow control from the `waiting` places until the values are known; return the places that it reaches."""
-        heads, reached = self._heads, set()
+        heads, reached = self._ways.heads, set()
         while waiting:
             place = waiting.pop()
             state = dict(before[place])
             while True:
                 reached.add(place)
                 self._step(place, state)
-                for after in self._after(place):
+                for after in self._ways.after(place):
                     if (after != place + 1 or after in heads) and self._merge(before, after, state):
                         waiting.append(after)
-                if place + 1 in heads or place + 1 >= len(self._listed) or place + 1 not in self._after(place):
+                if place + 1 in heads or place + 1 >= len(self._listed) or place + 1 not in self._ways.after(place):
                     break
                 place += 1
         return reached
@@ -127,46 +142,13 @@ class Values:
         found: dict[int, frozenset[Value]] | None = None
         for place, step in enumerate(self._run(before)):
             flow = step.instruction.flow_control
-            if step.state and (flow == CALL or (flow in INDIRECT and place not in self._jumps)):
+            if step.state and (flow == CALL or (flow in INDIRECT and place not in self._ways.jumps)):
                 state = dict(step.state)
                 if flow not in LEAVES:
                     self._step(place, state)
-                    state.pop(self._decoder.result, None)
+                    state.pop(self.result, None)
                 found = state if found is None else joined(found, state)
         return found or {}
-
-    @property
-    def _heads(self) -> set[int]:
-        """The places in the list that control may come to other than from the one before."""
-        found = {after for place, after in enumerate(self._branches) if after >= 0 and after != place + 1}
-        return found.union(*self._jumps.values())
-
-    @cached_property
-    def _branches(self) -> list[int]:
-        """By place in the list, the place that the instruction there may branch to; -1 where it does not."""
-        return [
-            self._index.get(self._code.branch(instruction), -1)
-            if instruction.flow_control in (CONDITIONAL, UNCONDITIONAL)
-            else -1
-            for instruction, _ in self._listed
-        ]
-
-    @cached_property
-    def _runs_on(self) -> list[bool]:
-        """By place in the list, whether control goes on to the next place."""
-        after = [instruction.ip for instruction, _ in self._listed[1:]]
-        here = (instruction for instruction, _ in self._listed)
-        return [one.next_ip == ip and one.flow_control not in LEAVES for one, ip in zip(here, after, strict=False)] + [
-            False
-        ]
-
-    def _after(self, place: int) -> tuple[int, ...]:
-        """Return the places in the list that control goes on to."""
-        if place in self._jumps:
-            return self._jumps[place]
-        branch = self._branches[place]
-        found = (place + 1,) if self._runs_on[place] else ()
-        return (*found, branch) if branch >= 0 else found
 
     @staticmethod
     def _merge(before: dict[int, dict[int, frozenset[Value]]], place: int, state: State) -> bool:
@@ -176,25 +158,13 @@ class Values:
         return before[place] != known
 
     def _run(self, before: Mapping[int, State]) -> Iterator[Step]:
-        heads = self._heads
+        heads = self._ways.heads
         state: dict[int, frozenset[Value]] = {}
         for place, (instruction, effect) in enumerate(self._listed):
-            if place in heads or place in before or (place and place not in self._after(place - 1)):
+            if place in heads or place in before or (place and place not in self._ways.after(place - 1)):
                 state = dict(before.get(place, {}))
             yield Step(instruction, effect, dict(state))
             self._step(place, state)
-
-    def _find_jumps(self, steps: Sequence[Step]) -> bool:
-        """Find where jumps through tables lead inside the function; return whether any is new."""
-        new = False
-        for place, step in enumerate(steps):
-            if step.instruction.flow_control in INDIRECT and step.instruction.flow_control in LEAVES:
-                inside = {self._index[t] for t in self.targets(step) if isinstance(t, int) and t in self._index}
-                if inside and tuple(sorted(inside)) != self._jumps.get(place):
-                    inside.update(self._jumps.get(place, ()))
-                    self._jumps[place] = tuple(sorted(inside))
-                    new = True
-        return new
 
     # ---- one instruction
 
@@ -214,7 +184,7 @@ class Values:
             for register in [one for one in state if one > 0 and one not in kept]:
                 del state[register]
             if returned != ANY:
-                state[self._decoder.result] = returned
+                state[self.result] = returned
         elif self._framed and self._frames.starts(effect) and not self._frames.is_frame(state):
             for word in [one for one in state if one < 0]:
                 del state[word]
@@ -240,10 +210,12 @@ class Values:
         """Change the words of the frame as an instruction does; return the addresses in it that a call may return."""
         frames = self._frames
         returned: frozenset[Value] = frozenset()
-        value = self._stored(instruction, effect, state)
-        lost = self._lost(instruction, effect, state, call)
+        value = frames.stored(effect, state)
+        if value == ANY and effect.number is not None and frames.slot(effect, state):
+            value = frozenset({self._references.number(instruction, effect) or UNKNOWN})
+        lost = self.lost(instruction, effect, state, call)
         if lost:
-            lent = self._lent(instruction, state, lost) if call else None
+            lent = self.lent(instruction, state, lost) if call else None
             if lent is None:
                 if not all(one.lent for one in lost):
                     frames.escape(state)
@@ -258,19 +230,14 @@ class Values:
             frames.store(effect, value, state)
         return returned
 
-    def _lost(self, instruction: Instruction, effect: Effect, state: State, call: bool) -> set[Frame]:
+    def lost(self, instruction: Instruction, effect: Effect, state: State, call: bool) -> set[Frame]:
         """Return the addresses in a stack frame that an instruction gives to other functions, or to memory."""
         found = self._frames.escaping(effect, state, call)
         return set() if found and call and self._references.called(instruction)[1] in WITHOUT_ARGUMENTS else found
 
-    def _stored(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value]:
-        """Return what an instruction stores in memory, if that is a register or an address."""
-        place = effect.place
-        if place is None or not place.written or place.read or place.size != WORD or effect.how != How.OTHER:
-            return ANY
-        if effect.reads:
-            return state.get(effect.reads[0], ANY) if len(effect.reads) == 1 else ANY
-        return frozenset({self._references.number(instruction, effect) or UNKNOWN})
+    def stays(self, step: Step) -> bool:
+        """Return whether a direct jump stays in the function."""
+        return self._code.branch(step.instruction) in self._ways.index
 
     def slot(self, step: Step) -> int:
         """Return which word of the stack frame an instruction stores a value in that is followed; 0 if it is none."""
@@ -286,9 +253,9 @@ class Values:
             return False
         flow = step.instruction.flow_control
         call = flow in (CALL, INDIRECT_CALL)
-        return ESCAPED in step.state or bool(self._lost(step.instruction, step.effect, step.state, call))
+        return ESCAPED in step.state or bool(self.lost(step.instruction, step.effect, step.state, call))
 
-    def _lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
+    def lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
         """Return what a call does with the addresses in a stack frame that it hands over; None if that is unknown."""
         target = self._references.called(instruction)[0]
         callee = self._code.entry(target) if target and self._depth < DEEPEST else -1
@@ -300,44 +267,14 @@ class Values:
                 if (callee, register) not in known:
                     known[callee, register] = None  # while a function that calls itself is followed
                     given = {register: frozenset[Value]({Frame(0, True)})}
-                    known[callee, register] = Values(self._references, callee, given, self._depth + 1).summary()
+                    known[callee, register] = summary(Values(self._references, callee, given, self._depth + 1))
                 how = known[callee, register]
                 if how is None:
                     return None
                 found.extend((frame, how) for frame in frames)
-        return found if lost <= {frame for frame, _ in found} else None
-
-    def summary(self) -> Lent | None:
-        """Return what the function does with the memory that it is lent; None if that is unknown."""
-        writes: set[tuple[int, int]] = set()
-        returns: set[int] = set()
-        for step in self.steps:
-            instruction, effect, state = step.instruction, step.effect, step.state
-            flow, place = instruction.flow_control, effect.place
-            call = flow in (CALL, INDIRECT_CALL)
-            out = flow in (UNCONDITIONAL, INDIRECT_BRANCH) and not self._stays(step)
-            lost = {one for one in self._lost(instruction, effect, state, call or out) if one.lent}
-            lent = self._lent(instruction, state, lost) if lost and call else None
-            if lost and lent is None:
-                return None
-            for frame, how in lent or ():
-                if frame.lent:
-                    writes.update((frame.offset + start, frame.offset + end) for start, end in how.writes)
-            held = [*state.get(place.base, ()), *state.get(place.index, ())] if place and place.written else []
-            for one in held:
-                if isinstance(one, Frame) and one.lent:
-                    if place is None or place.index or not place.size:
-                        return None
-                    writes.add((one.offset + place.offset, one.offset + place.offset + place.size))
-            if flow == RETURN:
-                result = state.get(self._decoder.result, ())
-                returns.update(one.offset for one in result if isinstance(one, Frame) and one.lent)
-            if ESCAPED in state and any(isinstance(one, Frame) and one.lent for key in state for one in state[key]):
-                return None
-        return Lent(tuple(sorted(writes)), frozenset(returns))
-
-    def _stays(self, step: Step) -> bool:
-        return self._code.branch(step.instruction) in self._index
+        # What is called may load addresses from the memory that it is lent, and write there.
+        hidden = any(isinstance(one, Frame) for key in state if key < 0 for one in state[key])
+        return found if lost <= {frame for frame, _ in found} and not hidden else None
 
     # ---- what is computed
 
@@ -354,9 +291,9 @@ class Values:
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
         if how == How.ADD and not effect.source:
-            return frozenset({self._moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
+            return frozenset({self._moved(value, signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
         if how == How.ADD:
-            return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
+            return added(state.get(effect.to, ANY), held) or added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
             if place.index:
                 return None
@@ -424,31 +361,3 @@ class Values:
 
     def _named(self, instruction: Instruction) -> Value:
         return self._references.external(instruction) or UNKNOWN
-
-    # ---- tables of jumps
-
-    def _entries(self, entry: Entry) -> frozenset[int]:
-        """Return where a jump through a table leads to: as far as its entries are places in the function."""
-        if entry.size == HALF and not entry.added:
-            return frozenset()
-        found: set[int] = set()
-        for number in range(MOST):
-            target = self._references.entry(entry.table, number, entry.size)
-            if target not in self._index:
-                break
-            found.add(target)
-        return frozenset(found)
-
-
-def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[Value] | None:
-    """Return the entries of tables to which the addresses of these tables are added; None if the values are others."""
-    found: set[Value] = set()
-    for value in distances:
-        if not isinstance(value, Entry) or value.size != HALF or value.added or value.table not in tables:
-            return None
-        found.add(Entry(value.table, HALF, True))
-    return frozenset(found) or None
-
-
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number

@@ -118,8 +118,9 @@ HANDED_OUT_OF_THE_FRAME = {
     ),
     "a variable that a switch comes to": (
         ".c",
-        f"{WORK}extern void add(fn);\nextern volatile int n;\n{CONSTRUCTOR} {{ fn f = work; switch (n) {{ case 0: add(0);"
-        "break; case 1: add(f); break; case 2: n = 4; break; case 3: n = 9; break; case 4: n = 7; break; case 5: n = 2; } }",
+        f"{WORK}extern void add(fn);\nextern volatile int n;\n{CONSTRUCTOR} {{ fn f = work;\n  switch (n) {{\n"
+        "  case 0: add(0); break;\n  case 1: add(f); break;\n  case 2: n = 4; break;\n  case 3: n = 9; break;\n"
+        "  case 4: n = 7; break;\n  case 5: n = 2; } }",
     ),
     "what a function returns, of another": (
         ".c",
@@ -155,13 +156,17 @@ UNKNOWN = {
     ),
     "a function in a variable that another function may set": (
         ".c",
-        f"{HEAD}int got;\nextern void set(fn *);\n__attribute__((noinline)) static int work(int x) {{ return x * 3; }}\n"
-        f"{CONSTRUCTOR} {{ fn f = 0; set(&f); got = f(3); }}",
+        f"{HEAD}int got;\nextern void set(fn *);\n{CONSTRUCTOR} {{ fn f = 0; set(&f); got = f(3); }}",
     ),
     "a function in a variable that the level's own function sets": (
         ".c",
         f"{HEAD}int got;\nextern fn other;\n__attribute__((noinline)) static void set(fn *f) {{ *f = other; }}\n"
         f"{CONSTRUCTOR} {{ fn f = 0; set(&f); got = f(3); }}",
+    ),
+    "a function in a variable that the level's own function sets through another": (
+        ".c",
+        f"{HEAD}int got;\nextern fn other;\n__attribute__((noinline)) static void set(fn **p) {{ **p = other; }}\n"
+        f"{CONSTRUCTOR} {{ fn f = 0; fn *p = &f; set(&p); got = f(3); }}",
     ),
     "a function in a variable that is set elsewhere": (
         ".c",
