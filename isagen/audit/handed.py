@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, RETURN, How
 from .demangle import demangle
 from .references import RUN, WORD
+from .results import used_results
 from .secrets import Secrets
+from .states import Step, Value
 from .subject import Subject
-from .values import Step, Value, Values
+from .values import Values
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Handed:
 
     Calling such an address is no leak, nor is handing it to a function in `RUN`, which runs it, or to one of the
     level, which is judged itself. The address of a constant that holds addresses of code may be stored in a variable
-    that no other source knows.
+    that no other source knows. Any may be stored in the function's own stack frame, if no address of the frame leaves
+    the function.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -35,27 +38,38 @@ class Handed:
         self._references = subject.references
         self._secrets = Secrets(subject)
         self._resolvers = {subject.code.entry(address) for address in subject.code.pointers.resolvers}
+        self._results: set[int] = set()
 
     @property
     def filled(self) -> set[int]:
         """The variables that such addresses are stored in, by their addresses."""
         return self._secrets.filled
 
+    def know(self, functions: Mapping[int, Values]) -> None:
+        """Note all functions that run, by number, before any is judged."""
+        self._results = used_results(self._subject, functions, self.runs)
+
     def leaks(self, number: int, values: Values) -> Iterator[Leak]:
         """Yield what a function hands out; a resolver may answer with an address, which the loader keeps for the level.
 
         A variable that it fills with such addresses counts from then on as data that holds them.
         """
-        stored: set[Value] = set()
+        framed: list[Leak] = []  # no leak as long as no other function knows an address in the stack frame
+        exposed = False
         for step in values.steps:
+            exposed = exposed or values.exposes(step)
             flow = step.instruction.flow_control
             if flow in DIRECT or flow in INDIRECT:
                 yield from self._passed(number, step, values)
             elif flow == RETURN:
-                yield from self._returned(step, stored) if number not in self._resolvers else ()
+                yield from self._returned(number, step) if number not in self._resolvers else ()
             elif not step.effect.compares:
-                yield from self._formed(step, values)
-                yield from self._used(step, values, stored)
+                slot = values.slot(step)
+                found = [*self._formed(step, values), *self._used(step, values)]
+                framed.extend(found if slot else ())
+                yield from () if slot else found
+        if exposed:
+            yield from framed
 
     # ---- what an instruction does with an address
 
@@ -66,6 +80,8 @@ class Handed:
             number := self._references.number(step.instruction, effect)
         ):
             yield Leak(step.instruction.ip, self._secrets.shown(number))
+        for value in self._secrets.among(values.held(step)):
+            yield Leak(step.instruction.ip, self._secrets.shown(value))
         if place is None:
             return
         address = values.base(step)
@@ -123,12 +139,12 @@ class Handed:
             name = next((one for one in targets if isinstance(one, str)), "") if len(targets) == 1 else ""
         return name if name in RUN and not (target and self._secrets.is_code(target)) else ""
 
-    def _returned(self, step: Step, stored: set[Value]) -> Iterator[Leak]:
-        for value in self._secrets.of(step, self._code.decoder.result):
-            if value not in stored:  # a function without a result leaves there what it stored last
+    def _returned(self, number: int, step: Step) -> Iterator[Leak]:
+        if number in self._results:  # a function without a result leaves there what it computed last
+            for value in self._secrets.of(step, self._code.decoder.result):
                 yield Leak(step.instruction.ip, f"{self._secrets.shown(value)}, to its caller")
 
-    def _used(self, step: Step, values: Values, stored: set[Value]) -> Iterator[Leak]:
+    def _used(self, step: Step, values: Values) -> Iterator[Leak]:
         """Yield addresses that an instruction stores, or computes with."""
         effect = step.effect
         if effect.how == How.COPY or (effect.how == How.ADD and not effect.source):
@@ -138,7 +154,6 @@ class Handed:
                 if effect.place is not None and effect.place.written and isinstance(value, int):
                     variable = values.address(step)
                     if not self._secrets.is_code(value) and self._secrets.is_own(variable):
-                        stored.add(value)
                         self._secrets.filled.add(self._secrets.start(variable))
                         continue
                 yield Leak(step.instruction.ip, self._secrets.shown(value))

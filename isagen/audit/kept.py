@@ -16,8 +16,9 @@ from .demangle import demangle
 from .findings import Finding
 from .references import WORD
 from .secrets import Secrets
+from .states import UNKNOWN, State, Step
 from .subject import Subject
-from .values import UNKNOWN, State, Step, Values
+from .values import Values
 
 DEEPEST = 6  # calls that the address of a variable is followed through
 # Itanium C++ ABI: guards of variables hold no addresses.
@@ -127,6 +128,7 @@ class _Keepers:
             secrets = self._taken(step)
             if place is None or not place.written:
                 hidden = hidden or (bool(secrets) and effect.how == How.OTHER) or self._is_loaded(step, values)
+                hidden = hidden or bool(self._secrets.among(values.held(step)))
                 if secrets and place is None:
                     yield from self._copied(number, step, secrets)
                 continue

@@ -13,8 +13,9 @@ from ..processors.decoding import DIRECT, INDIRECT, Codes
 from .findings import Finding
 from .handed import Handed, Leak
 from .references import GIVES, RUN, Event
+from .states import UNKNOWN, State, Step, Value, joined
 from .subject import Subject
-from .values import UNKNOWN, State, Step, Value, Values, joined
+from .values import Values
 
 LONGEST_CHAIN = 64
 # Variables that say nothing of what an initialiser sets: of exceptions and guards (Itanium C++ ABI), and of the module.
@@ -148,8 +149,8 @@ class _Reached:
         arguments = self.subject.code.decoder.arguments
         name = self.subject.references.called(step.instruction)[1]
         if name in RUN:  # what is handed over runs, with what comes after it
-            return {arguments[0]: step.values(arguments[RUN[name] + 1])} if name in GIVES else {}
-        return {register: step.values(register) for register in arguments if register in step.state}
+            return {arguments[0]: step.passed(arguments[RUN[name] + 1])} if name in GIVES else {}
+        return {register: step.passed(register) for register in arguments if register in step.state}
 
     def _targets(self, number: int, step: Step, values: Values, level: bool) -> Iterator[int]:
         """Yield the addresses of code that a call through a register leads to, or that a call hands over to be run."""
@@ -189,6 +190,7 @@ class _Reached:
 
     def _handed_out(self, chains: _Chains) -> Iterator[Finding]:
         leaks: dict[int, list[Leak]] = {}
+        self.handed.know(self.values)
         filled = -1
         while filled != len(self.handed.filled):  # variables count as holding addresses in all functions
             filled = len(self.handed.filled)

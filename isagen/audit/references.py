@@ -20,6 +20,7 @@ from ..processors.decoding import (
     Place,
 )
 from .code import Code
+from .states import Lent
 
 # Functions that run a function that they are given, at once or at exit, with the number of that argument.
 RUN = {
@@ -53,6 +54,7 @@ class References:
         self._decoder = code.decoder
         self._asks: dict[int, bool] = {}  # by function
         self._landings: dict[int, int] = {}  # by address
+        self.lent: dict[tuple[int, int], Lent | None] = {}  # by function and register: what it does with memory there
         self._run: dict[int, str] = {}  # by function, its name if it is one that runs another
 
     # ---- single instructions

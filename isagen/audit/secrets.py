@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cached_property
 
 from ..model.names import level_of_section
 from .demangle import demangle
 from .references import WORD
+from .states import Entry, Step, Value
 from .subject import Subject
-from .values import Entry, Step
 
 
 class Secrets:
@@ -23,7 +24,11 @@ class Secrets:
 
     def of(self, step: Step, register: int) -> list[int]:
         """Return the addresses in a register that are not to be handed out."""
-        held = (value.table if isinstance(value, Entry) else value for value in step.values(register))
+        return self.among(step.values(register))
+
+    def among(self, values: Iterable[Value]) -> list[int]:
+        """Return the addresses among values that are not to be handed out."""
+        held = (value.table if isinstance(value, Entry) else value for value in values)
         return sorted({value for value in held if isinstance(value, int) and self.is_secret(value)})
 
     def is_secret(self, address: int) -> bool:

@@ -1,99 +1,73 @@
-"""The values that registers may hold at each instruction of a function: addresses, functions by name, table entries."""
+"""The values in registers and in the stack frame at each instruction of a function: addresses, functions, entries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..processors.decoding import (
+    CALL,
     CONDITIONAL,
     DIRECT,
     INDIRECT,
+    INDIRECT_CALL,
     LEAVES,
-    UNCONDITIONAL,
     Effect,
     How,
     Instruction,
     Loaded,
     Place,
 )
+from .frames import WITHOUT_ARGUMENTS, Frames, overwrite, weaken
+from .lending import summary
 from .references import WORD, References
+from .states import (
+    ANY,
+    ESCAPED,
+    HALF,
+    NULL,
+    UNKNOWN,
+    Entry,
+    Frame,
+    Lent,
+    Result,
+    State,
+    Step,
+    Value,
+    added,
+    joined,
+    signed,
+)
+from .ways import Ways, is_jump
 
-HALF = 4  # bytes of a distance in a table of jumps
-MOST = 4096  # entries of a table of jumps
-FEW = 16  # values of one register
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Some entry of the constant table at an address: pointers of a WORD each, or distances from it of HALF a word.
-
-    `added` says that the address of the table is added to a distance, which makes an address of it.
-    """
-
-    table: int
-    size: int
-    added: bool = False
-
-
-# An address in this file, the name of an external function, or an entry of a table. UNKNOWN is any other value; a
-# pointer that is NULL is not called.
-Value = int | str | Entry
-UNKNOWN: Value = 0
-NULL: Value = ""
-ANY: frozenset[Value] = frozenset({UNKNOWN})
-# The values that registers may hold, for those of which anything is known.
-State = Mapping[int, frozenset[Value]]
-
-
-def joined(one: State, other: State) -> dict[int, frozenset[Value]]:
-    """Return what registers may hold where control comes with one state or another."""
-    found = {}
-    for register in {*one, *other}:
-        known = one.get(register, ANY)
-        values = known | other.get(register, ANY)
-        # A pointer that a loop moves has no end of values: those that are known stand for the rest.
-        values = values if len(values) <= FEW else known | ANY
-        if values != ANY:
-            found[register] = values
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An instruction, what it does, and the values in registers before it runs."""
-
-    instruction: Instruction
-    effect: Effect
-    state: State
-
-    def values(self, register: int) -> frozenset[Value]:
-        """Return the values that a register may hold."""
-        return self.state.get(register, ANY)
+DEEPEST = 8  # calls that an address of the stack frame is followed through
 
 
 class Values:
-    """The values in the registers of one function, by the flow of control through it.
+    """The values in the registers and the stack frame of one function, by the flow of control through it.
 
-    A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep.
-    `entry` are the values when the function is called.
+    A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep,
+    and all memory that they do not get the address of. `entry` are the values when the function is called, `depth`
+    calls after the one that lends its frame.
     """
 
-    def __init__(self, references: References, number: int, entry: State | None = None) -> None:
+    def __init__(self, references: References, number: int, entry: State | None = None, depth: int = 0) -> None:
         self._references = references
         self._code = references.code
         self._decoder = references.code.decoder
+        self.result = self._decoder.result
         self._entry = dict(entry or {})
         self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
-        self._index = {instruction.ip: place for place, (instruction, _) in enumerate(self._listed)}
-        self._jumps: dict[int, tuple[int, ...]] = {}  # through tables: by place in the list, the places that follow
+        self._frames = Frames(self._decoder)
+        self._number, self._depth = number, depth
+        self._framed = depth > 0 or any(self._frames.starts(effect) for _, effect in self._listed)
+        self._ways = Ways(references, [one for one, _ in self._listed])
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All instructions in the order of the code, with the values before each."""
         steps = tuple(self._run(self._settle()))
-        while self._find_jumps(steps):
+        while self._ways.find_jumps((one.instruction, self.targets(one)) for one in steps if is_jump(one.instruction)):
             steps = tuple(self._run(self._settle()))
         return steps
 
@@ -104,15 +78,15 @@ class Values:
         """
         place = step.effect.place
         if place is not None:
-            found = frozenset({self._load(step.instruction, place, step.state)})
+            found = self._loaded(step.instruction, place, step.state)
         else:
             stack = self._decoder.stack
             found = frozenset().union(*(step.values(one) for one in step.effect.reads if one != stack)) or ANY
         every: set[Value] = set()
         for value in found:
-            if not isinstance(value, Entry):
+            if isinstance(value, int | str):
                 every.add(value)
-            elif step.instruction.flow_control in LEAVES and (entries := self._entries(value)):
+            elif isinstance(value, Entry) and is_jump(step.instruction) and (entries := self._ways.entries(value)):
                 every.update(entries)
             else:
                 every.add(UNKNOWN)
@@ -134,54 +108,47 @@ class Values:
 
     def _settle(self) -> dict[int, dict[int, frozenset[Value]]]:
         """Return the values before the first instruction of each stretch of code, by its place in the list."""
-        heads = self._heads
         before: dict[int, dict[int, frozenset[Value]]] = {0: self._entry} if self._listed else {}
-        waiting = list(before)
+        reached = self._flow(before, list(before))
+        # Control comes to the rest by exceptions, out of calls, and by jumps that are not known.
+        rest = [
+            one for one in range(1, len(self._listed)) if one not in reached and one not in self._ways.after(one - 1)
+        ]
+        while self._framed and rest and (thrown := self._thrown(before)):
+            if not (new := [place for place in rest if self._merge(before, place, thrown)]):
+                break
+            self._flow(before, new)
+        return before
+
+    def _flow(self, before: dict[int, dict[int, frozenset[Value]]], waiting: list[int]) -> set[int]:
+        """Follow control from the `waiting` places until the values are known; return the places that it reaches."""
+        heads, reached = self._ways.heads, set()
         while waiting:
             place = waiting.pop()
             state = dict(before[place])
             while True:
+                reached.add(place)
                 self._step(place, state)
-                for after in self._after(place):
+                for after in self._ways.after(place):
                     if (after != place + 1 or after in heads) and self._merge(before, after, state):
                         waiting.append(after)
-                if place + 1 in heads or place + 1 >= len(self._listed) or place + 1 not in self._after(place):
+                if place + 1 in heads or place + 1 >= len(self._listed) or place + 1 not in self._ways.after(place):
                     break
                 place += 1
-        return before
+        return reached
 
-    @property
-    def _heads(self) -> set[int]:
-        """The places in the list that control may come to other than from the one before."""
-        found = {after for place, after in enumerate(self._branches) if after >= 0 and after != place + 1}
-        return found.union(*self._jumps.values())
-
-    @cached_property
-    def _branches(self) -> list[int]:
-        """By place in the list, the place that the instruction there may branch to; -1 where it does not."""
-        return [
-            self._index.get(self._code.branch(instruction), -1)
-            if instruction.flow_control in (CONDITIONAL, UNCONDITIONAL)
-            else -1
-            for instruction, _ in self._listed
-        ]
-
-    @cached_property
-    def _runs_on(self) -> list[bool]:
-        """By place in the list, whether control goes on to the next place."""
-        after = [instruction.ip for instruction, _ in self._listed[1:]]
-        here = (instruction for instruction, _ in self._listed)
-        return [one.next_ip == ip and one.flow_control not in LEAVES for one, ip in zip(here, after, strict=False)] + [
-            False
-        ]
-
-    def _after(self, place: int) -> tuple[int, ...]:
-        """Return the places in the list that control goes on to."""
-        if place in self._jumps:
-            return self._jumps[place]
-        branch = self._branches[place]
-        found = (place + 1,) if self._runs_on[place] else ()
-        return (*found, branch) if branch >= 0 else found
+    def _thrown(self, before: Mapping[int, State]) -> dict[int, frozenset[Value]]:
+        """Return the values with which control may leave instructions other than to where it is followed."""
+        found: dict[int, frozenset[Value]] | None = None
+        for place, step in enumerate(self._run(before)):
+            flow = step.instruction.flow_control
+            if step.state and (flow == CALL or (flow in INDIRECT and place not in self._ways.jumps)):
+                state = dict(step.state)
+                if flow not in LEAVES:
+                    self._step(place, state)
+                    state.pop(self.result, None)
+                found = state if found is None else joined(found, state)
+        return found or {}
 
     @staticmethod
     def _merge(before: dict[int, dict[int, frozenset[Value]]], place: int, state: State) -> bool:
@@ -191,25 +158,13 @@ class Values:
         return before[place] != known
 
     def _run(self, before: Mapping[int, State]) -> Iterator[Step]:
-        heads = self._heads
+        heads = self._ways.heads
         state: dict[int, frozenset[Value]] = {}
         for place, (instruction, effect) in enumerate(self._listed):
-            if place in heads or place in before or (place and place not in self._after(place - 1)):
+            if place in heads or place in before or (place and place not in self._ways.after(place - 1)):
                 state = dict(before.get(place, {}))
             yield Step(instruction, effect, dict(state))
             self._step(place, state)
-
-    def _find_jumps(self, steps: Sequence[Step]) -> bool:
-        """Find where jumps through tables lead inside the function; return whether any is new."""
-        new = False
-        for place, step in enumerate(steps):
-            if step.instruction.flow_control in INDIRECT and step.instruction.flow_control in LEAVES:
-                inside = {self._index[t] for t in self.targets(step) if isinstance(t, int) and t in self._index}
-                if inside and tuple(sorted(inside)) != self._jumps.get(place):
-                    inside.update(self._jumps.get(place, ()))
-                    self._jumps[place] = tuple(sorted(inside))
-                    new = True
-        return new
 
     # ---- one instruction
 
@@ -217,15 +172,111 @@ class Values:
         """Change the `state` as an instruction does."""
         instruction, effect = self._listed[place]
         values = self._computed(instruction, effect, state)
+        flow = instruction.flow_control
+        call = (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES
+        returned = self._returned(instruction, effect, state) if call else ANY
+        if self._framed and state:
+            returned |= self._touch(instruction, effect, state, call)
         for register in effect.writes:
             state.pop(register, None)
-        flow = instruction.flow_control
-        if (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES:
+        if call:
             kept = self._decoder.kept
-            for register in [one for one in state if one not in kept]:
+            for register in [one for one in state if one > 0 and one not in kept]:
                 del state[register]
-        if values is not None and values != ANY:
+            if returned != ANY:
+                state[self.result] = returned
+        elif self._framed and self._frames.starts(effect) and not self._frames.is_frame(state):
+            for word in [one for one in state if one < 0]:
+                del state[word]
+            state[effect.to] = frozenset({Frame(0)})
+        elif values is not None and values != ANY:
             state[effect.to] = values
+
+    def _returned(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value]:
+        """Return the results of the functions that a call leads to."""
+        target = self._references.called(instruction)[0]
+        if target or instruction.flow_control in DIRECT:
+            return frozenset({Result(target)}) if target else ANY
+        return frozenset(
+            Result(one) if isinstance(one, int) and one else UNKNOWN
+            for one in self.targets(Step(instruction, effect, state))
+        )
+
+    # ---- the stack frame
+
+    def _touch(
+        self, instruction: Instruction, effect: Effect, state: dict[int, frozenset[Value]], call: bool
+    ) -> frozenset[Value]:
+        """Change the words of the frame as an instruction does; return the addresses in it that a call may return."""
+        frames = self._frames
+        returned: frozenset[Value] = frozenset()
+        value = frames.stored(effect, state)
+        if value == ANY and effect.number is not None and frames.slot(effect, state):
+            value = frozenset({self._references.number(instruction, effect) or UNKNOWN})
+        lost = self.lost(instruction, effect, state, call)
+        if lost:
+            lent = self.lent(instruction, state, lost) if call else None
+            if lent is None:
+                if not all(one.lent for one in lost):
+                    frames.escape(state)
+            else:
+                for frame, how in lent:
+                    returned |= {UNKNOWN, *(Frame(frame.offset + one, frame.lent) for one in how.returns)}
+                    for start, end in () if frame.lent else how.writes:
+                        overwrite(state, frame.offset + start, frame.offset + end)
+        if ESCAPED in state and (call or frames.fills(effect)):
+            weaken(state)
+        if effect.place is not None and effect.place.written:
+            frames.store(effect, value, state)
+        return returned
+
+    def lost(self, instruction: Instruction, effect: Effect, state: State, call: bool) -> set[Frame]:
+        """Return the addresses in a stack frame that an instruction gives to other functions, or to memory."""
+        found = self._frames.escaping(effect, state, call)
+        return set() if found and call and self._references.called(instruction)[1] in WITHOUT_ARGUMENTS else found
+
+    def stays(self, step: Step) -> bool:
+        """Return whether a direct jump stays in the function."""
+        return self._code.branch(step.instruction) in self._ways.index
+
+    def slot(self, step: Step) -> int:
+        """Return which word of the stack frame an instruction stores a value in that is followed; 0 if it is none."""
+        return self._frames.slot(step.effect, step.state)
+
+    def held(self, step: Step) -> frozenset[Value]:
+        """Return the values in the stack frame that an instruction reads, but not into a register that is followed."""
+        return self._frames.held(step.effect, step.state)
+
+    def exposes(self, step: Step) -> bool:
+        """Return whether an instruction gives an address in the stack frame to other functions, or to memory."""
+        if not self._framed or not step.state:
+            return False
+        flow = step.instruction.flow_control
+        call = flow in (CALL, INDIRECT_CALL)
+        return ESCAPED in step.state or bool(self.lost(step.instruction, step.effect, step.state, call))
+
+    def lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
+        """Return what a call does with the addresses in a stack frame that it hands over; None if that is unknown."""
+        target = self._references.called(instruction)[0]
+        callee = self._code.entry(target) if target and self._depth < DEEPEST else -1
+        found: list[tuple[Frame, Lent]] = []
+        for register in self._decoder.arguments if callee >= 0 else ():
+            frames = [value for value in state.get(register, ()) if isinstance(value, Frame)]
+            if frames:
+                known = self._references.lent
+                if (callee, register) not in known:
+                    known[callee, register] = None  # while a function that calls itself is followed
+                    given = {register: frozenset[Value]({Frame(0, True)})}
+                    known[callee, register] = summary(Values(self._references, callee, given, self._depth + 1))
+                how = known[callee, register]
+                if how is None:
+                    return None
+                found.extend((frame, how) for frame in frames)
+        # What is called may load addresses from the memory that it is lent, and write there.
+        hidden = any(isinstance(one, Frame) for key in state if key < 0 for one in state[key])
+        return found if lost <= {frame for frame, _ in found} and not hidden else None
+
+    # ---- what is computed
 
     def _computed(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value] | None:
         """Return the values that an instruction puts into the register `effect.to`; None if nothing is known."""
@@ -240,9 +291,9 @@ class Values:
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
         if how == How.ADD and not effect.source:
-            return frozenset({self._moved(value, _signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
+            return frozenset({self._moved(value, signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
         if how == How.ADD:
-            return _added(state.get(effect.to, ANY), held) or _added(held, state.get(effect.to, ANY))
+            return added(state.get(effect.to, ANY), held) or added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
             if place.index:
                 return None
@@ -251,8 +302,13 @@ class Values:
                 return frozenset({target or self._named(instruction)})
             return frozenset({self._moved(value, place.offset) for value in state.get(place.base, ANY)})
         if how == How.LOAD and place is not None:
-            return frozenset({self._load(instruction, place, state)})
+            return self._loaded(instruction, place, state)
         return None
+
+    def _loaded(self, instruction: Instruction, place: Place, state: State) -> frozenset[Value]:
+        """Return the values that may be loaded from memory."""
+        found = self._frames.loaded(place, state) if self._framed and place.base else None
+        return found if found is not None else frozenset({self._load(instruction, place, state)})
 
     def _load(self, instruction: Instruction, place: Place, state: State) -> Value:
         """Return what is loaded from memory."""
@@ -292,6 +348,8 @@ class Values:
 
     def _moved(self, value: Value, offset: int) -> Value:
         """Return a value with a number added: an address, where that is in the same section."""
+        if isinstance(value, Frame):
+            return Frame(value.offset + offset, value.lent)
         if not isinstance(value, int) or not value:
             return UNKNOWN
         section_at = self._code.binary.section_at
@@ -303,31 +361,3 @@ class Values:
 
     def _named(self, instruction: Instruction) -> Value:
         return self._references.external(instruction) or UNKNOWN
-
-    # ---- tables of jumps
-
-    def _entries(self, entry: Entry) -> frozenset[int]:
-        """Return where a jump through a table leads to: as far as its entries are places in the function."""
-        if entry.size == HALF and not entry.added:
-            return frozenset()
-        found: set[int] = set()
-        for number in range(MOST):
-            target = self._references.entry(entry.table, number, entry.size)
-            if target not in self._index:
-                break
-            found.add(target)
-        return frozenset(found)
-
-
-def _added(distances: frozenset[Value], tables: frozenset[Value]) -> frozenset[Value] | None:
-    """Return the entries of tables to which the addresses of these tables are added; None if the values are others."""
-    found: set[Value] = set()
-    for value in distances:
-        if not isinstance(value, Entry) or value.size != HALF or value.added or value.table not in tables:
-            return None
-        found.add(Entry(value.table, HALF, True))
-    return frozenset(found) or None
-
-
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number
