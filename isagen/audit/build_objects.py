@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..binary.formats import load_object, open_binary
 from ..binary.protocol import CODE_KINDS, Binding
-from ..model.names import DISPATCH_SOURCES, KERNEL_SYMBOL, SEALED, copy_of_object, sealed_name
+from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
 from ..model.plan import Plan
 
 
@@ -85,8 +85,9 @@ class BuildObjects:
             raw = path.read_bytes()
             if not any(mark.encode(errors="surrogateescape") in raw for mark in marks):
                 continue
-            dispatch = copy_of_object(path.name).endswith(DISPATCH_SOURCES)
-            for symbol in load_object(path).symbols:
+            symbols = load_object(path).symbols
+            dispatch = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
+            for symbol in symbols:
                 if symbol.defined:
                     continue
                 start = next((start for start in starts if symbol.name.startswith(start)), "")

@@ -61,7 +61,9 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
         called, counted = level_findings(subject, load)
         crossed = crossings(subject)
         findings += called + borrowed(subject) + crossed.findings() + exported(subject) + stored(subject)
-        findings += kept(subject) + (unresolved(subject, objects) if objects is not None else [])
+        handed_out = {(finding.symbol, finding.level) for finding in findings if finding.kind == "address"}
+        findings += [finding for finding in kept(subject) if (finding.symbol, finding.level) not in handed_out]
+        findings += unresolved(subject, objects) if objects is not None else []
         outside = code_outside(subject, crossed.outside)
         if binary.stripped and allowances.entries:
             notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")

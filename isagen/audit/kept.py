@@ -75,7 +75,7 @@ class _Keepers:
         shown = demangle(variable) if variable or not known else self._secrets.named(int(one.variable))
         why = f"stores {what}, in {shown}, which code outside the level knows, at {one.place:#x}"
         origin, kernel = self._subject.origin(name, level)
-        return Finding("address", name, why, level, origin, kernel, variable=variable)
+        return Finding("address", name, why, level, origin, kernel, address=one.place, variable=variable)
 
     # ---- variables
 

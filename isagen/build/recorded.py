@@ -7,8 +7,10 @@ from pathlib import Path
 
 from ..binary.protocol import Binary
 from ..model.errors import BuildError
-from ..model.names import DISPATCH_SOURCES, copy_of_object, level_of_section, sealed_name
+from ..model.names import copy_of_object, level_of_section, sealed_name
 from ..model.plan import Plan
+
+DISPATCH_SOURCES = ("isa_dispatch.c", "isa_dispatch.cpp")
 
 
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:

@@ -14,8 +14,8 @@ STUBS_MARK = "/*@ISA_STUBS@*/"
 CODE_SECTION = ".isa_text."
 # The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
 SEALED = r"\.{level}\.\d+\Z"
-# The dispatch source, in C or C++.
-DISPATCH_SOURCES = ("isa_dispatch.c", "isa_dispatch.cpp")
+# The start of the symbol that the dispatch source defines for each stub.
+UNREGISTERED_SYMBOL = "isa_unregistered_"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
