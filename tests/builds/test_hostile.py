@@ -16,6 +16,7 @@ from support.projects import need
 
 ALL = os.environ.get("ISAGEN_TESTS") == "all"
 FILES = ("loading", "holding", "keeping", "linking", "further")
+EVERYTHING = [one for name in FILES for one in cases(name) if ALL and not one.broken]
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the cases are for x86-64")
 
 
@@ -74,7 +75,7 @@ def test_harmless_project(workshop, tmp_path, one):
 @pytest.mark.skipif(not ALL, reason="ISAGEN_TESTS=all builds all combinations")
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("one", [one for name in FILES for one in cases(name) if not one.broken], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", EVERYTHING, ids=lambda one: one.name)
 def test_no_combination_is_broken(workshop, tmp_path, one, compiler, opt):
     for linker, seen in outcomes(workshop, replace(one, opt=opt), compiler, tmp_path, tuple(LINKERS)).items():
         assert seen.outcome not in (BROKEN, DIED) or ASSUMED in one.expected, f"{linker}: {seen.detail}"

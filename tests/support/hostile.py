@@ -1,7 +1,7 @@
 """Hostile projects: small kernels that let a level's code out, built by isagen's own steps, and run as they are.
 
-A case is a few lines for a project's header, kernels and ordinary code, in a file of `hostile_cases`. The program reports
-every call of a level's code that is made while that level is not selected. The texts use these macros:
+A case is a few lines for a project's header, kernels and ordinary code, in a file of `hostile_cases`. The program
+reports every call of a level's code that is made while that level is not selected. The texts use these macros:
 
     BODY     the body of a function int(int x), which uses what the level's flags turn on, and reports that it runs
     ONLY     a condition for the preprocessor: this is the copy for AVX2
@@ -242,7 +242,9 @@ class Workshop:
             self._bases[compiler] = make_base(self.folder, compiler)
         return self._bases[compiler]
 
-    def outcomes(self, one: Case, compiler: str, folder: Path, linkers: Sequence[str], audit: str = "error") -> dict[str, Seen]:
+    def outcomes(
+        self, one: Case, compiler: str, folder: Path, linkers: Sequence[str], audit: str = "error"
+    ) -> dict[str, Seen]:
         """Return what became of a case with each of the linkers; its objects are made once."""
         base = self.base(compiler)
         folder.mkdir(parents=True, exist_ok=True)
@@ -295,7 +297,9 @@ def _files(base: Base, one: Case, kernels: dict[str, tuple[str, ...]]) -> dict[s
         if "ISA_REGISTER" not in own:
             own += KERNEL.format(call=text["call"] if number == 0 else "", stub=f"stub_{number}")
         files[name] = '#include "project.h"\n' + own
-    ordinary = ORDINARY.replace("$definitions", "\n".join(f"ISA_DEFINE_DISPATCH(stub_{n})" for n in range(len(kernels))))
+    ordinary = ORDINARY.replace(
+        "$definitions", "\n".join(f"ISA_DEFINE_DISPATCH(stub_{n})" for n in range(len(kernels)))
+    )
     ordinary = ordinary.replace("$calls", "\n".join(CALL.format(number) for number in range(len(kernels))))
     for section in ("ordinary", "use", "last"):
         ordinary = ordinary.replace(f"${section}", text[section])
@@ -339,4 +343,3 @@ def _judged(base: Base, built: Built) -> Seen:
 def available(names: Iterable[str]) -> tuple[str, ...]:
     """Return those of the compilers or linkers that are installed."""
     return tuple(name for name in names if shutil.which(LINKERS.get(name, name)))
-
