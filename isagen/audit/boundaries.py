@@ -150,7 +150,7 @@ def stored(subject: Subject) -> list[Finding]:
             continue
         if registered:
             found[name] = _holds(subject, "points to", name, place, registered, level)
-        elif level and symbol is not None and not (symbol.own or subject.is_sealed(name)):
+        elif level and symbol is not None and not (subject.is_own(symbol) or subject.is_sealed(name)):
             found.setdefault(name, _holds(subject, "holds the address of", name, place, level, level))
     return list(found.values())
 

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import load_object, open_binary
-from ..binary.protocol import CODE_KINDS, Binding
+from ..binary.protocol import CODE_KINDS, Binding, NamedSymbol
 from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
 from ..model.plan import Plan
 
@@ -62,13 +62,21 @@ class BuildObjects:
     def private(self) -> Mapping[str, tuple[str, ...]]:
         """The names, as in kernel sources, that only one level or more than one define, each for itself; its levels."""
         found: dict[str, dict[str, None]] = {}
-        for path, (level, _) in self._sealed.items():
-            if not path.is_file():
-                continue
-            for symbol in load_object(path).symbols:
-                if symbol.defined and symbol.binding == Binding.GLOBAL and (end := _is_sealed(symbol.name, level)):
-                    found.setdefault(symbol.name[: end.start()], {})[level] = None
+        for level, symbol in self._sealed_symbols:
+            if symbol.defined and symbol.binding == Binding.GLOBAL and (end := _is_sealed(symbol.name, level)):
+                found.setdefault(symbol.name[: end.start()], {})[level] = None
         return {name: tuple(levels) for name, levels in found.items()}
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The names by which code of levels refers to what others know, and that others may refer to."""
+        return frozenset(symbol.name for level, symbol in self._sealed_symbols if not _is_sealed(symbol.name, level))
+
+    @cached_property
+    def _sealed_symbols(self) -> list[tuple[str, NamedSymbol]]:
+        """The symbols of the sealed objects that are not local, each with its level."""
+        found = ((level, path) for path, (level, _) in self._sealed.items() if path.is_file())
+        return [(level, symbol) for level, path in found for symbol in load_object(path).symbols]
 
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield where objects of no level refer to levels by name: (object, name, levels).

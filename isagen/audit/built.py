@@ -51,7 +51,8 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
     """Audit a linked file by its record, and by the objects that it came from, where they are at hand."""
     origin = objects.origin if objects is not None else unknown_origin
     allowances = Allowances(record.allow)
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels)
+    known = objects.known if objects is not None else frozenset()
+    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, known=known)
     load = load_findings(subject)
     findings = list(load.values())
     counted: Counter[str] = Counter()

@@ -106,7 +106,7 @@ class Secrets:
         if self.start(address) in self._pointed:
             return False
         symbol = self._code.variables.symbol_at(address)
-        return symbol.own if symbol is not None else self._code.binary.stripped
+        return self._subject.is_own(symbol) if symbol is not None else self._code.binary.stripped
 
     @cached_property
     def _pointed(self) -> set[int]:
@@ -117,7 +117,7 @@ class Secrets:
             if section is None or not section.writable or section.executable:
                 continue
             symbol = self._code.variables.symbol_at(place)
-            if symbol is not None and not symbol.own:
+            if symbol is not None and not self._subject.is_own(symbol):
                 found.add(self.start(target))
         return found
 

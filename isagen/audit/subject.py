@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from ..binary.protocol import Binary
+from ..binary.protocol import Binary, Symbol
 from ..model.names import SEALED, level_of_section
 from ..model.record import matches
 from ..processors.decoding import Codes, InstructionSets
@@ -32,7 +32,8 @@ class Subject:
     """One binary under audit.
 
     `baseline` are the features that any of its code may use, `levels` those of each level; `level` is that of a whole
-    object.
+    object. `known` are names that objects refer to each other by, where the objects are at hand: linkers may make them
+    local.
     """
 
     binary: Binary
@@ -42,6 +43,7 @@ class Subject:
     origin: Origin = unknown_origin
     levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
     level: str = ""
+    known: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
@@ -55,6 +57,10 @@ class Subject:
     def level_of(self, number: int) -> str:
         """Return the level that a function's section, or the whole object, belongs to."""
         return level_of_section(self.code.section(number).name) or self.level
+
+    def is_own(self, symbol: Symbol) -> bool:
+        """Return whether no other source than the one that defines a variable knows its name."""
+        return symbol.own and (not self.known or self.binary.name(symbol) not in self.known)
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
