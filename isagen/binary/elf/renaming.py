@@ -36,6 +36,11 @@ class Renaming:
         if other & 3 in (STV_DEFAULT, STV_PROTECTED):
             self._data[info_at + 1] = other & ~3 | STV_HIDDEN
 
+    def weaken_symbol(self, index: int) -> None:
+        """Let the symbol at `index` of the symbol table be one of several of its name, of which a linker keeps one."""
+        info_at = self._symbol(index) + (4 if self._layout.wide else 12)
+        self._data[info_at] = STB_WEAK << 4 | self._data[info_at] & 15
+
     def rename_section(self, index: int, name: str) -> None:
         """Give the section at `index` another name."""
         place = self._place(self._file.elf.names_section, name)

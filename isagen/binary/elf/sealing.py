@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ...model.names import CODE_SECTION
+from ..protocol import Binding
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
+from .private import TYPE_INFORMATION
 from .renaming import Renaming
 from .values import ObjectSymbol
 
@@ -36,6 +38,7 @@ def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[st
     for file, private in zip(files, merged, strict=True):
         changes = Renaming(file)
         _rename_private(file, changes, private, names, f".{level.lower()}.{mark}")
+        _share_types(file, changes)
         _rename_code(file, changes, CODE_SECTION + level, bounded)
         contents.append(changes.content())
     return contents
@@ -63,6 +66,13 @@ def _rename_private(
             changes.sign_group(group.section, inside[0].place)
         else:  # a name for the group alone, such as _ZN1AC5Ev for all constructors of a class
             changes.rename_symbol(group.signature, group.name + suffix)
+
+
+def _share_types(file: ElfObject, changes: Renaming) -> None:
+    """Let the levels share type information that is not weak: of classes whose key function a kernel source defines."""
+    for symbol in file.symbols:
+        if symbol.defined and symbol.binding == Binding.GLOBAL and symbol.name.startswith(TYPE_INFORMATION):
+            changes.weaken_symbol(symbol.place)
 
 
 def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: set[str]) -> None:

@@ -87,12 +87,12 @@ def _packed_places(elf: Elf, section: ElfSection) -> Iterator[int]:
 
 def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
     """Yield the words in the data of a program at fixed addresses that are addresses of code or data."""
-    loaded = [section for section in elf.sections if section.in_file and section.size]
+    loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC and section.size]
     if not loaded or not elf.layout.wide:
         return
     low, high = min(s.address for s in loaded), max(s.address + s.size for s in loaded)
     for section in loaded:
-        if section.type not in DATA or section.executable:
+        if section.type not in DATA or not section.in_file or section.executable:
             continue
         skipped = -section.address % 8
         content = elf.content(section)[skipped:]
