@@ -15,6 +15,7 @@ from .references import WORD
 from .secrets import Secrets
 from .states import State, Step
 from .subject import Subject
+from .values import DEEPEST as LENT
 from .values import Values
 
 DEEPEST = 6  # calls that the address of a variable is followed through
@@ -72,7 +73,7 @@ class _Kept:
 
     def _stores(self, number: int, given: State, depth: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield what a function, called with the values `given`, stores: (function, place, secret or 0, variable)."""
-        values = Values(self._references, number, given)
+        values = Values(self._references, number, given, LENT)
         hidden, wide = False, []  # secrets in registers that are not followed, and stores out of such
         for step in values.steps:
             if step.instruction.flow_control in DIRECT:
