@@ -18,6 +18,7 @@ from .references import WORD
 from .secrets import Secrets
 from .states import UNKNOWN, State, Step
 from .subject import Subject
+from .values import DEEPEST as LENT
 from .values import Values
 
 DEEPEST = 6  # calls that the address of a variable is followed through
@@ -116,7 +117,7 @@ class _Keepers:
 
     def _stores(self, number: int, given: State, depth: int) -> Iterator[Kept]:
         """Yield what a function that is called with the values `given` stores."""
-        values = Values(self._references, number, given)
+        values = Values(self._references, number, given, LENT)
         hidden, unknown = False, []  # secrets in registers that are not followed, and stores out of such
         for step in values.steps:
             flow, effect, place = step.instruction.flow_control, step.effect, step.effect.place

@@ -121,7 +121,7 @@ class _Reached:
     def _called(self, number: int) -> Iterator[tuple[int, int, State]]:
         """Yield what a function passes control to: (address of the instruction, address of the code, values given)."""
         level = bool(self.subject.level_of(number))
-        values = Values(self.subject.references, number, self.given.get(number)) if level else None
+        values = Values(self.subject.references, number, self.given.get(number), 0) if level else None
         steps = {step.instruction.ip: step for step in values.steps} if values else {}
         arrays = self.subject.code.pointers.arrays
         somewhere = known = False

@@ -40,18 +40,19 @@ from .states import (
 )
 from .ways import Ways, is_jump
 
-DEEPEST = 8  # calls that an address of the stack frame is followed through
+ALONE, DEEPEST = 9, 4  # calls that an address of the stack frame is followed through
+LARGEST = 2048  # instructions of a function whose stack frame is followed
 
 
 class Values:
     """The values in the registers and the stack frame of one function, by the flow of control through it.
 
     A register whose value is unknown may hold anything. Calls are taken to keep the registers that they have to keep,
-    and all memory that they do not get the address of. `entry` are the values when the function is called, `depth`
-    calls after the one that lends its frame.
+    and all memory that they do not get the address of. `entry` are the values when the function is called. Its frame is
+    followed into functions that it calls, until `depth` is DEEPEST, and not at all with ALONE.
     """
 
-    def __init__(self, references: References, number: int, entry: State | None = None, depth: int = 0) -> None:
+    def __init__(self, references: References, number: int, entry: State | None = None, depth: int = ALONE) -> None:
         self._references = references
         self._code = references.code
         self._decoder = references.code.decoder
@@ -60,7 +61,9 @@ class Values:
         self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
         self._frames = Frames(self._decoder)
         self._number, self._depth = number, depth
-        self._framed = depth > 0 or any(self._frames.starts(effect) for _, effect in self._listed)
+        followed = depth != ALONE and len(self._listed) <= LARGEST
+        self._framed = followed and (depth > 0 or any(self._frames.starts(effect) for _, effect in self._listed))
+        self._targets: dict[int, tuple[int, str]] = {}  # of calls, by address
         self._ways = Ways(references, [one for one, _ in self._listed])
 
     @cached_property
@@ -174,7 +177,7 @@ class Values:
         values = self._computed(instruction, effect, state)
         flow = instruction.flow_control
         call = (flow in DIRECT or flow in INDIRECT) and flow != CONDITIONAL and flow not in LEAVES
-        returned = self._returned(instruction, effect, state) if call else ANY
+        returned = self._returned(instruction, effect, state) if call and self._depth < DEEPEST else ANY
         if self._framed and state:
             returned |= self._touch(instruction, effect, state, call)
         for register in effect.writes:
@@ -194,7 +197,7 @@ class Values:
 
     def _returned(self, instruction: Instruction, effect: Effect, state: State) -> frozenset[Value]:
         """Return the results of the functions that a call leads to."""
-        target = self._references.called(instruction)[0]
+        target = self._called(instruction)[0]
         if target or instruction.flow_control in DIRECT:
             return frozenset({Result(target)}) if target else ANY
         return frozenset(
@@ -233,7 +236,12 @@ class Values:
     def lost(self, instruction: Instruction, effect: Effect, state: State, call: bool) -> set[Frame]:
         """Return the addresses in a stack frame that an instruction gives to other functions, or to memory."""
         found = self._frames.escaping(effect, state, call)
-        return set() if found and call and self._references.called(instruction)[1] in WITHOUT_ARGUMENTS else found
+        return set() if found and call and self._called(instruction)[1] in WITHOUT_ARGUMENTS else found
+
+    def _called(self, instruction: Instruction) -> tuple[int, str]:
+        if instruction.ip not in self._targets:
+            self._targets[instruction.ip] = self._references.called(instruction)
+        return self._targets[instruction.ip]
 
     def stays(self, step: Step) -> bool:
         """Return whether a direct jump stays in the function."""
@@ -257,7 +265,7 @@ class Values:
 
     def lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
         """Return what a call does with the addresses in a stack frame that it hands over; None if that is unknown."""
-        target = self._references.called(instruction)[0]
+        target = self._called(instruction)[0]
         callee = self._code.entry(target) if target and self._depth < DEEPEST else -1
         found: list[tuple[Frame, Lent]] = []
         for register in self._decoder.arguments if callee >= 0 else ():
