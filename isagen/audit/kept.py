@@ -41,7 +41,7 @@ class _Kept:
         """Yield one finding for each function that keeps an address, and each variable."""
         known: set[tuple[int, int]] = set()
         for number in self._subject.numbers():
-            if not self._subject.level_of(number) or not any(map(self._is_shared, self._code.named_by(number))):
+            if not self._subject.level_of(number) or not any(map(self._names_shared, self._code.named_by(number))):
                 continue
             for function, place, value, variable in self._stores(number, {}, 0):
                 start = self._secrets.start(variable)
@@ -55,6 +55,10 @@ class _Kept:
         why = f"stores {what}, in {self._secrets.named(variable)}, which code outside the level knows, at {place:#x}"
         origin, kernel = self._subject.origin(name, level)
         return Finding("address", name, why, level, origin, kernel, variable=self._code.variables.name_at(variable))
+
+    def _names_shared(self, address: int) -> bool:
+        """Return whether an address that code names is one of data of others, or of the linker's pointer to it."""
+        return self._is_shared(address) or self._is_shared(self._code.pointers.follow(address))
 
     def _is_shared(self, address: int) -> bool:
         """Return whether an address is one of data that a level's code may write to, but that others know."""
