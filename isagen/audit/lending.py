@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..processors.decoding import CALL, INDIRECT_BRANCH, INDIRECT_CALL, RETURN, UNCONDITIONAL
-from .states import ESCAPED, Frame, Lent
+from .references import References
+from .states import ESCAPED, Frame, Lent, State
 
 if TYPE_CHECKING:
     from .values import Values
+
+
+def lent_to(
+    references: References, target: int, state: State, lost: set[Frame], inside: Callable[[int, State], Values]
+) -> list[tuple[Frame, Lent]] | None:
+    """Return what a call of `target` does with the addresses in a stack frame that it hands over.
+
+    None says that this is unknown, or that it gets some of the `lost` ones in another way.
+    """
+    callee = references.code.entry(target)
+    found: list[tuple[Frame, Lent]] = []
+    for register in references.code.decoder.arguments if callee >= 0 else ():
+        frames = [value for value in state.get(register, ()) if isinstance(value, Frame)]
+        if frames:
+            known = references.lent
+            if (callee, register) not in known:
+                known[callee, register] = None  # while a function that calls itself is followed
+                known[callee, register] = summary(inside(callee, {register: frozenset({Frame(0, True)})}))
+            how = known[callee, register]
+            if how is None:
+                return None
+            found.extend((frame, how) for frame in frames)
+    # What is called may load addresses from the memory that it is lent, and write there.
+    hidden = any(isinstance(one, Frame) for key in state if key < 0 for one in state[key])
+    return found if lost <= {frame for frame, _ in found} and not hidden else None
 
 
 def summary(values: Values) -> Lent | None:

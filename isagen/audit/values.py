@@ -19,7 +19,7 @@ from ..processors.decoding import (
     Place,
 )
 from .frames import WITHOUT_ARGUMENTS, Frames, overwrite, weaken
-from .lending import summary
+from .lending import lent_to
 from .references import WORD, References
 from .states import (
     ANY,
@@ -265,24 +265,12 @@ class Values:
 
     def lent(self, instruction: Instruction, state: State, lost: set[Frame]) -> list[tuple[Frame, Lent]] | None:
         """Return what a call does with the addresses in a stack frame that it hands over; None if that is unknown."""
-        target = self._called(instruction)[0]
-        callee = self._code.entry(target) if target and self._depth < DEEPEST else -1
-        found: list[tuple[Frame, Lent]] = []
-        for register in self._decoder.arguments if callee >= 0 else ():
-            frames = [value for value in state.get(register, ()) if isinstance(value, Frame)]
-            if frames:
-                known = self._references.lent
-                if (callee, register) not in known:
-                    known[callee, register] = None  # while a function that calls itself is followed
-                    given = {register: frozenset[Value]({Frame(0, True)})}
-                    known[callee, register] = summary(Values(self._references, callee, given, self._depth + 1))
-                how = known[callee, register]
-                if how is None:
-                    return None
-                found.extend((frame, how) for frame in frames)
-        # What is called may load addresses from the memory that it is lent, and write there.
-        hidden = any(isinstance(one, Frame) for key in state if key < 0 for one in state[key])
-        return found if lost <= {frame for frame, _ in found} and not hidden else None
+        target = self._called(instruction)[0] if self._depth < DEEPEST else 0
+
+        def inside(callee: int, given: State) -> Values:
+            return Values(self._references, callee, given, self._depth + 1)
+
+        return lent_to(self._references, target, state, lost, inside) if target else None
 
     # ---- what is computed
 

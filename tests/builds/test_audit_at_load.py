@@ -292,11 +292,11 @@ def test_unoptimised_code_keeps_its_values_in_the_stack_frame(tmp_path, compiler
 
 # What stores an address of the level's code in a variable of an ordinary source: (source, the ordinary one).
 SHARED = {
-    "an object with virtual functions": (
-        "#include <new>\nstruct base { virtual int f() { return 1; } };\n"
-        "struct derived : base { int value; derived(int v) : value(v) {} int f() override { return value; } };\n"
-        "extern char one[];\nint use(int n) { return (new (one) derived(n))->f(); }",
-        "alignas(8) char one[16] = {1};",
+    "an object that sets itself": (
+        "static int work(int x) { return x * 3; }\n"
+        "struct held { int n; int (*f)(int); void set() { f = work; } };\n"
+        "extern held one;\nint use(int n) { one.set(); return one.f(n); }",
+        "struct held { int n; int (*f)(int); };\nheld one;",
     ),
     "a hook": (
         "extern int (*hook)(int);\nstatic int work(int x) { return x * 3; }\n"
