@@ -15,16 +15,15 @@ from ..processors.decoding import (
     Effect,
     How,
     Instruction,
-    Loaded,
     Place,
 )
 from .frames import WITHOUT_ARGUMENTS, Frames, overwrite, weaken
 from .lending import lent_to
-from .references import WORD, References
+from .loading import Loading
+from .references import References
 from .states import (
     ANY,
     ESCAPED,
-    HALF,
     NULL,
     UNKNOWN,
     Entry,
@@ -60,6 +59,7 @@ class Values:
         self._entry = dict(entry or {})
         self._listed = [(one, self._decoder.effect(one)) for one in self._code.decode(number)]
         self._frames = Frames(self._decoder)
+        self._loading = Loading(references)
         self._number, self._depth = number, depth
         followed = depth != ALONE and len(self._listed) <= LARGEST
         self._framed = followed and (depth > 0 or any(self._frames.starts(effect) for _, effect in self._listed))
@@ -105,7 +105,7 @@ class Values:
     def base(self, step: Step) -> int:
         """Return the address of an instruction's operand in memory, apart from an index; 0 if it is unknown."""
         place = step.effect.place
-        return self._operand(step.instruction, place, step.state) if place is not None else 0
+        return self._loading.operand(step.instruction, place, step.state) if place is not None else 0
 
     # ---- the flow
 
@@ -279,24 +279,26 @@ class Values:
         how, place = effect.how, effect.place
         held = state.get(effect.source, ANY)
         if how == How.NUMBER:
-            if effect.number == 0 and not self._referred(instruction):
+            if effect.number == 0 and not self._loading.referred(instruction):
                 return frozenset({NULL})
-            return frozenset({self._references.pointed(instruction) or self._named(instruction)})
+            return frozenset({self._references.pointed(instruction) or self._loading.named(instruction)})
         if how == How.COPY:
             return held
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
         if how == How.ADD and not effect.source:
-            return frozenset({self._moved(value, signed(effect.number or 0)) for value in state.get(effect.to, ANY)})
+            return frozenset(
+                {self._loading.moved(value, signed(effect.number or 0)) for value in state.get(effect.to, ANY)}
+            )
         if how == How.ADD:
             return added(state.get(effect.to, ANY), held) or added(held, state.get(effect.to, ANY))
         if how == How.ADDRESS and place is not None:
             if place.index:
                 return None
             if place.relative:
-                target = self._operand(instruction, place, state)
-                return frozenset({target or self._named(instruction)})
-            return frozenset({self._moved(value, place.offset) for value in state.get(place.base, ANY)})
+                target = self._loading.operand(instruction, place, state)
+                return frozenset({target or self._loading.named(instruction)})
+            return frozenset({self._loading.moved(value, place.offset) for value in state.get(place.base, ANY)})
         if how == How.LOAD and place is not None:
             return self._loaded(instruction, place, state)
         return None
@@ -304,56 +306,4 @@ class Values:
     def _loaded(self, instruction: Instruction, place: Place, state: State) -> frozenset[Value]:
         """Return the values that may be loaded from memory."""
         found = self._frames.loaded(place, state) if self._framed and place.base else None
-        return found if found is not None else frozenset({self._load(instruction, place, state)})
-
-    def _load(self, instruction: Instruction, place: Place, state: State) -> Value:
-        """Return what is loaded from memory."""
-        references = self._references
-        if place.relative and place.size == WORD:
-            if references.is_null(instruction):
-                return NULL
-            target = (
-                references.pointed(instruction) if self._is_move(instruction) else references.called(instruction)[0]
-            )
-            if target or (name := self._named(instruction)):
-                return target or name
-        address = self._operand(instruction, place, state)
-        if not address:
-            return UNKNOWN
-        section = self._code.binary.section_at(address)
-        if section is None or not section.constant:
-            return UNKNOWN
-        if place.index:
-            return Entry(address, place.size) if place.size in (WORD, HALF) else UNKNOWN
-        return references.stored_at(address) if place.size == WORD else UNKNOWN
-
-    def _is_move(self, instruction: Instruction) -> bool:
-        return self._decoder.loaded(instruction)[0] != Loaded.NOTHING
-
-    def _operand(self, instruction: Instruction, place: Place, state: State) -> int:
-        """Return the address of an operand in memory, apart from an index; 0 if it is unknown."""
-        if place.relative or not place.base:
-            return self._references.operand(instruction, place)
-        # Of base and index, either may be the one that points to a table.
-        for one, other in ((place.base, place.index), (place.index, place.base)):
-            held = state.get(one, ANY) if one else ANY
-            if len(held) == 1 and isinstance(value := next(iter(held)), int) and value and one != other:
-                moved = self._moved(value, place.offset)
-                return moved if isinstance(moved, int) else 0
-        return 0
-
-    def _moved(self, value: Value, offset: int) -> Value:
-        """Return a value with a number added: an address, where that is in the same section."""
-        if isinstance(value, Frame):
-            return Frame(value.offset + offset, value.lent)
-        if not isinstance(value, int) or not value:
-            return UNKNOWN
-        section_at = self._code.binary.section_at
-        section = section_at(value + offset)
-        return value + offset if section is not None and section is section_at(value) else UNKNOWN
-
-    def _referred(self, instruction: Instruction) -> bool:
-        return self._code.binary.relocatable and self._code.reference(instruction) is not None
-
-    def _named(self, instruction: Instruction) -> Value:
-        return self._references.external(instruction) or UNKNOWN
+        return found if found is not None else frozenset({self._loading.load(instruction, place, state)})
