@@ -4,7 +4,10 @@ What it knows of a file format and of a processor it has from the protocols in `
 `processors.decoding`. In layers, each on those before:
 
 - `functions`, `variables`, `flow`, `code`: what is in a binary, decoded; `references`, `gaps`: what leads where;
-- `subject`: one binary under audit; the rules: `reachable` from a root, `by_level`, at the `boundaries` of levels;
+- `states`, `frames`, `lending`, `loading`, `ways`, `values`: the values in registers and stack frames;
+- `subject`: one binary under audit; `secrets`: the addresses that are not to leave a level; `dispatched`: what resolvers
+  choose; the rules: `reachable` from a root, what is `handed` out there and the `results` that are used, what is `kept` later,
+  `by_level`, at the `boundaries` of levels;
 - `built`, `foreign`: which rules a file is judged by; `build_objects`, `flags`, `records`: what its build says of it;
 - `targets`, `builds`, `files`: what an audit is called for; `findings`: its results, and `allow_files`, which of
   them people allow; `report`, `summary`, `data`: the results as text for people and as data for programs.
