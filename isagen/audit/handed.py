@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..processors.decoding import CALL, DIRECT, INDIRECT, INDIRECT_CALL, RETURN, How
 from .demangle import demangle
-from .references import RUN, WORD
+from .references import NOTES, RUN, WORD
 from .results import used_results
 from .secrets import Secrets
 from .states import Step, Value
@@ -123,13 +123,11 @@ class Handed:
             if all(isinstance(one, int) and self._secrets.is_code(one) for one in given):
                 return
             arguments.pop(RUN[run])  # what is run, unless it is code of the level, is handed the others
-        for register in arguments:
+        names = (self._code.name(self._code.entry(one)) if isinstance(one, int) and one else one for one in targets)
+        name = next((one for one in names if isinstance(one, str) and one), "")
+        for register in arguments if not name.startswith(NOTES) else ():
             for value in self._secrets.of(step, register):
-                names = (
-                    self._code.name(self._code.entry(one)) if isinstance(one, int) and one else one for one in targets
-                )
-                to = demangle(next(filter(None, names), "")) or "a function"
-                yield Leak(step.instruction.ip, f"{self._secrets.shown(value)}, to {to}")
+                yield Leak(step.instruction.ip, f"{self._secrets.shown(value)}, to {demangle(name) or 'a function'}")
 
     def runs(self, step: Step, values: Values) -> str:
         """Return the name out of `RUN` of the function that a call leads to; "" if it is none, or one of a level."""

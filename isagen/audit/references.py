@@ -34,6 +34,19 @@ RUN = {
 
 # Those of them that call it with the argument after it.
 GIVES = frozenset({"__cxa_atexit", "__cxa_thread_atexit", "pthread_create"})
+# How the names of functions start that note where code and variables are, for sanitizers, profiles and tracers: they do
+# not call what they are given.
+NOTES = (
+    "__asan_",
+    "__hwasan_",
+    "__msan_",
+    "__tsan_",
+    "__ubsan_",
+    "__sanitizer_",
+    "__llvm_profile_",
+    "__gcov_",
+    "__cyg_",
+)
 # What a pointer is called that holds a resolver's answer.
 RESOLVED = "chosen by a resolver"
 WORD = 8  # bytes of a pointer
