@@ -167,6 +167,8 @@ def unresolved(subject: Subject, objects: BuildObjects) -> list[Finding]:
     undefined = {subject.binary.name(one) for one in subject.binary.exports() if not one.defined and one.named}
     found = []
     for path, name, levels in objects.past_stubs(undefined):
+        if subject.allowances.cover(name):
+            continue
         what = "private to" if name in objects.private else "isagen's own name for"
         why = f"referred to by name, but {what} {', '.join(levels)}"
         found.append(Finding("past", name, why, levels[0], objects.shown(path)))
