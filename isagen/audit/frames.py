@@ -120,7 +120,7 @@ class Frames:
         found = set(self._of_stack(effect, state))
         if how == How.ADDRESS and place is not None:
             return found | _frames(state, place.base) | _frames(state, place.index) if place.index else found
-        if how == How.COPY or (how == How.ADD and not effect.source) or self.slot(effect, state):
+        if how in (How.COPY, How.CHOOSE) or (how == How.ADD and not effect.source) or self.slot(effect, state):
             return found
         for register in effect.reads:
             # An instruction that sets the stack pointer from the frame pointer, and that anew, ends the frame.

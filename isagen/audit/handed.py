@@ -145,7 +145,7 @@ class Handed:
     def _used(self, step: Step, values: Values) -> Iterator[Leak]:
         """Yield addresses that an instruction stores, or computes with."""
         effect = step.effect
-        if effect.how == How.COPY or (effect.how == How.ADD and not effect.source):
+        if effect.how in (How.COPY, How.CHOOSE) or (effect.how == How.ADD and not effect.source):
             return  # into a register that is followed
         for register in effect.reads:
             for value in self._secrets.of(step, register):

@@ -170,7 +170,7 @@ class References:
         return 0 if reference.through_slot else self._pointers.operand(reference, instruction.next_ip)
 
     def number(self, instruction: Instruction, effect: Effect) -> int:
-        """Return the address of code that a number in an instruction is; 0 if it is none."""
+        """Return the address of code, or of a variable, that a number in an instruction is; 0 if it is none."""
         if self._binary.relocatable:
             section = self.code.functions.section_of(instruction.ip)
             size = self._decoder.number_size
@@ -180,7 +180,8 @@ class References:
             return self._pointers.target(reference) if reference is not None and known else 0
         if not self._binary.fixed or effect.number is None:
             return 0
-        return effect.number if self._functions.starting_at(effect.number) >= 0 else 0
+        variable = self.code.variables.symbol_at(effect.number)
+        return effect.number if variable is not None or self._functions.starting_at(effect.number) >= 0 else 0
 
     # ---- pointers in data
 

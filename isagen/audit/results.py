@@ -53,7 +53,7 @@ def _taken(subject: Subject, step: Step, values: Values, runs: Callable[[Step, V
             for register in (place.base, place.index):
                 yield from _results(step.state.get(register, ()) if register else ())
         yield from _results(values.held(step))
-        if effect.how != How.COPY and not values.slot(step):
+        if effect.how not in (How.COPY, How.CHOOSE) and not values.slot(step):
             for register in effect.reads:
                 yield from _results(step.values(register))
 

@@ -284,6 +284,8 @@ class Values:
             return frozenset({self._references.pointed(instruction) or self._loading.named(instruction)})
         if how == How.COPY:
             return held
+        if how == How.CHOOSE:
+            return held | state.get(effect.to, ANY)
         if how == How.EXTEND:
             return frozenset(value for value in held if isinstance(value, Entry)) or None
         if how == How.ADD and not effect.source:

@@ -78,6 +78,7 @@ class How(Enum):
     ADD = auto()  # by adding another, or the number, to it
     ADDRESS = auto()  # the address of an operand in memory
     LOAD = auto()  # from memory
+    CHOOSE = auto()  # from another register, or not at all
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ class X86Effects:
         self._full = iced_x86.RegisterExt.full_register
         self._size_of = iced_x86.MemorySizeExt.size
         self._compares = frozenset({names.CMP, names.TEST})
+        self._chooses = frozenset(n for name, n in vars(names).items() if name.startswith("CMOV"))
         self._extends = frozenset({names.MOVSXD, names.CDQE})
         self._mov, self._add, self._lea = names.MOV, names.ADD, names.LEA
 
@@ -98,6 +99,8 @@ class X86Effects:
             how = How.NUMBER
         elif mnemonic == self._mov and source and not narrow:
             how = How.COPY
+        elif mnemonic in self._chooses and source and not narrow:
+            how = How.CHOOSE
         elif mnemonic in self._extends and source:
             how = How.EXTEND
         elif place is not None and (mnemonic == self._mov or mnemonic in self._extends):
