@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
-from ..binary.formats import load_object, open_binary
+from ..binary.formats import is_binary, load_object, open_binary
 from ..binary.protocol import CODE_KINDS, Binding, NamedSymbol
 from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
 from ..model.plan import Plan
@@ -91,8 +91,8 @@ class BuildObjects:
         marks = [*starts, *(f".{level.lower()}." for level in levels), *names]
         for path in self.others:
             raw = path.read_bytes()
-            if not any(mark.encode(errors="surrogateescape") in raw for mark in marks):
-                continue
+            if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
+                continue  # Clang's objects for link-time optimisation are of a format of its own
             symbols = load_object(path).symbols
             dispatch = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
             for symbol in symbols:
