@@ -1,0 +1,42 @@
+"""The audit of what a level's code keeps: no address of it in a variable that code outside the level knows."""
+
+import pytest
+
+from support.load_sources import COMPILERS, OPTIMISED, level_of
+
+# What stores an address of the level's code in a variable of an ordinary source: (source, the ordinary one).
+SHARED = {
+    "an object that sets itself": (
+        "static int work(int x) { return x * 3; }\n"
+        "struct held { int n; int (*f)(int); void set() { f = work; } };\n"
+        "extern held one;\nint use(int n) { one.set(); return one.f(n); }",
+        "struct held { int n; int (*f)(int); };\nheld one;",
+    ),
+    "a hook": (
+        "extern int (*hook)(int);\nstatic int work(int x) { return x * 3; }\n"
+        "int use(int n) { int (*f)(int) = work; hook = f; return hook(n); }",
+        "int (*hook)(int);",
+    ),
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", SHARED)
+def test_addresses_that_code_keeps_in_variables_of_others(tmp_path, compiler, name):
+    source, other = SHARED[name]
+    (tmp_path / "other.cpp").write_text(other)
+    for optimise in OPTIMISED:
+        level = level_of(tmp_path, compiler, ".cpp", source, optimise, shared=("-shared", tmp_path / "other.cpp"))
+        assert "address" in {finding.kind for finding in level.found("-fPIC")}, optimise
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_function_object_of_all_levels(tmp_path, compiler):
+    source = (
+        "#include <functional>\nstatic int work(int x) { return x * 3; }\n"
+        "inline std::function<int(int)> hook = work;\nint use(int n) { return hook(n); }"
+    )
+    for optimise in OPTIMISED:
+        level = level_of(tmp_path, compiler, ".cpp", source, optimise, "-std=c++17")
+        for found in (level.found(), level.found_in_object()):
+            assert "address" in {finding.kind for finding in found}, optimise
