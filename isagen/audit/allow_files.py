@@ -40,7 +40,7 @@ def _entry(section: Section, path: str, number: int) -> Entry:
     )
     section.finish()
     if not entry.reason.strip():
-        raise section.fail("reason", "is empty", "say why the code is safe, or why nobody runs it")
+        raise section.fail("reason", "is empty", "say why the code is safe, or why it never runs")
     for key, value in (("file", entry.file.strip()), ("symbol", entry.symbol.strip()), ("kind", entry.kinds)):
         if key in section and not value:
             raise section.fail(key, "is empty", "give a value, or leave the key out")

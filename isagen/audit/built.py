@@ -27,9 +27,7 @@ def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObject
     """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
     record = merge(records)
     sets = _sets(binary, record)
-    if objects is None:
-        return _audit_record(binary, record, sets, None)
-    if not record.sealed:
+    if objects is not None and not record.sealed:
         return _audit_unsealed(binary, record, sets, objects)
     return _audit_record(binary, record, sets, objects)
 

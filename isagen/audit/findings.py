@@ -33,7 +33,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "past": (
         "code of a level is called from outside the level, past its stub, where the CPU is not checked",
-        "call it through a stub; put what only the kernel needs into an anonymous namespace, or make it static",
+        "call it through a stub, or define what ordinary code calls in an ordinary source",
     ),
     "shared": (
         "a weak symbol that levels define unsealed: the linker gives one level's code to all",

@@ -95,8 +95,8 @@ class Secrets:
 
     def start(self, address: int) -> int:
         """Return the first address of the variable at an address."""
-        extent = self._code.variables.extent(address)
-        return extent[0] if extent else address
+        symbol = self._code.variables.symbol_at(address)
+        return symbol.address if symbol is not None else address
 
     def is_own(self, address: int) -> bool:
         """Return whether only the source that defines a variable knows its name; a stripped file does not tell."""

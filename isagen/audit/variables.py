@@ -38,11 +38,6 @@ class Variables:
             return None
         return self._binary.symbol(numbers[place])
 
-    def extent(self, address: int) -> tuple[int, int] | None:
-        """Return the first address of the variable at an address, and the one after its last, if a symbol names one."""
-        symbol = self.symbol_at(address)
-        return (symbol.address, symbol.address + max(symbol.size, 1)) if symbol is not None else None
-
     def after(self, address: int) -> int:
         """Return the address of the first variable behind an address; 0 if there is none."""
         addresses, _, _ = self._sorted

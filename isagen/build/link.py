@@ -79,7 +79,16 @@ def _with_symbols(linker: str, words: Sequence[str], output: Path) -> Iterator[P
         return
     with TemporaryDirectory(prefix="isagen-link-") as folder:
         audited = Path(folder, output.name)
-        yield audited if _run(linker, [*kept, "-o", str(audited)]) == 0 else output
+        if _run(linker, [*kept, "-o", str(audited)]) != 0:
+            with suppress(OSError):
+                output.unlink()
+            options = " ".join(word for word in words if word in STRIPS)
+            raise BuildError(
+                f"cannot be linked without {options} for the audit, which needs the symbols",
+                where=str(output),
+                remedy=f"take {options} out of the link arguments, and strip when installing",
+            )
+        yield audited
 
 
 def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:

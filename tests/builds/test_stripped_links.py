@@ -1,0 +1,54 @@
+"""Links that leave out symbols: the audit sees the same file with them, and the user gets it without."""
+
+import json
+import os
+
+from support.auditing import append
+from support.projects import Project
+
+HOOK = "int (*hook)(int);\n"
+KEEPS = """
+extern int (*hook)(int);
+namespace { int work(int x) { return x * LANES; } __attribute__((used)) void keep() { hook = &work; } }
+"""
+# Links as the real linker does, but not with symbols.
+NEEDS_STRIP = """#!/bin/sh
+case " $* " in *" -s "*) exec {linker} "$@";; esac
+exit 1
+"""
+
+
+def stripped(new_project) -> Project:
+    project = new_project("leak")
+    project.edit("meson.build", "isa_kernels_dep)", "isa_kernels_dep, link_args: '-Wl,-s')")
+    append(project, "main.cpp", HOOK)
+    return project
+
+
+def test_a_finding_that_only_symbols_tell(new_project):
+    project = stripped(new_project)
+    project.setup("-Disa_levels=AVX2")
+    project.ninja()
+    assert b".symtab" not in project.path("leak").read_bytes()
+    append(project, "kernel.cpp", KEEPS)
+    said = project.ninja(check=False)
+    assert "isagen audit: error: leak: " in said
+    assert "in hook, which code outside the level knows" in said
+    assert not project.path("leak").exists()
+
+
+def test_a_link_that_fails_with_symbols(new_project):
+    project = stripped(new_project)
+    project.setup("-Disa_levels=AVX2")
+    plan = project.path("isagen/isa_plan.json")
+    data = json.loads(plan.read_text())
+    linkers = data["link_audit"]["linkers"]
+    for name, linker in linkers.items():
+        script = project.folder / f"needs-strip-{name}"
+        script.write_text(NEEDS_STRIP.format(linker=linker))
+        script.chmod(0o755)
+        linkers[name] = os.fspath(script)
+    plan.write_text(json.dumps(data))
+    said = project.ninja(check=False)
+    assert "isagen: error: leak: cannot be linked without -s for the audit, which needs the symbols" in said
+    assert not project.path("leak").exists()
