@@ -6,34 +6,16 @@ import pytest
 
 from isagen.audit.baseline import Baseline
 from isagen.audit.targets import audit_targets
-from isagen.binary.elf.notes import note_of
 from isagen.model.errors import AuditError
-from isagen.model.record import NOTE_OWNER, Record
 from isagen.processors.table import load_table
 from support.damaged import mutations
-from support.level_code import Level
+from support.level_code import BASELINE, Level, assembly_of
+from support.model import record_of
 from support.projects import need
 
-BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
-RECORD = note_of(
-    NOTE_OWNER,
-    Record(
-        project="assembly",
-        isagen="0",
-        table="x86",
-        features="x86",
-        sealed=True,
-        seal_reason="",
-        baseline=BASELINE,
-        levels={"DEFAULT": BASELINE, "AVX2": (*BASELINE, "avx", "avx2")},
-    ).to_json(),
+NOTE = assembly_of(
+    record_of(project="assembly", baseline=BASELINE, levels={"DEFAULT": BASELINE, "AVX2": (*BASELINE, "avx", "avx2")})
 )
-NOTE = f"""
-  .section .note.isagen, "a", @note
-  .balign 4
-  .byte {", ".join(map(str, RECORD))}
-  .section .note.GNU-stack, "", @progbits
-"""
 
 
 @pytest.fixture

@@ -10,27 +10,27 @@ from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects
 from isagen.build.addresses import LevelCode
 from isagen.model.record import NOTE_OWNER, Record
+from support.model import record_of
 from support.projects import need
 
 LEVEL = "AVX2"
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
-RECORD = Record(
+RECORD = record_of(
     project="level",
-    isagen="0",
-    table="x86",
-    features="x86",
-    sealed=True,
-    seal_reason="",
     baseline=BASELINE,
     levels={"DEFAULT": BASELINE, LEVEL: (*BASELINE, "avx", "avx2", "fma", "f16c")},
 )
-NOTE = f"""
+C_OF = {"g++": "gcc", "clang++-16": "clang-16"}
+
+
+def assembly_of(record: Record) -> str:
+    """The assembly of an object that holds a record alone."""
+    return f"""
   .section .note.isagen, "a", @note
   .balign 4
-  .byte {", ".join(map(str, note_of(NOTE_OWNER, RECORD.to_json())))}
+  .byte {", ".join(map(str, note_of(NOTE_OWNER, record.to_json())))}
   .section .note.GNU-stack, "", @progbits
 """
-C_OF = {"g++": "gcc", "clang++-16": "clang-16"}
 
 
 def run(*command: object) -> None:
@@ -58,7 +58,7 @@ class Level:
         (sealed,) = seal_objects(objects, LEVEL, "1", LevelCode(LEVEL, objects).private_names())
         kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
         kernel.write_bytes(sealed)
-        note.write_text(NOTE)
+        note.write_text(assembly_of(RECORD))
         run(self._compiler, kernel, note, "-o", library, *self._shared, *flags)
         if stripped:
             run("strip", library)
@@ -80,7 +80,7 @@ def found_in_program(folder: Path, source: str, compiler: str, *flags: str) -> l
     need(compiler, "gcc")
     text, note, program = (folder / name for name in ("main.c", "note.s", "program"))
     text.write_text(source)
-    note.write_text(NOTE)
+    note.write_text(assembly_of(RECORD))
     run(compiler, "-w", "-x", "c", text, "-x", "none", note, "-o", program, *flags)
     (result,) = audit_targets([program], Baseline("X86_64", BASELINE))
     return list(result.findings)
