@@ -84,6 +84,11 @@ def seal_objects(files: Sequence[ObjectFile], level: str, mark: str, own: Collec
     return formats[0].seal(files, level, mark, own) if formats else ()
 
 
+def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) -> bytes:
+    """Return the `content` of a sealed object with a note of `owner` that says `text`; `file` is what was sealed."""
+    return next(one for one in FORMATS if one.name == file.format).with_note(content, owner, text)
+
+
 def _format(path: Path) -> Format | None:
     return _format_of(_head(path))
 

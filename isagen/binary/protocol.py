@@ -244,6 +244,12 @@ class ObjectFile(Protocol):
     def held_by_sets(self) -> Mapping[str, Held]:
         """Return the addresses in each section that any object of a program can find by the section's name."""
 
+    def code(self) -> Sequence[bytes]:
+        """Return the bytes of each section of code."""
+
+    def digest(self) -> str:
+        """Return a text that two objects share if their code, data and relocations are equal, names aside."""
+
 
 class Format(Protocol):
     """A binary format: the one object that its package offers."""
@@ -279,5 +285,8 @@ class Format(Protocol):
         besides those that a linker would merge.
         """
 
-    def record(self, owner: str, text: str) -> bytes:
+    def record(self, owner: str, text: bytes) -> bytes:
         """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""
+
+    def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
+        """Return an object with the `content` of a sealed one that also says `text`, as `record` does."""

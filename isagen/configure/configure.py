@@ -106,7 +106,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
     return Build(
         isagen=__version__,
         plan=plan,
-        compilers={c.language: CompilerUse(c.name, c.command, c.args) for c in request.compilers},
+        compilers={c.language: CompilerUse(c.id, c.version, c.name, c.command, c.args) for c in request.compilers},
         optimization=request.optimization,
         lto=request.lto or any(compiler.wants_lto for compiler in request.compilers),
         cpu_family=request.cpu_family,

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..binary.formats import FORMATS
+from ..matrix.planned import planned_matrix, public
+from ..model.matrix_notes import pack
 from ..model.names import STUBS_MARK, guard_name
 from ..model.plan import BUILT, Build, LevelRow
-from ..model.record import NOTE_OWNER
+from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..processors.features import Features
 from ..processors.table import Table
 from .detection import detection_values
@@ -24,6 +26,7 @@ FUNCTIONS = (
     "isa_level_is_supported",
     "isa_level_missing",
     "isa_level_name",
+    "isa_matrix_text",
     "isa_program_missing",
     "isa_stub_count",
     "isa_stub_has_kernel",
@@ -50,7 +53,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "stubs_mark": STUBS_MARK,
         "detection": table.features.processor.detection,
         "oldest_cpu": table.features.processor.oldest_cpu,
-        "records": _records(build.record.to_json()) if table.features.processor.decodable else [],
+        "notes": _notes(build, recorded=table.features.processor.decodable is not None),
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
@@ -60,9 +63,22 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     return headers, render("isa_dispatch.c.j2", **values)
 
 
-def _records(text: str) -> list[dict[str, Any]]:
-    """Return what each binary format's template needs to make `text` part of a binary of that format."""
-    return [{"template": f"{one.name}/record.c.j2", "lines": _bytes(one.record(NOTE_OWNER, text))} for one in FORMATS]
+def _notes(build: Build, recorded: bool) -> list[dict[str, Any]]:
+    """Return what each format's template needs to make the matrix, and the record, part of a binary of that format."""
+    matrix = pack(public(planned_matrix(build)))
+    found = []
+    for one in FORMATS:
+        content = one.record(NOTE_OWNER, build.record.to_json().encode()) if recorded else b""
+        content += one.record(MATRIX_OWNER, matrix)
+        found.append(
+            {
+                "template": f"{one.name}/record.c.j2",
+                "lines": _bytes(content),
+                "matrix": content.rindex(matrix),
+                "matrix_size": len(matrix),
+            }
+        )
+    return found
 
 
 def _bytes(content: bytes) -> list[str]:

@@ -53,7 +53,7 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One level: its verdict for the whole build, its flags and closure by language."""
+    """One level: its verdict for the whole build, its flags and closure by language, and the macros that it defines."""
 
     name: str
     rank: int
@@ -62,6 +62,7 @@ class LevelRow:
     below: tuple[str, ...]
     features: tuple[str, ...]
     flags: Mapping[str, tuple[str, ...]]
+    macros: tuple[str, ...]
     dropped: Mapping[str, tuple[tuple[str, str], ...]]
 
 
@@ -125,8 +126,13 @@ class LinkAudit:
 
 @dataclass(frozen=True)
 class CompilerUse:
-    """A compiler of the build: how messages name it, what is called, and the project's own arguments."""
+    """A compiler of the build: Meson's name of it, its version, what is called, and the project's own arguments.
 
+    `name` is how messages name it.
+    """
+
+    id: str
+    version: str
     name: str
     command: tuple[str, ...]
     args: tuple[str, ...]

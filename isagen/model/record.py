@@ -16,6 +16,8 @@ from .codec import from_data
 from .errors import AuditError
 
 NOTE_OWNER = "isagen"
+# Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.
+MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
 RECORD_FORMAT = 1
 
 

@@ -194,6 +194,7 @@ def _level_rows(
             below=tuple(lower.name for lower in table.below(level.name)),
             features=tuple(name for name in table.features.features if name in needed),
             flags={language: verdict.flags for language, verdict in found.items()},
+            macros=table.defines(level.name),
             dropped={language: verdict.dropped for language, verdict in found.items() if verdict.dropped},
         )
 

@@ -226,6 +226,9 @@ class Decoder(Protocol):
     def informants(self) -> frozenset[str]:
         """The names of functions that tell what the CPU has."""
 
+    def width(self, code: int) -> int:
+        """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
+
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""
 

@@ -28,7 +28,7 @@ def assembly_of(record: Record) -> str:
     return f"""
   .section .note.isagen, "a", @note
   .balign 4
-  .byte {", ".join(map(str, note_of(NOTE_OWNER, record.to_json())))}
+  .byte {", ".join(map(str, note_of(NOTE_OWNER, record.to_json().encode())))}
   .section .note.GNU-stack, "", @progbits
 """
 

@@ -92,7 +92,7 @@ def test_code_of_other_layouts_is_not_decoded(tmp_path, order, wide, machine):
 
 def test_a_build_of_code_that_is_not_decoded(tmp_path):
     (tmp_path / PLAN_FILE).write_text(plan_text(build_of(plan_of(("DEFAULT",)))))
-    note = Part(b".note.isagen", NOTE, note_of("isagen", record_of().to_json()))
+    note = Part(b".note.isagen", NOTE, note_of("isagen", record_of().to_json().encode()))
     (tmp_path / "library.so").write_bytes(elf_object([note], 3, wide=False, kind=LIBRARY))
     (tmp_path / "other.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY))
     (tmp_path / "damaged.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY)[:60])

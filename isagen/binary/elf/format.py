@@ -9,6 +9,7 @@ from ..protocol import Architecture
 from .layout import MAGIC
 from .machines import architecture_of
 from .notes import note_of
+from .noting import with_note
 from .objects import ElfObject
 from .pointers import LoadedElf
 from .sealing import sealed
@@ -41,9 +42,13 @@ class ElfFormat:
         """Return the sealed contents of all objects of `level`, in which the names `own` are private too."""
         return sealed(files, level, mark, own)
 
-    def record(self, owner: str, text: str) -> bytes:
+    def record(self, owner: str, text: bytes) -> bytes:
         """Return the note that says `text`."""
         return note_of(owner, text)
+
+    def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
+        """Return an object with the `content` and a note that says `text`."""
+        return with_note(ElfObject(content, Path("object")), owner, text)
 
 
 FORMAT = ElfFormat()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import Literal
 
 TYPE = 1
 
 
-def note_of(owner: str, text: str) -> bytes:
-    """Return the note of a text: sizes and type, the owner, the text, each padded to 4 bytes; little-endian."""
-    parts = owner.encode() + b"\0", text.encode()
-    head = b"".join(number.to_bytes(4, "little") for number in (*map(len, parts), TYPE))
+def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little") -> bytes:
+    """Return the note of a text: sizes and type, the owner, the text, each padded to 4 bytes."""
+    parts = owner.encode() + b"\0", text
+    head = b"".join(number.to_bytes(4, order) for number in (*map(len, parts), TYPE))
     return head + b"".join(part + b"\0" * (-len(part) % 4) for part in parts)
 
 

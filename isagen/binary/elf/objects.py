@@ -10,6 +10,7 @@ from pathlib import Path
 from ...model.errors import AuditError, BuildError
 from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
+from .digest import digest_of
 from .held import HeldAddresses
 from .private import is_private
 from .reader import UNREADABLE, Elf
@@ -125,6 +126,14 @@ class ElfObject:
     def held(self, symbol: ObjectSymbol) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
         return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
+
+    def code(self) -> list[bytes]:
+        """Return the bytes of each section of code."""
+        return [self.elf.content(section) for section in self.sections if section.executable]
+
+    def digest(self) -> str:
+        """Return a text that two objects share if their code, data and relocations are equal, names aside."""
+        return digest_of(self.elf)
 
     def held_by_sets(self) -> dict[str, Held]:
         """Return the addresses in sections that any object finds by name, through ``__start_NAME`` and ``__stop_NAME``.

@@ -21,6 +21,8 @@ NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
 NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32")
 # iced-x86's OpKind: a register; immediates that an address fits into.
 REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
+# The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
+WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
 PADDING = re.compile(
     rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
@@ -123,6 +125,22 @@ class X86Decoder:
     @cached_property
     def _effects(self) -> X86Effects:
         return X86Effects()
+
+    def width(self, code: int) -> int:
+        """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
+        encoding = iced_x86.OpCodeInfo(code)  # type: ignore[arg-type]
+        kinds = (encoding.op_kind(number) for number in range(encoding.op_count))
+        return max((self._widths.get(kind, 0) for kind in kinds), default=0)
+
+    @cached_property
+    def _widths(self) -> Mapping[int, int]:
+        kinds = vars(iced_x86.OpCodeOperandKind)
+        return {
+            number: width
+            for name, number in kinds.items()
+            for register, width in WIDTHS.items()
+            if name.startswith((register, f"MEM_VSIB32{register[0]}", f"MEM_VSIB64{register[0]}"))
+        }
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU has or ignores."""

@@ -1,0 +1,73 @@
+"""Measuring compiled copies: sizes, instructions by the feature that they need, and whether two are the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
+
+from ..binary.formats import architecture_of
+from ..binary.protocol import ObjectFile
+from ..model.errors import AuditError
+from ..model.matrix import Code, KernelCode, LevelCode
+from ..model.plan import Build
+from ..model.registrations import Registrations
+from ..processors.decoding import Decoder
+from ..processors.features import Features, features_of
+from ..processors.registry import decoder_of
+
+CODE = attrgetter("code")
+
+
+def level_code(build: Build, registered: Registrations, objects: Mapping[str, ObjectFile]) -> LevelCode:
+    """Return what the objects of one level hold, by their kernel source."""
+    measure = Measure(features_of(build.record), objects.values())
+    kernels = {
+        source: KernelCode(registered.kernels[source].registers, measure.code(file)) for source, file in objects.items()
+    }
+    return LevelCode(build.record.project, registered.level, kernels)
+
+
+class Measure:
+    """Measures objects of one architecture; the names of features are those of `features`."""
+
+    def __init__(self, features: Features, objects: Iterable[ObjectFile]) -> None:
+        self._features = features
+        self._first = next(iter(objects), None)
+
+    def code(self, file: ObjectFile) -> Code:
+        """Return what the code of an object is made of, without counts where nothing decodes it."""
+        parts = file.code()
+        decoder = self._decoder
+        instructions, widest, families = self._instructions(decoder, parts) if decoder is not None else (None, 0, {})
+        return Code(
+            object_bytes=file.path.stat().st_size,
+            code_bytes=sum(map(len, parts)),
+            instructions=instructions,
+            widest=widest,
+            families=families,
+            digest=file.digest(),
+        )
+
+    def _instructions(self, decoder: Decoder, parts: Sequence[bytes]) -> tuple[int, int, dict[str, int]]:
+        """Return how many instructions there are, their widest register, and how many need each feature."""
+        counts: Counter[int] = Counter()
+        for raw in parts:
+            counts.update(map(CODE, decoder.decode(raw, 0)))
+        families: Counter[str] = Counter()
+        for code, count in counts.items():
+            for feature in self._needs.get(code, ()):
+                families[feature] += count
+        return counts.total(), max(map(decoder.width, counts), default=0), dict(sorted(families.items()))
+
+    @cached_property
+    def _decoder(self) -> Decoder | None:
+        try:
+            return decoder_of(architecture_of(self._first.path), "") if self._first is not None else None
+        except AuditError:
+            return None
+
+    @cached_property
+    def _needs(self) -> Mapping[int, frozenset[str]]:
+        return self._decoder.needs(self._features) if self._decoder is not None else {}

@@ -1,0 +1,85 @@
+"""The matrix of a build folder: the plan, what was compiled so far, and how long that took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ..audit.build_objects import BuildObjects
+from ..binary.formats import is_binary, load_object, open_binary
+from ..build.measure import level_code
+from ..build.registrations import registered_by_kernel, sources_of
+from ..model.matrix import LevelCode, Matrix
+from ..model.names import copy_of_object, registrations_name, sealed_name
+from ..model.plan import BUILT, Build
+from ..model.plan_file import read_plan
+from .noted import levels_in
+from .planned import planned_matrix, with_code
+
+NINJA_LOG = ".ninja_log"
+
+
+def built_matrix(plan_path: Path) -> Matrix:
+    """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` where it cannot be read."""
+    build, folder = read_plan(plan_path), plan_path.parent
+    levels = dict(_sealed(build, folder) if build.sealing.usable else _measured(build, folder))
+    matrix = with_code(planned_matrix(build), levels)
+    times = _times(build, folder)
+    return replace(
+        matrix,
+        levels=tuple(
+            replace(level, compiled=level.verdict == BUILT and (folder / registrations_name(level.name)).is_file())
+            for level in matrix.levels
+        ),
+        kernels=tuple(
+            replace(
+                kernel,
+                levels={name: replace(cell, seconds=times.get(cell.copy)) for name, cell in kernel.levels.items()},
+            )
+            for kernel in matrix.kernels
+        ),
+    )
+
+
+def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
+    """Yield what the note of each level's sealed objects says, with the level."""
+    copies: dict[str, list[Path]] = {}
+    for _, cell in build.plan.copies():
+        copies.setdefault(cell.level, []).append(folder / sealed_name(cell.copy, cell.level))
+    for level, paths in copies.items():
+        for path in filter(is_binary, paths):
+            with open_binary(path) as binary:
+                found = levels_in(binary)
+            if found:
+                yield level, next(iter(found.values()))
+                break
+
+
+def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
+    """Yield what the objects of each level hold, as the compiler wrote them, with the level."""
+    known = {cell.copy for _, cell in build.plan.copies()}
+    for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
+        files = [load_object(path) for path in paths if copy_of_object(path.name) in known and is_binary(path)]
+        if files:
+            sources = sources_of(build.plan, level, files)
+            registered = registered_by_kernel(build.plan, level, files)
+            yield level, level_code(build, registered, dict(zip(sources, files, strict=True)))
+
+
+def _times(build: Build, folder: Path) -> Mapping[str, float]:
+    """Return the seconds that compiling each copy took, by its file name, as far as ninja's log tells."""
+    log = next((place / NINJA_LOG for place in (folder, *folder.parents) if (place / NINJA_LOG).is_file()), None)
+    if log is None:
+        return {}
+    copies = {cell.copy for _, cell in build.plan.copies()}
+    here = folder.relative_to(log.parent).as_posix()
+    found = {}
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        start, _, rest = line.partition("\t")
+        end, _, rest = rest.partition("\t")
+        place, _, name = rest.partition("\t")[2].partition("\t")[0].rpartition("/")
+        copy = copy_of_object(name)
+        if copy in copies and place.rpartition("/")[0] in (here, "." if here == "." else here):
+            found[copy] = (int(end) - int(start)) / 1000
+    return found

@@ -1,0 +1,135 @@
+"""The matrix of a build as configuring planned it, and with the code that was then compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..model.matrix import (
+    KernelCode,
+    LevelCode,
+    Matrix,
+    MatrixCell,
+    MatrixCompiler,
+    MatrixKernel,
+    MatrixLevel,
+)
+from ..model.plan import BUILT, Build, Cell, KernelRow, LevelRow
+from .baseline import baseline_origin, beyond_architecture
+from .private import without_paths, words_without_paths
+
+
+def planned_matrix(build: Build) -> Matrix:
+    """Return the matrix of a build before anything is compiled."""
+    plan = build.plan
+    return Matrix(
+        project=build.record.project,
+        isagen=build.isagen,
+        table=plan.table,
+        override=plan.override,
+        cpu_family=build.cpu_family,
+        system=build.system,
+        optimization=build.optimization,
+        lto=build.lto,
+        compilers={language: MatrixCompiler(c.id, c.version, c.name) for language, c in build.compilers.items()},
+        baseline=build.record.baseline,
+        beyond_architecture=beyond_architecture(build),
+        baseline_origin=baseline_origin(build),
+        sealed=build.sealing.usable,
+        seal_reason=build.sealing.reason,
+        audited=build.link_audit.active,
+        audit_reason=build.link_audit.reason,
+        levels=tuple(map(_level, plan.levels)),
+        kernels=tuple(map(_kernel, plan.kernels)),
+    )
+
+
+def public(matrix: Matrix) -> Matrix:
+    """Return a matrix without the paths of the machine that it was built on."""
+    return replace(
+        matrix,
+        table=without_paths(matrix.table),
+        baseline_origin=without_paths(matrix.baseline_origin),
+        seal_reason=without_paths(matrix.seal_reason),
+        audit_reason=without_paths(matrix.audit_reason),
+        levels=tuple(
+            replace(
+                level,
+                reason=without_paths(level.reason),
+                dropped={
+                    language: tuple((flag, without_paths(reason)) for flag, reason in dropped)
+                    for language, dropped in level.dropped.items()
+                },
+                flags={language: words_without_paths(flags) for language, flags in level.flags.items()},
+            )
+            for level in matrix.levels
+        ),
+        kernels=tuple(_public_kernel(kernel) for kernel in matrix.kernels),
+    )
+
+
+def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
+    """Return a matrix with what the objects of its levels hold; levels of which nothing is known stay as they are."""
+    return replace(matrix, kernels=tuple(_with_code(matrix, kernel, levels) for kernel in matrix.kernels))
+
+
+def _level(level: LevelRow) -> MatrixLevel:
+    return MatrixLevel(
+        name=level.name,
+        rank=level.rank,
+        verdict=level.verdict,
+        reason=level.reason,
+        requires=level.below,
+        features=level.features,
+        flags=level.flags,
+        macros=level.macros,
+        dropped=level.dropped,
+        compiled=None,
+    )
+
+
+def _kernel(kernel: KernelRow) -> MatrixKernel:
+    return MatrixKernel(kernel.source, kernel.language, kernel.args, {cell.level: _cell(cell) for cell in kernel.cells})
+
+
+def _cell(cell: Cell) -> MatrixCell:
+    return MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy)
+
+
+def _public_kernel(kernel: MatrixKernel) -> MatrixKernel:
+    return replace(
+        kernel,
+        source=without_paths(kernel.source),
+        args=words_without_paths(kernel.args),
+        levels={
+            name: replace(cell, reason=without_paths(cell.reason), flags=words_without_paths(cell.flags))
+            for name, cell in kernel.levels.items()
+        },
+    )
+
+
+def _with_code(matrix: Matrix, kernel: MatrixKernel, levels: Mapping[str, LevelCode]) -> MatrixKernel:
+    found: dict[str, KernelCode] = {}
+    for name, cell in kernel.levels.items():
+        level = levels.get(name)
+        if cell.verdict == BUILT and level is not None and kernel.source in level.kernels:
+            found[name] = level.kernels[kernel.source]
+    required = {level.name: level.requires for level in matrix.levels}
+    cells = {
+        name: replace(
+            cell,
+            stubs=found[name].stubs,
+            code=found[name].code,
+            same_as=_same(found, name, required.get(name, ())),
+        )
+        if name in found
+        else cell
+        for name, cell in kernel.levels.items()
+    }
+    return replace(kernel, levels=cells)
+
+
+def _same(found: Mapping[str, KernelCode], name: str, required: tuple[str, ...]) -> str:
+    """Return the lowest of the levels that one requires whose copy has the same code; nothing where none has."""
+    lower = [other for other in found if other in required]
+    return next((other for other in lower if found[other].code.digest == found[name].code.digest), "")

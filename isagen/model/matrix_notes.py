@@ -1,0 +1,42 @@
+"""The build matrix in binaries: two kinds of notes, each compressed JSON.
+
+One is the matrix as configuring planned it. The others are of one level each, and say what its objects hold.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from .codec import from_data
+from .errors import AuditError
+from .matrix import MATRIX_FORMAT, LevelCode, Matrix
+
+T = TypeVar("T", Matrix, LevelCode)
+# More than a matrix of ten thousand kernels has: a damaged note cannot fill the memory.
+LONGEST = 1 << 28
+
+
+def pack(value: Matrix | LevelCode) -> bytes:
+    """Return the text of a note."""
+    data = json.dumps({"format": MATRIX_FORMAT, **asdict(value)}, separators=(",", ":"))
+    return zlib.compress(data.encode("ascii"), 9)
+
+
+def unpack(kind: type[T], note: bytes, shown: str) -> T:
+    """Read a note of the file that messages name `shown`. Raises `AuditError` if it is damaged or of a later isagen."""
+    try:
+        text = zlib.decompressobj().decompress(note, LONGEST)
+        data: Any = json.loads(text)
+        found = data.pop("format")
+        if found != MATRIX_FORMAT:
+            raise AuditError(
+                f"its build matrix is of format {found}, and this isagen reads format {MATRIX_FORMAT}",
+                where=shown,
+                remedy="read it with an isagen as new as the one that built it",
+            )
+        return from_data(kind, data)
+    except (zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise AuditError(f"its build matrix is damaged: {problem}", where=shown) from None
