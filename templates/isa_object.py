@@ -2,15 +2,20 @@ class Isa:
     """The CPU levels of this module's kernels.
 
     current, highest_cpu, highest_binary   the level in use, the best that CPU and OS support, the best that is built
-    levels    {level: (built, supported, missing features)}, lowest level first
-    kernels   {stub: {level: "selected", "registered" or ""}}
-    why(LEVEL)             one sentence: why the level is or is not in use
-    with use(LEVEL): ...   switches every stub to a level, for tests and benchmarks; no other thread may call a kernel
+    levels           {level: (built, supported, missing features)}, lowest level first
+    kernels          {stub: {level: "selected", "registered" or ""}}
+    override         the environment variable that narrows the level when the module is loaded; None if there is none
+    matrix           the build matrix as a dict (docs/matrix.schema.json of isagen); None where the module holds none
+    why(LEVEL)       one sentence: why the level is or is not in use
+    report()         what a bug report needs: module, levels, stubs, override, Python, machine; no user, host or path
+    use(LEVEL)       switches every stub to a level at once, for tests and benchmarks; no other thread may call a kernel
+    with use(LEVEL): ...   the same, and switches back at the end
     """
 
     current = property(lambda self: current())
     highest_cpu = property(lambda self: highest_cpu())
     highest_binary = property(lambda self: highest_binary())
+    override = property(lambda self: override or None)
 
     @property
     def levels(self):
@@ -26,20 +31,49 @@ class Isa:
             for stub, selected, registered in stubs()
         }
 
+    @property
+    def matrix(self):
+        import json
+        import zlib
+
+        text = matrix_text()
+        return json.loads(zlib.decompress(text)) if text else None
+
     def why(self, level):
-        name = str(level).upper()
-        if name not in self.levels:
-            raise ValueError(f"{level!r} is not a level; levels: {', '.join(self.levels)}")
+        """Return one sentence: why a level is or is not in use."""
+        name = known(level)
         built, supported, missing = self.levels[name]
         if name == self.current:
             return f"{name} is in use"
         if not built:
-            return f"{name} is not built; the build matrix says why"
+            return f"{name} is not built{reason(name)}"
         if not supported:
             return f"{name} needs features that CPU or OS lack: {missing}"
-        return f"{name} is built and supported, but {self.current} is preferred or asked for"
+        asked = f" ({override} narrows the levels)" if override else ""
+        return f"{name} is built and supported, but {self.current} is preferred or asked for{asked}"
+
+    def report(self):
+        """Return what a bug report needs, as Markdown."""
+        import os
+        import platform
+
+        plan = self.matrix or {}
+        compilers = ", ".join(one["name"] for one in plan.get("compilers", {}).values())
+        value = os.environ.get(override) if override else None
+        said = "is not set" if value is None else f"= {value!r} now"
+        lines = [f"### {__name__}: {self.current} in use"]
+        lines += [f"- built by: isagen {plan['isagen']}, {compilers}, table {plan['table']}"] if plan else []
+        lines += [
+            f"- override: {override} {said}" if override else "- override: there is none",
+            f"- OS: {platform.system()} {platform.release()}, {platform.machine()}",
+            f"- Python: {platform.python_implementation()} {platform.python_version()}",
+        ]
+        lines += [f"- {self.why(level)}" for level in self.levels]
+        lines += [f"- {stub}: {selected or 'no level'}" for stub, selected, _ in stubs()]
+        return "\n".join(lines)
 
     def use(self, level):
+        """Switch every stub to a level at once; as a context, switch back at its end."""
         return Use(level)
 
     def __repr__(self):
@@ -47,22 +81,40 @@ class Isa:
 
 
 class Use:
-    chosen = [None]
+    """A level in use until the end of a `with` block, or for good."""
+
+    chosen = None
 
     def __init__(self, level):
-        name = str(level).upper()
-        if name not in Isa().levels:
-            raise ValueError(f"{level!r} is not a level; levels: {', '.join(Isa().levels)}")
-        self.level = name
+        self.level, self.before = known(level), Use.chosen
+        self.__enter__()
 
     def __enter__(self):
-        use(self.level)
-        self.chosen.append(self.level)
+        try:
+            use(self.level)
+        except RuntimeError as problem:
+            raise RuntimeError(f"{problem}{'' if isa.levels[self.level][0] else reason(self.level)}") from None
+        Use.chosen = self.level
         return self
 
     def __exit__(self, *unused):
-        self.chosen.pop()
-        use(self.chosen[-1])
+        use(self.before)
+        Use.chosen = self.before
+
+    def __repr__(self):
+        return f"<isa: {self.level} in use>"
+
+
+def known(level):
+    name = str(level).upper()
+    if name not in isa.levels:
+        raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}")
+    return name
+
+
+def reason(level):
+    found = [one for one in (isa.matrix or {}).get("levels", ()) if one["name"] == level]
+    return f": {found[0]['verdict']} {found[0]['reason']}" if found else ""
 
 
 isa = Isa()

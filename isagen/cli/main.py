@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
-from . import audit, configure, cpu, demo, init, matrix, probe
+from . import audit, configure, cpu, demo, diff, init, matrix, probe, report, why
 
 # In the order of the help text. The fragment calls `configure`, which the help does not show.
-COMMANDS = (init, matrix, probe, cpu, audit, demo, configure)
+COMMANDS = (init, matrix, why, diff, report, probe, cpu, audit, demo, configure)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -26,6 +26,7 @@ def planned_matrix(build: Build) -> Matrix:
         project=build.record.project,
         isagen=build.isagen,
         table=plan.table,
+        features=build.record.features,
         override=plan.override,
         cpu_family=build.cpu_family,
         system=build.system,

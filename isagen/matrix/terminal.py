@@ -1,72 +1,186 @@
-"""The build matrix as tables in a terminal."""
+"""The build matrix in a terminal: as tables where they fit, as lists where they do not. Nothing is cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import os
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
 
+from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
-from .summary import NEEDED, WITHOUT_LTO
+from .words import (
+    TO_BUILD,
+    cell_text,
+    code_bytes,
+    disabled,
+    facts,
+    flags_text,
+    level_cells,
+    size_text,
+    title,
+    verdict_text,
+    widest,
+    width_text,
+)
 
-
-def print_matrix(matrix: dict[str, Any]) -> None:
-    """Print the matrix as a table for a terminal."""
-    from rich.console import Console
-    from rich.table import Table
+if TYPE_CHECKING:
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=max(console.width, 160))
-    styles = {BUILT: "green", UNAVAILABLE: "red", DISABLED: "yellow"}
-    marks = {BUILT: "built", UNAVAILABLE: "unavail.", DISABLED: "disabled"}
-    names = [level["name"] for level in matrix["levels"]]
+STYLES = {BUILT: "green", UNAVAILABLE: "red", DISABLED: "yellow", TO_BUILD: "cyan"}
+PIPED = 100  # columns where nothing tells how many there are
+NARROWEST = 32  # columns that the last column of a table needs; with fewer, a list is easier to read
+GAP = "  "
+TOGETHER = "\N{NO-BREAK SPACE}"  # a space at which no line ends
 
-    grid = Table(title=f"kernels x levels of table {matrix['table']}", title_justify="left")
-    grid.add_column("kernel", overflow="fold")
-    for name in names:
-        grid.add_column(name, no_wrap=True)
-    for kernel in matrix["kernels"]:
-        verdicts = [kernel["levels"][name]["verdict"] for name in names]
-        grid.add_row(Text(kernel["source"]), *(Text(marks[v], style=styles[v]) for v in verdicts))
-    console.print(grid)
-
-    detail = Table(title="levels", title_justify="left")
-    for heading in ("level", "verdict", "flags, or the reason why not"):
-        detail.add_column(heading, overflow="fold", no_wrap=heading != "flags, or the reason why not")
-    for level in matrix["levels"]:
-        verdict = level["verdict"]
-        shown = "built" if level["object"] or verdict != BUILT else "not compiled yet"
-        detail.add_row(
-            level["name"], Text(shown if verdict == BUILT else verdict, style=styles[verdict]), Text(_detail(level))
-        )
-    console.print(detail)
-    for line in _notes(matrix):
-        console.print(Text(line))
+# A line: parts of text, each with its style.
+Line = list[tuple[str, str]]
 
 
-def _detail(level: dict[str, Any]) -> str:
-    if level["verdict"] != BUILT:
-        return str(level["reason"])
-    parts = [f"{language}: {' '.join(flags) or '(no flags)'}" for language, flags in level["flags"].items()]
-    for language, dropped in level["dropped"].items():
-        parts += [f"{language}: without {flag} ({reason})" for flag, reason in dropped]
-    return "\n".join(parts)
+def print_matrix(matrix: Matrix, label: str = "", stream: TextIO | None = None) -> None:
+    """Print a matrix for people, below its `label` where there are several."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, file=stream)
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED
+    for line in matrix_lines(matrix, label, width):
+        text: Text = Text.assemble(*((part, style) for part, style in line))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
 
 
-def _notes(matrix: dict[str, Any]) -> Iterable[str]:
-    yield "compilers: " + ", ".join(f"{name} ({language})" for language, name in matrix["compilers"].items())
-    if matrix["beyond_architecture"]:
-        yield f"baseline: {' '.join(matrix['beyond_architecture'])} ({matrix['baseline_origin']}): {NEEDED}"
-    plain = matrix["optimization"] in ("", "plain")
-    yield "optimization: as the compiler arguments say" if plain else f"optimization: -O{matrix['optimization']}"
-    yield "sealed: " + ("yes" if matrix["sealed"] else f"no, {matrix['seal_reason']}")
-    yield "audited: " + ("yes, when linked" if matrix["audited"] else f"no, {matrix['audit_reason']}")
-    if matrix["lto"]:
-        yield f"lto: {WITHOUT_LTO}"
-    if matrix["override"]:
-        yield f"override at run time: {matrix['override']}=LEVEL"
-    for kernel in matrix["kernels"]:
-        for name, cell in kernel["levels"].items():
-            if cell["verdict"] == DISABLED:
-                yield f"{kernel['source']} at {name}: disabled {cell['reason']}"
+def matrix_lines(matrix: Matrix, label: str, width: int) -> Iterator[Line]:
+    """Yield the lines of a matrix for a terminal of `width` columns."""
+    if label:
+        yield [(label, "bold underline")]
+    yield from _wrapped(title(matrix), width, style="bold")
+    yield []
+    yield from _levels(matrix, width)
+    yield []
+    yield from _kernels(matrix, width)
+    yield []
+    for name, text in facts(matrix):
+        yield from _wrapped(f"{name}: {text}", width, hanging=2)
+    for source, level, where in disabled(matrix):
+        yield from _wrapped(f"{source} at {level}: disabled {where}", width, hanging=2)
+
+
+def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
+    rows = [_level(matrix, level) for level in matrix.levels]
+    heads = ("level", "verdict", "kernels", "code", "widest", "flags, or why not")
+    sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(heads[:-1])]
+    before = sum(sizes) + len(GAP) * len(sizes)
+    if width - before < NARROWEST:
+        yield from _level_list(matrix, rows, width)
+        return
+    yield [(_row(heads, sizes), "bold")]
+    for level, row in zip(matrix.levels, rows, strict=True):
+        shown = flags_text(level)
+        first, *rest = _folded(shown, width - before)
+        style = STYLES[verdict_text(level)]
+        cells = _cells(row, sizes)
+        yield [(cells[0] + GAP, ""), (cells[1] + GAP, style), (GAP.join(cells[2:]) + GAP, ""), (first, "")]
+        yield from ([(" " * before + line, "")] for line in rest)
+
+
+def _level(matrix: Matrix, level: MatrixLevel) -> list[str]:
+    """Return the columns of a level, but for the last."""
+    cells = level_cells(matrix, level.name)
+    built = sum(cell.verdict == BUILT for cell in cells)
+    code, bits = code_bytes(cells), widest(cells)
+    return [
+        level.name,
+        verdict_text(level),
+        f"{built} of {len(cells)}" if level.verdict == BUILT else "",
+        "" if code is None else size_text(code),
+        "" if bits is None else width_text(bits),
+    ]
+
+
+def _level_list(matrix: Matrix, rows: Iterable[Sequence[str]], width: int) -> Iterator[Line]:
+    """Yield the levels, each with its facts below its name."""
+    for level, (name, verdict, kernels, code, bits) in zip(matrix.levels, rows, strict=True):
+        yield [(name + GAP, "bold"), (verdict, STYLES[verdict])]
+        facts_of = [
+            kernels and f"{kernels} kernels",
+            code and f"{code} of code",
+            bits and f"widest register: {bits}",
+        ]
+        if any(facts_of):
+            yield from _wrapped("  " + ", ".join(fact for fact in facts_of if fact), width, hanging=2)
+        for line in flags_text(level):
+            yield from _wrapped("  " + line, width, hanging=4)
+
+
+def _kernels(matrix: Matrix, width: int) -> Iterator[Line]:
+    names = [level.name for level in matrix.levels]
+    compiled = {level.name: level.compiled is not False for level in matrix.levels}
+    rows = [
+        [kernel.source, *(cell_text(kernel.levels[name], compiled[name]) for name in names)]
+        for kernel in matrix.kernels
+    ]
+    heads = ["kernel", *names]
+    sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(heads)]
+    if sum(sizes) + len(GAP) * (len(sizes) - 1) > width:
+        yield from _kernel_list(matrix, names, rows, width)
+        return
+    yield [(_row(heads, sizes, right=True), "bold")]
+    for kernel, row in zip(matrix.kernels, rows, strict=True):
+        first, *cells = _cells(row, sizes, right=True)
+        styles = [_style(kernel.levels[name], compiled[name]) for name in names]
+        yield [(first, ""), *((GAP + cell, style) for cell, style in zip(cells, styles, strict=True))]
+
+
+def _kernel_list(matrix: Matrix, names: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterator[Line]:
+    """Yield the kernels, each with its levels below its name."""
+    for kernel, (source, *cells) in zip(matrix.kernels, rows, strict=True):
+        yield [(source, "bold")]
+        groups: dict[str, list[str]] = {}
+        for name, cell in zip(names, cells, strict=True):
+            if kernel.levels[name].verdict == BUILT:
+                groups.setdefault("", []).append(f"{name} {cell}".replace(" ", TOGETHER))
+            else:
+                groups.setdefault(kernel.levels[name].verdict + ": ", []).append(name)
+        for verdict, found in groups.items():
+            yield from _wrapped(f"  {verdict}{', '.join(found)}", width, hanging=4)
+
+
+def _style(cell: MatrixCell, compiled: bool) -> str:
+    if cell.verdict == BUILT and cell.same_as:
+        return "dim"
+    return STYLES[cell.verdict if compiled or cell.verdict != BUILT else TO_BUILD]
+
+
+def _row(texts: Sequence[str], sizes: Sequence[int], right: bool = False) -> str:
+    return GAP.join([*_cells(texts, sizes, right), *texts[len(sizes) :]])
+
+
+def _cells(texts: Sequence[str], sizes: Sequence[int], right: bool = False) -> list[str]:
+    """Return texts of the columns' sizes; numbers stand at the right, which are all but the first two columns."""
+    return [
+        text.rjust(size) if number >= (1 if right else 2) else text.ljust(size)
+        for number, (text, size) in enumerate(zip(texts, sizes, strict=False))
+    ]
+
+
+def _folded(lines: Iterable[str], width: int) -> list[str]:
+    return [part for line in lines for part in _wrap(line, width, "  ")]
+
+
+def _wrapped(text: str, width: int, hanging: int = 0, style: str = "") -> Iterator[Line]:
+    yield from ([(line, style)] for line in _wrap(text, width, " " * hanging))
+
+
+def _wrap(text: str, width: int, hanging: str) -> list[str]:
+    """Return a text in lines of `width` columns; words that are longer stay whole."""
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    lines = textwrap.wrap(
+        text.strip(" "),
+        width,
+        initial_indent=indent,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(TOGETHER, " ") for line in lines] or [""]

@@ -89,11 +89,15 @@ class MatrixCompiler:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The matrix of one project's build. Names of features are those of the table's features file."""
+    """The matrix of one project's build.
+
+    Names of features are those of the processor's features file, `features`, or the table's own.
+    """
 
     project: str
     isagen: str
     table: str
+    features: str
     override: str
     cpu_family: str
     system: str

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ..matrix.data import load_matrix
+from ..matrix.built import built_matrix
 from ..matrix.terminal import print_matrix
 from ..model.errors import ProjectError
 from ..model.files import write_if_changed
@@ -58,10 +58,10 @@ def run_demo(keep: Path | None = None) -> int:
                 environment,
             )
         print("\n3. What was built: `isagen matrix build`\n")
-        matrix = load_matrix(find_plans(build)[0])
+        matrix = built_matrix(find_plans(build)[0])
         print_matrix(matrix)
         print("\n4. Every level that this CPU supports, in a process of its own\n")
-        return _compare(folder, matrix["override"])
+        return _compare(folder, matrix.override)
 
 
 @contextmanager

@@ -1,0 +1,73 @@
+"""`isagen diff`: shows what differs between two build matrices."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ..model.errors import ProjectError
+from .matrix import WHERE
+from .output import add_output, write
+
+if TYPE_CHECKING:
+    from ..matrix.where import Found
+    from .common import Commands
+
+EXAMPLES = """\
+examples:
+  isagen diff fastdot-1.0-*.whl fastdot-1.1-*.whl    what another release contains
+  isagen diff build-gcc build-clang                  what another compiler builds
+
+exit status: 0 where nothing differs, 1 where something does, 2 where a matrix cannot be read
+"""
+FAILED = 2
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "diff",
+        help="show what differs between two builds",
+        description="Show what differs between two build matrices: compilers, levels, flags, kernels and code.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("before", metavar="A", help=WHERE)
+    parser.add_argument("after", metavar="B", help="the same")
+    add_output(parser, ("text", "json"))
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from ..matrix.difference import differences
+    from ..matrix.where import find_matrices
+
+    pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
+    changes = [(name, change) for name, old, new in pairs for change in differences(old.matrix, new.matrix)]
+    if options.format == "json":
+        write(options, json.dumps([{"in": name, **asdict(change)} for name, change in changes], indent=2) + "\n")
+    else:
+        lines = []
+        for name, change in changes:
+            lines.append(f"{name}: {change.what}" if len(pairs) > 1 else change.what)
+            lines += [f"  - {change.before or '(none)'}", f"  + {change.after or '(none)'}"]
+        write(options, "".join(f"{line}\n" for line in lines or ["nothing differs"]))
+    return 1 if changes else 0
+
+
+def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found]) -> list[tuple[str, Found, Found]]:
+    """Return the matrices of both sides by pairs. Raises `ProjectError` where they are not of the same projects."""
+    if len(before) == len(after) == 1:
+        return [("", before[0], after[0])]
+    old = {(one.matrix.project, one.label.rpartition("/")[2]): one for one in before}
+    new = {(one.matrix.project, one.label.rpartition("/")[2]): one for one in after}
+    if old.keys() != new.keys() or len(old) != len(before):
+        raise ProjectError(
+            f"the matrices there ({len(before)}) and in {options.after} ({len(after)}) are not of the same binaries",
+            where=options.before,
+            remedy="give one binary or build folder on each side",
+        )
+    return [(key[1], old[key], new[key]) for key in old]

@@ -1,0 +1,48 @@
+"""`isagen report`: what a maintainer wants to know of an installed module or a build, to paste into a bug report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from .matrix import WHERE
+from .output import add_output, write
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+EXAMPLES = """\
+examples:
+  isagen report fastdot             of the installed package: its modules are imported, each in a process of its own
+  isagen report build -o report.md  of a build folder: nothing is imported
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "report",
+        help="report on a build and this machine, for a bug report",
+        description="Report what was built, what CPU and OS support of it, and what is selected, as Markdown. "
+        "Nothing in it names a user, a host or a folder.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("where", metavar="WHERE", help=WHERE)
+    add_output(parser, ("markdown", "json"))
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from ..matrix.report import report_data, report_markdown, report_on
+    from ..matrix.where import find_matrices
+
+    reports = [report_on(found) for found in find_matrices(options.where)]
+    if options.format == "json":
+        data = [report_data(report) for report in reports]
+        write(options, json.dumps(data[0] if len(data) == 1 else data, indent=2) + "\n")
+    else:
+        write(options, "\n".join(map(report_markdown, reports)))
+    return 0

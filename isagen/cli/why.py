@@ -1,0 +1,65 @@
+"""`isagen why`: says why a level, or a kernel at a level, is or is not built, supported and selected."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ..model.errors import ProjectError
+from .matrix import WHERE
+from .output import add_output, write
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+EXAMPLES = """\
+examples:
+  isagen why AMX fastdot                     why AMX does not run here
+  isagen why AVX512 kernels/dot.cpp build    why one kernel has no copy for it
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "why",
+        help="say why a level is or is not built, supported and selected",
+        description="Say why a level, or one kernel at it, is or is not built, supported here, and selected.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("level", metavar="LEVEL", help="a level of the build, in any case")
+    parser.add_argument("kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or its end, or a stub")
+    parser.add_argument("where", metavar="WHERE", help=WHERE)
+    add_output(parser, ("text", "json"))
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from ..matrix.here import here
+    from ..matrix.where import Found, find_matrices
+    from ..matrix.why import Why, why
+
+    found = find_matrices(options.where)
+    answers: list[tuple[Found, Why]] = []
+    problems: list[ProjectError] = []
+    for one in found:
+        try:
+            answers.append((one, why(one.matrix, options.level, options.kernel, here(one.matrix))))
+        except ProjectError as problem:  # of several matrices, others may have the level or the kernel
+            problems.append(problem)
+    if not answers:
+        raise problems[0]
+    if options.format == "json":
+        data = [{"where": one.label, **asdict(answer)} for one, answer in answers]
+        write(options, json.dumps(data[0] if len(found) == 1 else data, indent=2) + "\n")
+        return 0
+    lines = []
+    for one, answer in answers:
+        lines.append((f"{one.label}: " if len(found) > 1 else "") + answer.sentence)
+        lines += [f"  {detail}" for detail in answer.details]
+    write(options, "\n".join(lines) + "\n")
+    return 0

@@ -1,0 +1,69 @@
+"""What this CPU and OS run of a matrix: the rules of the generated code, applied to the levels that were built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..model.errors import IsagenError
+from ..model.matrix import Matrix, MatrixLevel
+from ..model.plan import BUILT
+from ..processors.detection import Cpu, ask_permissions, detect
+from ..processors.features import read_features
+from ..processors.registry import this_cpu_family, this_machine
+
+UNKNOWN = " (unknown to this isagen)"
+
+
+@dataclass(frozen=True)
+class Here:
+    """This machine, as a matrix sees it.
+
+    `problem` says why nothing is known of it: the build is for another architecture. `missing` are the features that
+    CPU and OS lack, by level. `override` is the value of the override variable, `asked` the level that it names, and
+    `selected` the level in use; both are empty where there is none.
+    """
+
+    problem: str
+    missing: Mapping[str, tuple[str, ...]]
+    override: str
+    asked: str
+    selected: str
+
+    def supports(self, level: str) -> bool:
+        """Return whether CPU and OS support a level."""
+        return not self.problem and not self.missing[level]
+
+
+def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
+    """Return what this machine runs of a matrix, if a program or library of it were loaded now."""
+    if matrix.cpu_family != this_cpu_family():
+        return Here(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}", {}, "", "", "")
+    try:
+        features = read_features(matrix.features)
+        machine = this_machine(matrix.features)
+        cpu = ask_permissions(detect(features, machine), machine)
+    except IsagenError as problem:
+        return Here(str(problem), {}, "", "", "")
+    return select(matrix, {level.name: _missing(level, cpu) for level in matrix.levels}, environment)
+
+
+def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Here:
+    """Return what a machine that lacks `missing` selects: the highest level that is built, supported and allowed."""
+    override = environment.get(matrix.override, "") if matrix.override else ""
+    asked = matrix.level(override.strip())
+    usable = [level.name for level in matrix.levels if level.verdict == BUILT and not missing[level.name]]
+    allowed = [name for name in usable if asked is None or name == asked.name or name in asked.requires]
+    return Here(
+        problem="",
+        missing=missing,
+        override=override,
+        asked=asked.name if asked is not None else "",
+        selected=allowed[-1] if allowed else "",
+    )
+
+
+def _missing(level: MatrixLevel, cpu: Cpu) -> tuple[str, ...]:
+    unknown = tuple(name + UNKNOWN for name in level.features if name not in cpu.features.features)
+    return cpu.missing(level.features) + unknown

@@ -1,0 +1,161 @@
+"""The report on an installed module or a build, for a bug report: what was built, what runs here, and on what."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+from ..model.errors import IsagenError
+from ..model.matrix import MATRIX_FORMAT, Matrix
+from ..model.plan import BUILT
+from ..processors.detection import ask_permissions, detect
+from ..processors.features import read_features
+from ..processors.registry import this_machine
+from .here import Here, here
+from .planned import public
+from .private import without_paths
+from .running import Running, ask
+from .where import Found
+from .words import facts, verdict_text
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine of a report: nothing in it names a user, a host or a folder."""
+
+    cpu: str
+    features: tuple[str, ...]
+    states: tuple[str, ...]
+    system: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report: the package, its matrix, the machine, what it supports, and what a loaded module says of itself."""
+
+    package: str
+    name: str
+    matrix: Matrix
+    machine: Machine
+    here: Here
+    running: Running | None
+
+
+def report_on(found: Found) -> Report:
+    """Return the report on one matrix; an installed module is imported in a process of its own."""
+    matrix = public(found.matrix)
+    return Report(
+        package=_package(found.module),
+        name=found.module or found.label.rpartition("/")[2],
+        matrix=matrix,
+        machine=_machine(matrix),
+        here=here(matrix),
+        running=ask(found.module) if found.module else None,
+    )
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """Return a report as plain data."""
+    return {"format": MATRIX_FORMAT, **asdict(report)}
+
+
+def report_markdown(report: Report) -> str:
+    """Return a report as Markdown, which is readable as it is."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    matrix, machine = report.matrix, report.machine
+    yield f"### isagen report: {report.name}"
+    yield ""
+    facts_of = {
+        **({"package": report.package} if report.package else {}),
+        "project": f"{matrix.project}, table {matrix.table}",
+        **dict(facts(matrix)),
+        "override": _override(report),
+        "selected": _selected(report),
+        "CPU": machine.cpu,
+        "CPU features": " ".join(machine.features) or "unknown",
+        "OS": f"{machine.system}; saves {' '.join(machine.states) or 'no vector state that is known'}",
+        "Python": machine.python,
+    }
+    facts_of.pop("override at run time", None)
+    for name, text in facts_of.items():
+        yield f"- {name}: {without_paths(text)}"
+    yield ""
+    yield "| level | build | CPU and OS |"
+    yield "|---|---|---|"
+    for level in matrix.levels:
+        state = "unknown" if report.here.problem else "supported"
+        if missing := report.here.missing.get(level.name, ()):
+            state = f"lack {' '.join(missing)}"
+        reason = f": {level.reason}" if level.verdict != BUILT else ""
+        yield f"| {level.name} | {verdict_text(level)}{reason} | {state} |".replace("\n", " ")
+    if report.running is not None and report.running.kernels:
+        yield ""
+        yield "| stub | level |"
+        yield "|---|---|"
+        for stub, name in report.running.kernels.items():
+            yield f"| {stub} | {name or 'none'} |"
+
+
+def _override(report: Report) -> str:
+    variable, here = report.matrix.override, report.here
+    if not variable:
+        return "there is none"
+    if not here.override:
+        return f"{variable} is not set"
+    named = "" if here.asked else ", which is no level of this build"
+    return f"{variable}={here.override}{named}"
+
+
+def _selected(report: Report) -> str:
+    if report.running is not None:
+        return report.running.current or report.running.problem
+    if report.here.problem:
+        return f"unknown: {report.here.problem}"
+    return f"{report.here.selected or 'none'} (as isagen computes it; no module was imported)"
+
+
+def _package(module: str) -> str:
+    """Return name and version of the distribution that a module is of; nothing where that is unknown."""
+    names: Mapping[str, list[str]] = metadata.packages_distributions() if module else {}
+    found = names.get(module.partition(".")[0], [])
+    return ", ".join(f"{name} {metadata.version(name)}" for name in found)
+
+
+def _machine(matrix: Matrix) -> Machine:
+    features: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    try:
+        machine = this_machine(matrix.features)
+        cpu = ask_permissions(detect(read_features(matrix.features), machine), machine)
+        features = tuple(name for name in cpu.features.features if name in cpu.bits)
+        states = tuple(sorted(cpu.saved - cpu.refused))
+    except IsagenError:
+        pass  # of an architecture that cannot be asked
+    return Machine(
+        cpu=cpu_model(),
+        features=features,
+        states=states,
+        system=f"{platform.system()} {platform.release()}, {platform.machine()}",
+        python=f"{platform.python_implementation()} {platform.python_version()} ({sys.platform})",
+    )
+
+
+def cpu_model() -> str:
+    """Return the CPU's name, as the OS has it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                name, _, text = line.partition(":")
+                if name.strip() == "model name":
+                    return text.strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

@@ -1,0 +1,43 @@
+"""Asking an installed module which levels it selected: it is imported in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LONGEST = 120  # seconds that an import may take
+SCRIPT = """
+import importlib, json, sys, warnings
+warnings.simplefilter("ignore")
+isa = importlib.import_module(sys.argv[1]).isa
+said = {stub: next((name for name, state in by_level.items() if state == "selected"), "")
+        for stub, by_level in isa.kernels.items()}
+print("\\n" + json.dumps({"current": isa.current, "kernels": said}))
+"""
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a module says of itself: the level in use, and the level of each stub; or the `problem` why it does not."""
+
+    problem: str = ""
+    current: str = ""
+    kernels: Mapping[str, str] | None = None
+
+
+def ask(module: str) -> Running:
+    """Import a module in a process of its own, and return what its attribute `isa` says."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, module], capture_output=True, text=True, timeout=LONGEST, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return Running(f"importing it failed: {problem}")
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"the process ended with status {done.returncode}"])[-1]
+        return Running(f"importing it failed: {last}")
+    said = json.loads(done.stdout.strip().splitlines()[-1])
+    return Running(current=said["current"], kernels=said["kernels"])

@@ -1,0 +1,132 @@
+"""Why a level, or a kernel at a level, is or is not built, supported and selected: one sentence, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..model.errors import ProjectError, did_you_mean
+from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE
+from .here import Here
+from .words import count_text, level_cells, size_text, width_text
+
+
+class Because(StrEnum):
+    """The reason of a verdict."""
+
+    UNAVAILABLE = "unavailable"
+    DISABLED = "disabled"
+    NOT_COMPILED = "not compiled"
+    NO_STUB = "no stub"
+    ELSEWHERE = "elsewhere"
+    UNSUPPORTED = "unsupported"
+    SELECTED = "selected"
+    OVERRIDDEN = "overridden"
+    NO_LEVEL = "no level"
+    NOT_PREFERRED = "not preferred"
+
+
+@dataclass(frozen=True)
+class Why:
+    """The answer: the reason, the sentence that says it, and what else is worth knowing, a line each."""
+
+    because: Because
+    sentence: str
+    details: tuple[str, ...] = ()
+
+
+def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
+    """Return why a level of a matrix, or one kernel at it, is what it is on the machine `here`.
+
+    Without `kernel_name`, the answer is about the level as a whole. Raises `ProjectError` where the matrix has no such
+    level or kernel.
+    """
+    level = _level(matrix, level_name)
+    if not kernel_name:
+        cells = level_cells(matrix, level.name)
+        built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
+        return _why(matrix, level, level.name, level.verdict, level.reason, here, (f"built for {built}",))
+    kernel = _kernel(matrix, kernel_name)
+    cell = kernel.levels[level.name]
+    subject = f"{kernel.source} at {level.name}"
+    if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
+        sentence = f"{subject} registers no function for a stub; the next lower level that has one is called"
+        return Why(Because.NO_STUB, sentence)
+    return _why(matrix, level, subject, cell.verdict, cell.reason, here, tuple(_code(cell)))
+
+
+def _why(
+    matrix: Matrix, level: MatrixLevel, subject: str, verdict: str, reason: str, here: Here, more: tuple[str, ...]
+) -> Why:
+    if verdict == UNAVAILABLE:
+        return Why(Because.UNAVAILABLE, f"{subject} is unavailable: {reason}")
+    if verdict == DISABLED:
+        return Why(Because.DISABLED, f"{subject} is disabled {reason}")
+    flags = {" ".join(flags) or "no flags" for flags in level.flags.values()}
+    details = (*more, f"flags: {'; '.join(sorted(flags))}")
+    if level.compiled is False:
+        return Why(Because.NOT_COMPILED, f"{subject} is not compiled yet", details)
+    if here.problem:
+        return Why(Because.ELSEWHERE, f"{subject} is built; whether it runs is not known here: {here.problem}", details)
+    if here.missing[level.name]:
+        lacks = " ".join(here.missing[level.name])
+        return Why(
+            Because.UNSUPPORTED, f"{subject} is built, but CPU or OS lack features that it needs: {lacks}", details
+        )
+    if here.selected == level.name:
+        asked = f", which {matrix.override} asks for" if here.asked == level.name else ""
+        return Why(Because.SELECTED, f"{subject} is selected: the best level that CPU and OS support{asked}", details)
+    if not here.selected:
+        return Why(Because.NO_LEVEL, f"{subject} is built, but no level that may run is supported", details)
+    other = next(one for one in matrix.levels if one.name == here.selected)
+    if here.asked and level.name != here.asked and level.rank > other.rank:
+        sentence = f"{subject} is built and supported, but {matrix.override}={here.override} allows only {here.asked} "
+        return Why(Because.OVERRIDDEN, sentence + f"and what it requires; {here.selected} is selected", details)
+    sentence = f"{subject} is built and supported, but {here.selected} is preferred: its rank is {other.rank}, "
+    to_run = (f"to run it: {matrix.override}={level.name}",) if matrix.override else ()
+    return Why(Because.NOT_PREFERRED, sentence + f"and {level.name}'s is {level.rank}", (*details, *to_run))
+
+
+def _code(cell: MatrixCell) -> list[str]:
+    """Return what is worth knowing of a cell's code."""
+    lines = [f"stubs: {' '.join(cell.stubs)}"] if cell.stubs else []
+    if cell.code is not None:
+        parts = [f"code: {size_text(cell.code.code_bytes)}"]
+        if cell.code.instructions is not None:
+            parts.append(
+                f"{count_text(cell.code.instructions, 'instruction')}, widest register: {width_text(cell.code.widest)}"
+            )
+            parts += [", ".join(f"{count} of {name}" for name, count in cell.code.families.items())]
+        lines.append("; ".join(part for part in parts if part))
+    if cell.same_as:
+        lines.append(f"the code is the same as {cell.same_as}'s")
+    return lines
+
+
+def _level(matrix: Matrix, name: str) -> MatrixLevel:
+    level = matrix.level(name)
+    if level is None:
+        known = [one.name for one in matrix.levels]
+        raise ProjectError(
+            f"there is no level {name!r} in table {matrix.table}",
+            where=matrix.project,
+            remedy=did_you_mean(name.upper(), known),
+        )
+    return level
+
+
+def _kernel(matrix: Matrix, name: str) -> MatrixKernel:
+    """Return the kernel of a path, of its end, or of a stub that it registers."""
+    found = [k for k in matrix.kernels if k.source == name] or [
+        k
+        for k in matrix.kernels
+        if k.source.endswith("/" + name) or any(name in (cell.stubs or ()) for cell in k.levels.values())
+    ]
+    if len(found) == 1:
+        return found[0]
+    sources = [kernel.source for kernel in matrix.kernels]
+    if found:
+        remedy = "give more of its path: " + ", ".join(kernel.source for kernel in found)
+        raise ProjectError(f"{name!r} is the name of several kernels", where=matrix.project, remedy=remedy)
+    raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, sources))

@@ -1,0 +1,112 @@
+"""How output words sizes, widths, verdicts and the facts of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..model.matrix import Matrix, MatrixCell, MatrixLevel
+from ..model.plan import BUILT, DISABLED
+from .summary import NEEDED, WITHOUT_LTO
+
+TO_BUILD = "to build"
+TILE = 8192  # bits of a tile register: 16 rows of 512 bits
+UNITS = ("B", "kB", "MB", "GB")
+
+
+def size_text(size: int) -> str:
+    """Return a size in bytes with three digits or more, in the largest unit that needs no zero before the point."""
+    value, unit = float(size), 0
+    while value >= 1000 and unit + 1 < len(UNITS):
+        value, unit = value / 1000, unit + 1
+    digits = 0 if unit == 0 or value >= 99.95 else 1
+    return f"{value:.{digits}f} {UNITS[unit]}"
+
+
+def width_text(bits: int) -> str:
+    """Return the width of a register: bits, or that it is a tile."""
+    return "tile" if bits >= TILE else str(bits) if bits else "none"
+
+
+def verdict_text(level: MatrixLevel) -> str:
+    """Return a level's verdict; one that is planned and not compiled yet is to be built."""
+    return TO_BUILD if level.verdict == BUILT and level.compiled is False else level.verdict
+
+
+def cell_text(cell: MatrixCell, compiled: bool) -> str:
+    """Return a cell in a word: what is built is a size, or the level whose code it is the same as."""
+    if cell.verdict != BUILT:
+        return cell.verdict
+    if not compiled:
+        return TO_BUILD
+    if cell.same_as:
+        return f"= {cell.same_as}"
+    return BUILT if cell.code is None else size_text(cell.code.code_bytes)
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a number of things."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
+    """Return the cells of one level, kernel by kernel."""
+    return [kernel.levels[level] for kernel in matrix.kernels if level in kernel.levels]
+
+
+def code_bytes(cells: list[MatrixCell]) -> int | None:
+    """Return the bytes of code in cells; None where that is not known of every one that is built."""
+    built = [cell for cell in cells if cell.verdict == BUILT]
+    sizes = [cell.code.code_bytes for cell in built if cell.code is not None]
+    return sum(sizes) if built and len(sizes) == len(built) else None
+
+
+def widest(cells: list[MatrixCell]) -> int | None:
+    """Return the widest register in cells, in bits; None where nothing was decoded."""
+    found = [cell.code.widest for cell in cells if cell.code is not None and cell.code.instructions is not None]
+    return max(found, default=None)
+
+
+def title(matrix: Matrix) -> str:
+    """Return the line that names the matrix: the project, how large it is, and what built it."""
+    return (
+        f"{matrix.project}: {count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')} "
+        f"of table {matrix.table}"
+    )
+
+
+def flags_text(level: MatrixLevel) -> list[str]:
+    """Return a level's flags by language, and the optional ones that were dropped; the reason where it is not built."""
+    if level.verdict != BUILT:
+        return [level.reason]
+    said = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()}
+    if len(set(said.values())) == 1:
+        lines = [next(iter(said.values()))]
+    else:
+        lines = [f"{language}: {flags}" for language, flags in said.items()]
+    for language, dropped in level.dropped.items():
+        lines += [f"{language}: without {flag} ({reason})" for flag, reason in dropped]
+    return lines
+
+
+def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of what holds for the whole build."""
+    yield "built by", f"isagen {matrix.isagen}"
+    yield "compilers", ", ".join(f"{one.name} ({language})" for language, one in matrix.compilers.items())
+    if matrix.beyond_architecture:
+        yield "baseline", f"{' '.join(matrix.beyond_architecture)} ({matrix.baseline_origin}): {NEEDED}"
+    plain = matrix.optimization in ("", "plain")
+    yield "optimization", "as the compiler arguments say" if plain else f"-O{matrix.optimization}"
+    yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
+    yield "audited", "yes, when linked" if matrix.audited else f"no, {matrix.audit_reason}"
+    if matrix.lto:
+        yield "lto", WITHOUT_LTO
+    if matrix.override:
+        yield "override at run time", f"{matrix.override}=LEVEL"
+
+
+def disabled(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
+    """Yield (kernel, level, where) of the cells that are switched off though their level is not."""
+    verdicts = {level.name: level.verdict for level in matrix.levels}
+    for kernel, level, cell in matrix.cells():
+        if cell.verdict == DISABLED and verdicts[level] != DISABLED:
+            yield kernel.source, level, cell.reason
