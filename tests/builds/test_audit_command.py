@@ -338,13 +338,19 @@ def test_results_are_printed_when_they_are_there_and_an_interrupt_ends_cleanly(l
     os.mkfifo(tmp_path / "waits")
     make_wheel(wheel, one=libraries["sound"])
     command = [sys.executable, "-m", "isagen", "audit", folder, tmp_path / "waits"]
+    # A process in the background of a script ignores the signal, and so do those that it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        lines = [process.stdout.readline() for _ in range(3)]
-        assert lines[0].startswith(f"{folder}/a.so: no record")
-        time.sleep(0.5)
-        assert process.poll() is None  # waits for somebody to write into the pipe
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=20)
+        signal.signal(signal.SIGINT, before)
+        try:
+            lines = [process.stdout.readline() for _ in range(3)]
+            assert lines[0].startswith(f"{folder}/a.so: no record")
+            time.sleep(0.5)
+            assert process.poll() is None  # waits for somebody to write into the pipe
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert (process.returncode, errors) == (130, "")
     assert "z.whl/pkg/one.so: no record" in output
 
