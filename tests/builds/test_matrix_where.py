@@ -1,0 +1,258 @@
+"""The matrix wherever a build is: folders, binaries, wheels, installed modules; and its numbers against binutils'."""
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from support.checkout import ROOT
+from support.levels import supported_levels
+from support.projects import Project, make_project, need
+
+SCHEMA = json.loads((ROOT / "docs/matrix.schema.json").read_text(encoding="utf-8"))
+CROSS = """\
+[binaries]
+c = 'aarch64-linux-gnu-gcc'
+ar = 'aarch64-linux-gnu-ar'
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+"""
+PORTABLE = {
+    "meson.build": "project('portable', 'c')\nisa_kernels = files('k.c')\nsubdir('isagen')\n"
+    "shared_library('portable', 'main.c', dependencies: isa_kernels_dep)\n",
+    "k.c": '#include "k.h"\nstatic int k(void) { return 1; }\nISA_REGISTER_DISPATCH(k_stub, &k)\n',
+    "k.h": '#include "isa_dispatch.h"\ntypedef int k_fn(void);\nISA_DECLARE_DISPATCH(k_fn *, k_stub)\n',
+    "main.c": '#include "k.h"\nISA_DEFINE_DISPATCH(k_stub)\nint f(void);\nint f(void) { return k_stub(); }\n',
+}
+
+
+class House:
+    """The project of `isagen init`, its wheel, and the wheel's files in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = make_project(folder)
+        self.project.isagen("init", "--name", "hello")
+        self.project.run(
+            *(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", "dist", "."),
+            "--config-settings=build-dir=build",
+        )
+        (self.wheel,) = (self.project.folder / "dist").glob("*.whl")
+        self.site = folder / "site"
+        with zipfile.ZipFile(self.wheel) as archive:
+            archive.extractall(self.site)
+        (self.binary,) = (self.site / "hello").glob("*.so")
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory) -> House:
+    return House(tmp_path_factory.mktemp("house"))
+
+
+def ask(project: Project, *words, check=True, **environment) -> str:
+    """Run isagen, away from the project's own folder, where a folder is called like the module."""
+    command = [sys.executable, "-m", "isagen", *words]
+    return project.run(*command, check=check, **environment).stdout
+
+
+def data_at(house: House, where, **environment) -> dict:
+    data = json.loads(ask(house.project, "matrix", where, "--format", "json", **environment))
+    jsonschema.validate(data, SCHEMA)
+    return data
+
+
+def without_times(data: dict) -> dict:
+    """The matrix without what only a build folder knows."""
+    for kernel in data["kernels"]:
+        for cell in kernel["levels"].values():
+            cell["seconds"] = None
+    return data
+
+
+def test_every_place_has_the_same_matrix(house, tmp_path):
+    stripped = tmp_path / house.binary.name
+    subprocess.run(["strip", "-o", stripped, house.binary], check=True)
+    expected = data_at(house, "build")
+    assert any(cell["seconds"] for kernel in expected["kernels"] for cell in kernel["levels"].values())
+    without_times(expected)
+    python_path = {"PYTHONPATH": str(house.site)}
+    for where in (house.binary, stripped, house.wheel, house.site, "build/isagen/isa_plan.json"):
+        assert without_times(data_at(house, where)) == expected, where
+    for where in ("hello", "hello._core"):
+        assert without_times(data_at(house, where, **python_path)) == expected, where
+    for cell in (cell for kernel in expected["kernels"] for cell in kernel["levels"].values()):
+        assert cell["verdict"] != "built" or cell["code"]["code_bytes"] > 0
+
+
+def test_a_repaired_wheel(house, tmp_path):
+    pytest.importorskip("auditwheel")
+    done = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "repair", "--strip", "-w", tmp_path, house.wheel],
+        env={**house.project.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (repaired,) = tmp_path.glob("*.whl")
+    assert "manylinux" in repaired.name
+    assert data_at(house, repaired) == without_times(data_at(house, "build"))
+
+
+def test_the_kernels_of_isagen(house):
+    pytest.importorskip("isagen_kernels")
+    data = data_at(house, "isagen_kernels")
+    assert data["project"] == "isagen-kernels"
+    assert all(cell["code"] for kernel in data["kernels"] for cell in kernel["levels"].values() if cell["copy"])
+
+
+@pytest.mark.parametrize("package", ["mixed", "cython"])
+def test_packages(package, new_project):
+    project = new_project(package)
+    project.setup()
+    before = project.isagen("matrix", "build").stdout
+    assert "to build" in before
+    assert " built " not in before.replace(" built by", "")
+    project.ninja()
+    after = json.loads(project.isagen("matrix", "build", "--format", "json").stdout)
+    binaries = [path for path in project.path(".").iterdir() if path.suffix == ".so" or path.name == "mixed"]
+    assert binaries
+    for path in binaries:
+        data = json.loads(project.isagen("matrix", path, "--format", "json").stdout)
+        assert without_times(data) == without_times(after)
+
+
+def test_a_wheel_of_another_architecture(new_project, tmp_path):
+    need("aarch64-linux-gnu-gcc")
+    project = new_project()
+    for name, text in PORTABLE.items():
+        (project.folder / name).write_text(text)
+    (project.folder / "cross.ini").write_text(CROSS)
+    project.isagen("init")
+    project.setup("--cross-file", "cross.ini")
+    project.ninja()
+    wheel = tmp_path / "portable-1-py3-none-linux_aarch64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(project.path("libportable.so"), "portable/libportable.so")
+    (level,) = json.loads(project.isagen("matrix", wheel, "--format", "json").stdout)["levels"]
+    assert (level["name"], level["verdict"], level["compiled"]) == ("DEFAULT", "built", True)
+    assert "it is built for aarch64, and this machine is " in project.isagen("why", "default", wheel).stdout
+    assert "selected: unknown: it is built for aarch64" in project.isagen("report", wheel).stdout
+
+
+def test_what_holds_no_matrix(house, tmp_path):
+    shutil.copy(shutil.which("true"), tmp_path / "true")
+    for name, content in {"mac.whl": b"\xcf\xfa\xed\xfe" + b"\0" * 60, "pure.whl": b"x = 1\n"}.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("pkg/one.so", content)
+    (tmp_path / "empty").mkdir()
+    for where, said in {
+        "true": "its binary holds no build matrix of isagen\n  they are built without isagen",
+        "mac.whl": "its binaries are of Mach-O, which isagen does not read",
+        "pure.whl": "no build of isagen is here",
+        "empty": "no build of isagen is here",
+    }.items():
+        text = ask(house.project, "matrix", tmp_path / where, check=False)
+        assert text.startswith(f"isagen: error: {tmp_path / where}: {said}"), text
+    for where in ("no.such.module", "nowhere", "../x"):
+        text = ask(house.project, "matrix", where, check=False)
+        assert text.startswith(f"isagen: error: {where}: is no folder, file or installed module\n  give a build folder")
+
+
+def test_the_numbers_are_those_of_binutils(house):
+    need("size", "nm", "objdump")
+    objects = list(house.project.path("isagen").glob("libisa_*.p/*.o"))
+    data = data_at(house, "build")
+    cells = {
+        cell["copy"]: (level, cell) for k in data["kernels"] for level, cell in k["levels"].items() if cell["copy"]
+    }
+    assert len(objects) == len(cells) > 0
+    for path in objects:
+        level, cell = cells[path.name.removeprefix("meson-generated_.._").removesuffix(".o")]
+        assert cell["code"]["object_bytes"] == path.stat().st_size
+        lines = run("size", "-A", path).splitlines()
+        assert cell["code"]["code_bytes"] == sum(int(x.split()[1]) for x in lines if x.startswith(".text"))
+        defined = [line.split()[2] for line in run("nm", "--defined-only", path).splitlines()]
+        mark = f"isa_kernel_{level}__"
+        assert cell["stubs"] == sorted(name.removeprefix(mark) for name in defined if name.startswith(mark))
+        code = run("objdump", "-d", "-w", "-M", "intel", path)
+        instructions = [line.split("\t") for line in code.splitlines() if line.count("\t") >= 2]
+        assert cell["code"]["instructions"] == len(instructions)
+        for register, bits in (("zmm", 512), ("ymm", 256), ("xmm", 128)):
+            if register in code:
+                assert cell["code"]["widest"] == bits
+                break
+
+
+def run(*words) -> str:
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True).stdout
+
+
+# ---- the other commands
+
+
+def test_why_and_report_of_an_installed_module(house):
+    best = supported_levels()[-1]
+    python_path = {"PYTHONPATH": str(house.site)}
+    assert ask(house.project, "why", best, "hello", **python_path).startswith(f"{best} is selected: ")
+    said = ask(house.project, "why", "default", "dot_stub", "hello", HELLO_ISA="default", **python_path)
+    assert said.startswith("kernels/dot.cpp at DEFAULT is selected: ")
+    report = ask(house.project, "report", "hello", **python_path)
+    for text in ("- package: hello 0.1", f"- selected: {best}\n", "HELLO_ISA is not set", f"| dot_stub | {best} |"):
+        assert text in report
+    for private in (str(house.site), str(house.project.folder), "/tmp", "/home", "/root"):
+        assert private not in report
+    data = json.loads(ask(house.project, "report", "hello", "--format", "json", **python_path))
+    assert data["running"]["current"] == data["here"]["selected"] == best
+
+
+def test_a_module_whose_import_fails_is_reported(house, tmp_path):
+    shutil.copytree(house.site, tmp_path / "site")
+    (tmp_path / "site/hello/__init__.py").write_text("raise ImportError('no luck')")
+    said = ask(house.project, "report", "hello", PYTHONPATH=str(tmp_path / "site"))
+    assert "- selected: importing it failed: ImportError: no luck" in said
+
+
+def test_diff(house, tmp_path):
+    assert ask(house.project, "diff", "build", house.wheel) == "nothing differs\n"
+    other = make_project(tmp_path)
+    other.isagen("init", "--name", "hello")
+    other.setup("-Disa_levels=-AMX", "-Doptimization=1")
+    done = house.project.run(sys.executable, "-m", "isagen", "diff", "build", other.path("."), check=False)
+    assert done.returncode == 1
+    assert "optimization\n  - 3\n  + 1\n" in done.stdout
+    assert "AMX\n  - built\n  + disabled: by the Meson option isa_levels\n" in done.stdout
+    assert "AVX2\n" not in done.stdout
+
+
+def test_several_matrices_are_told_apart(house):
+    said = ask(house.project, "matrix", "build", house.wheel)
+    assert said.startswith("build\nhello: ")
+    assert "\nhello/_core." in said
+    data = json.loads(ask(house.project, "matrix", "build", house.wheel, "--format", "json"))
+    jsonschema.validate(data, SCHEMA)
+    assert [one["where"].partition(".")[0] for one in data] == ["build", "hello/_core"]
+
+
+def test_output_goes_to_a_file(house, tmp_path):
+    for form in ("terminal", "json", "markdown", "csv"):
+        path = tmp_path / form
+        assert ask(house.project, "matrix", "build", "--format", form, "-o", path) == ""
+        assert path.read_text(encoding="utf-8") == ask(house.project, "matrix", "build", "--format", form)
+    said = ask(house.project, "matrix", "build", "-o", tmp_path, check=False)
+    assert said.startswith(f"isagen: error: {tmp_path}: ")
+
+
+def test_the_binary_s_notes_hold_no_path_of_the_builder(house):
+    """The notes are compressed: what is read from them is searched."""
+    text = json.dumps(data_at(house, house.binary))
+    for private in (str(house.project.folder), str(Path.home()), "/tmp/", sysconfig.get_paths()["include"]):
+        assert private not in text

@@ -1,0 +1,220 @@
+"""The matrix for people and programs: terminals of any width, JSON by its schema, CSV, Markdown, and differences."""
+
+import csv
+import io
+import json
+from dataclasses import asdict, replace
+
+import jsonschema
+import pytest
+from support.matrices import matrix_of
+
+from isagen.matrix.difference import differences
+from isagen.matrix.formats import as_csv, as_json, as_markdown
+from isagen.matrix.planned import public
+from isagen.matrix.private import without_paths, words_without_paths
+from isagen.matrix.terminal import matrix_lines, print_matrix
+from isagen.matrix.words import size_text, width_text
+from isagen.model.errors import AuditError
+from isagen.model.matrix import LevelCode, Matrix
+from isagen.model.matrix_notes import pack, unpack
+from support.checkout import ROOT
+
+
+def lines(matrix: Matrix, width: int) -> list[str]:
+    return ["".join(part for part, _ in line).rstrip() for line in matrix_lines(matrix, "", width)]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 160, 400])
+@pytest.mark.parametrize("kernels", [1, 5, 30])
+def test_a_terminal_of_any_width_shows_everything(width, kernels):
+    matrix = matrix_of(kernels)
+    shown = lines(matrix, width)
+    text = " ".join(" ".join(shown).split())
+    for line in shown:
+        assert len(line) <= width or " " not in line.strip(), line
+    for kernel in matrix.kernels:
+        assert kernel.source in text
+    for level in matrix.levels:
+        assert level.name in text
+        for flags in level.flags.values():
+            assert " ".join(flags) in text
+    assert "AVX512_FP16 unavailable" in text
+    assert "gcc 11.4.0 is older than 12.1, which the level needs" in text
+    assert not any(end in text for end in ("…", "..."))
+
+
+def test_wide_terminals_have_a_table_and_narrow_ones_a_list():
+    matrix = matrix_of()
+    wide, narrow = lines(matrix, 200), lines(matrix, 60)
+    assert any(line.split()[:3] == ["kernel", "DEFAULT", "AVX2"] for line in wide)
+    assert any(line.split()[:2] == ["level", "verdict"] for line in wide)
+    assert "kernels/softmax.cpp" in narrow
+
+
+def test_what_is_not_compiled_is_not_called_built():
+    matrix = matrix_of()
+    waiting = replace(matrix, levels=tuple(replace(level, compiled=False) for level in matrix.levels))
+    shown = "\n".join(lines(waiting, 100))
+    assert "to build" in shown
+    assert "built " not in shown.replace("built by", "")
+
+
+def test_the_same_code_is_marked():
+    matrix = matrix_of()
+    kernel, _, cell = next(one for one in matrix.cells() if one[2].same_as)
+    row = next(line for line in lines(matrix, 250) if line.startswith(kernel.source))
+    assert f"= {cell.same_as}" in row
+
+
+def test_piped_output_has_no_colours(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_matrix(matrix_of(), "label")
+    said = capsys.readouterr().out
+    assert said.startswith("label\nhello: 5 kernels x 8 levels of table x86\n")
+    assert "\x1b" not in said
+    monkeypatch.setenv("COLUMNS", "60")
+    print_matrix(matrix_of())
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+def test_json_is_by_the_schema_and_complete():
+    schema = json.loads((ROOT / "docs/matrix.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    one, several = matrix_of(), [("a", matrix_of()), ("b", matrix_of(2))]
+    for text in (as_json([("x", one)]), as_json(several)):
+        jsonschema.validate(json.loads(text), schema)
+    data = json.loads(as_json([("x", one)]))
+    assert data.pop("format") == 2
+    assert data == json.loads(json.dumps(asdict(one)))
+    del data["kernels"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"format": 2, **data}, schema)
+
+
+def test_csv_has_a_line_for_each_cell():
+    matrix = matrix_of(3)
+    rows = list(csv.DictReader(io.StringIO(as_csv([("here", matrix)]))))
+    assert len(rows) == 3 * 8
+    for row, (kernel, level, cell) in zip(rows, matrix.cells(), strict=True):
+        assert (row["where"], row["kernel"], row["level"], row["verdict"]) == (
+            "here",
+            kernel.source,
+            level,
+            cell.verdict,
+        )
+        assert row["code_bytes"] == (str(cell.code.code_bytes) if cell.code else "")
+        assert row["flags"].split() == list(cell.flags)
+
+
+def test_markdown_escapes_what_is_markup():
+    matrix = matrix_of(1)
+    kernel = replace(matrix.kernels[0], source="a|b*c`<i>.cpp")
+    text = as_markdown([("x", replace(matrix, kernels=(kernel,)))])
+    assert "a\\|b\\*c\\`\\<i\\>.cpp" in text
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in tables} == {7, 10}
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (99_949, "99.9 kB"), (123_456, "123 kB"), (5_250_000, "5.2 MB")],
+)
+def test_sizes(size, text):
+    assert size_text(size) == text
+
+
+def test_widths():
+    assert [width_text(bits) for bits in (0, 128, 512, 8192)] == ["none", "128", "512", "tile"]
+
+
+# ---- what is published
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [
+        ("-I/home/ada/x", "-IPATH"),
+        ("-isystem", "-isystem"),
+        ("/opt/inc/x.h", "PATH"),
+        ("-fprofile-use=/home/ada/p.profdata", "-fprofile-use=PATH"),
+        ("-ffile-prefix-map=/home/ada/b=.", "-ffile-prefix-map=PATH"),
+        ("C:\\Users\\Ada\\x", "PATH"),
+        ("-Isrc/include/x", "-Isrc/include/x"),
+        ("src/kernels/dot.cpp", "src/kernels/dot.cpp"),
+        ("/arch:AVX2", "/arch:AVX2"),
+        ("-mavx2", "-mavx2"),
+        ("-DNAME=a/b", "-DNAME=a/b"),
+        ("1/2", "1/2"),
+    ],
+)
+def test_paths_of_the_builder_are_taken_out(word, kept):
+    assert words_without_paths((word,)) == (kept,)
+    assert without_paths(f"x {word} y") == f"x {kept} y"
+
+
+def test_paths_in_messages():
+    said = "cannot find '/home/ada/x/probe.c': (/tmp/b/c.h), see /home/ada/log."
+    assert "ada" not in without_paths(said)
+    assert "tmp" not in without_paths(said)
+
+
+def test_a_public_matrix_names_no_folder_of_the_builder():
+    matrix = matrix_of()
+    first, *rest = matrix.kernels
+    cells = {name: replace(cell, flags=("-I/home/ada/x", *cell.flags)) for name, cell in first.levels.items()}
+    own = replace(
+        matrix,
+        table="/home/ada/t.toml",
+        baseline_origin="c_args: -I/home/ada/y",
+        seal_reason="/home/ada/z fails",
+        audit_reason="no /home/ada/ld",
+        levels=tuple(replace(level, reason="/home/ada/gcc is old") for level in matrix.levels),
+        kernels=(replace(first, args=("-include", "/home/ada/c.h"), levels=cells), *rest),
+    )
+    assert "ada" in json.dumps(asdict(own))
+    assert "ada" not in json.dumps(asdict(public(own)))
+
+
+# ---- notes in binaries
+
+
+def test_a_note_is_read_as_it_was_written():
+    matrix = matrix_of(20)
+    note = pack(matrix)
+    assert unpack(Matrix, note, "x") == matrix
+    assert list(unpack(Matrix, note, "x").kernels[0].levels) == [level.name for level in matrix.levels]
+    level = LevelCode("hello", "AVX2", {})
+    assert unpack(LevelCode, pack(level), "x") == level
+
+
+def test_notes_that_are_damaged_or_of_another_format():
+    note = pack(matrix_of(2))
+    for damaged in (b"", note[:-40], b"x" + note, note[:50] + b"\0\0" + note[52:], pack(LevelCode("a", "b", {}))):
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+            unpack(Matrix, damaged, "x.so")
+
+
+# ---- differences
+
+
+def test_what_differs():
+    before = matrix_of()
+    assert differences(before, before) == []
+    after = replace(before, isagen="9.0", lto=True, compilers={})
+    said = {change.what: (change.before, change.after) for change in differences(before, after)}
+    assert said["isagen"] == ("0.1.0", "9.0")
+    assert said["lto"] == ("no", "yes")
+    assert said["compiler of cpp"] == ("gcc 11.4.0", "not there")
+
+
+def test_differences_of_levels_and_cells():
+    before = matrix_of()
+    first, *rest = before.kernels
+    code = first.levels["AVX2"].code
+    cells = {**first.levels, "AVX2": replace(first.levels["AVX2"], code=replace(code, code_bytes=1, digest="x"))}
+    after = replace(before, levels=before.levels[:-1], kernels=(replace(first, levels=cells), *rest[1:]))
+    said = {change.what: (change.before, change.after) for change in differences(before, after)}
+    assert said["AVX512_FP16"][1] == "not there"
+    assert said[f"{first.source} at AVX2: code"] == (size_text(code.code_bytes), "1 B")
+    assert said[rest[0].source] == ("kernel", "not there")

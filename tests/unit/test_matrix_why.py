@@ -1,0 +1,152 @@
+"""`isagen why`: every reason that exists, and the names by which levels and kernels are found."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.matrices import matrix_of
+
+from isagen.matrix.here import Here, here, select
+from isagen.matrix.why import Because, why
+from isagen.model.errors import ProjectError
+from isagen.model.matrix import Matrix
+
+EVERYWHERE: dict[str, tuple[str, ...]] = {}
+
+
+@pytest.fixture
+def matrix() -> Matrix:
+    """Five kernels at eight levels; AVX512_FP16 is unavailable."""
+    return matrix_of()
+
+
+def at(matrix: Matrix, lacks: dict[str, tuple[str, ...]] = EVERYWHERE, **environment: str) -> Here:
+    """A machine that lacks features of some levels."""
+    return select(matrix, {level.name: lacks.get(level.name, ()) for level in matrix.levels}, environment)
+
+
+def with_level(matrix: Matrix, name: str, **changes) -> Matrix:
+    levels = tuple(replace(level, **changes) if level.name == name else level for level in matrix.levels)
+    return replace(matrix, levels=levels)
+
+
+def with_cell(matrix: Matrix, name: str, **changes) -> Matrix:
+    """The matrix with the first kernel's cell at one level changed."""
+    first, *rest = matrix.kernels
+    cells = {level: replace(cell, **changes) if level == name else cell for level, cell in first.levels.items()}
+    return replace(matrix, kernels=(replace(first, levels=cells), *rest))
+
+
+def answer(matrix: Matrix, level: str, machine: Here, kernel: str = "") -> tuple[Because, str]:
+    found = why(matrix, level, kernel, machine)
+    return found.because, found.sentence
+
+
+def test_unavailable(matrix):
+    because, said = answer(matrix, "avx512_fp16", at(matrix))
+    assert because is Because.UNAVAILABLE
+    assert said == "AVX512_FP16 is unavailable: gcc 11.4.0 is older than 12.1, which the level needs"
+
+
+def test_disabled(matrix):
+    off = with_level(matrix, "AMX", verdict="disabled", reason="by the Meson option isa_levels")
+    assert answer(off, "AMX", at(off)) == (Because.DISABLED, "AMX is disabled by the Meson option isa_levels")
+
+
+def test_disabled_for_one_kernel(matrix):
+    off = with_cell(matrix, "AVX2", verdict="disabled", reason="by isa.toml: kernels.'a.cpp'.levels")
+    because, said = answer(off, "AVX2", at(off), off.kernels[0].source)
+    assert because is Because.DISABLED
+    assert said == f"{off.kernels[0].source} at AVX2 is disabled by isa.toml: kernels.'a.cpp'.levels"
+
+
+def test_not_compiled(matrix):
+    because, said = answer(with_level(matrix, "AVX2", compiled=False), "AVX2", at(matrix))
+    assert (because, said) == (Because.NOT_COMPILED, "AVX2 is not compiled yet")
+
+
+def test_a_kernel_without_a_stub_at_a_level(matrix):
+    bare = with_cell(matrix, "AVX512", stubs=())
+    because, said = answer(bare, "AVX512", at(bare), bare.kernels[0].source)
+    assert because is Because.NO_STUB
+    assert said.endswith("at AVX512 registers no function for a stub; the next lower level that has one is called")
+
+
+def test_another_architecture(matrix):
+    other = replace(matrix, cpu_family="a29k")
+    because, said = answer(other, "AVX2", here(other))
+    assert because is Because.ELSEWHERE
+    assert "it is built for a29k, and this machine is " in said
+
+
+def test_unsupported(matrix):
+    because, said = answer(matrix, "AMX", at(matrix, {"AMX": ("amx_tile", "amx_int8 (OS)")}))
+    assert because is Because.UNSUPPORTED
+    assert said == "AMX is built, but CPU or OS lack features that it needs: amx_tile amx_int8 (OS)"
+
+
+def test_selected(matrix):
+    lacks = {"AMX": ("amx_tile",)}
+    because, said = answer(matrix, "AVX512_BF16", at(matrix, lacks))
+    assert (because, said) == (
+        Because.SELECTED,
+        "AVX512_BF16 is selected: the best level that CPU and OS support",
+    )
+
+
+def test_selected_because_the_override_asks_for_it(matrix):
+    machine = at(matrix, HELLO_ISA="avx2")
+    because, said = answer(matrix, "AVX2", machine)
+    assert because is Because.SELECTED
+    assert said.endswith("HELLO_ISA asks for")
+
+
+def test_narrowed_by_the_override(matrix):
+    because, said = answer(matrix, "AVX512", at(matrix, HELLO_ISA="AVX2"))
+    assert because is Because.OVERRIDDEN
+    assert said == (
+        "AVX512 is built and supported, but HELLO_ISA=AVX2 allows only AVX2 and what it requires; AVX2 is selected"
+    )
+
+
+def test_another_level_is_preferred(matrix):
+    machine = at(matrix)
+    found = why(matrix, "AVX2", "", machine)
+    assert found.because is Because.NOT_PREFERRED
+    assert found.sentence == ("AVX2 is built and supported, but AMX is preferred: its rank is 60, and AVX2's is 10")
+    assert "to run it: HELLO_ISA=AVX2" in found.details
+
+
+def test_no_level_may_run(matrix):
+    lacks = {"DEFAULT": ("sse2",), "AVX2": ("sse2",), **{level.name: ("sse2",) for level in matrix.levels}}
+    machine = replace(at(matrix, lacks), missing={level.name: () for level in matrix.levels})
+    assert answer(matrix, "AVX2", machine)[0] is Because.NO_LEVEL
+
+
+def test_every_reason_is_tested():
+    """Each name of a reason is in a test above."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [one.name for one in Because if f"Because.{one.name}" not in text] == []
+
+
+def test_a_kernel_by_the_end_of_its_path_and_by_its_stub(matrix):
+    source = matrix.kernels[0].source
+    stub = next(cell.stubs[0] for cell in matrix.kernels[0].levels.values() if cell.stubs)
+    for name in (source, source.rpartition("/")[2], stub):
+        assert answer(matrix, "DEFAULT", at(matrix), name)[1].startswith(f"{source} at DEFAULT ")
+
+
+def test_names_that_are_not_there(matrix):
+    with pytest.raises(ProjectError, match=r"^hello: there is no level 'avx3' in table x86\n  did you mean"):
+        why(matrix, "avx3", "", at(matrix))
+    with pytest.raises(ProjectError, match=r"^hello: there is no kernel 'sofmax.cpp'\n  did you mean 'kernels/softmax"):
+        why(matrix, "AVX2", "sofmax.cpp", at(matrix))
+
+
+def test_the_selection_is_that_of_the_generated_code(matrix):
+    """A partial order: an override to AVX512 does not allow AVX2_VNNI, which it does not require."""
+    assert at(matrix).selected == "AMX"
+    assert at(matrix, {"AMX": ("amx_tile",), "AVX512_BF16": ("avx512_bf16",)}).selected == "AVX512_VNNI"
+    assert at(matrix, HELLO_ISA=" avx2_vnni ").selected == "AVX2_VNNI"
+    assert at(matrix, {"AVX512": ("avx512_f",)}, HELLO_ISA="AVX512").selected == "AVX2"
+    assert at(matrix, HELLO_ISA="nonsense").selected == "AMX"
