@@ -47,7 +47,6 @@
     entries = new Map(rows.map((one) => [one.row, one]));
     active = null;
     body.replaceChildren(...rows.map(({ row }) => row));
-    byId("caption").textContent = `Kernels and levels of ${build.project}`;
   }
 
   // Long names break where they have underscores.
@@ -74,6 +73,7 @@
       const { verdict } = level;
       cell.querySelector(".sub").textContent = verdict === "built" ? view.head(build, number) : `${GLYPHS[verdict]} ${verdict}`;
     });
+    byId("caption").textContent = `${view.label}: kernels and levels of ${build.project}`;
     byId("feature-choice").hidden = view !== VIEWS.mix;
     byId("legend").replaceChildren(...view.legend(build).map(([kind, text, how]) => (how === "note"
       ? el("span", { class: "note" }, text) : el("span", { class: how || "item" }, el("i", { class: kind, "aria-hidden": "true" }), text))));

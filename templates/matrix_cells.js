@@ -83,7 +83,7 @@ const VIEWS = {
     head(build, number) {
       const column = columnOf(build, number);
       const built = column.filter((cell) => stateOf(build, cell) === "built").length;
-      return `${built} of ${column.length}`;
+      return `${built}/${column.length}`;
     },
     legend(build) {
       const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && stateOf(build, cell))));
@@ -148,7 +148,7 @@ const VIEWS = {
     },
     head(build, number) {
       const alike = builtIn(build, number).filter((cell) => cell[SAME] >= 0).length;
-      return alike ? `${alike} identical` : "";
+      return alike ? `${alike} identical` : "all own";
     },
     legend: () => [["unlike", "code of its own"], ["alike", "= the lowest level with the same code: this copy gains nothing"]],
   },

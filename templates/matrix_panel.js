@@ -26,7 +26,7 @@ function badge(state) {
 }
 
 function figure(value, name) {
-  return el("div", {}, el("dd", {}, value), el("dt", {}, name));
+  return el("div", {}, el("dt", {}, name), el("dd", {}, value));
 }
 
 // Returns a share of 1 as a bar.

@@ -50,6 +50,7 @@ def files(tmp_path_factory):
         "many": write("many", [("hello", many)], loops_of("hello", many), speeds_of(many)),
         "two": write("two", [("gcc", matrix_of(3, "one")), ("clang", matrix_of(4, "two"))]),
         "nasty": write("nasty", [("hello", nasty)]),
+        "none": write("none", [("hello", matrix_of(0))]),
     }
 
 
@@ -94,6 +95,14 @@ def test_no_console_message_and_no_request(page, files, name):
             assert page.run('document.getElementById("panel").open')
             page.run('document.getElementById("panel").close()')
     quiet(page, files[name])
+
+
+def test_a_matrix_without_kernels_is_shown(page, files):
+    page.open(files["none"])
+    assert views(page) == ["verdict"]
+    page.run(f"{cell(0, 2)}.click()")
+    assert "-mavx2" in page.run('document.getElementById("panel").innerText')
+    quiet(page, files["none"])
 
 
 def test_a_request_and_a_message_would_be_noticed(page, tmp_path):

@@ -4,16 +4,19 @@ import base64
 import hashlib
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import jsonschema
 import pytest
 
 from isagen.matrix.html import html_text
 from isagen.matrix.page_data import NOT_COMPILED, state_of
-from isagen.matrix.speeds import Speeds, read_speeds, speeds_of
+from isagen.matrix.speeds import EXAMPLE, UNITS, Speeds, read_speeds, speeds_of
 from isagen.model.errors import ConfigError
 from isagen.model.matrix import MatrixCell
+from support.checkout import ROOT
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
 from support.matrices import speeds_of as measured
 
@@ -233,6 +236,16 @@ def test_speeds_are_in_the_page():
     assert data["unit"] == ""
 
 
+def schema():
+    return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/speeds.schema.json").read_text(encoding="utf-8")))
+
+
+def test_the_schema_of_speeds():
+    schema().validate(json.loads(EXAMPLE))
+    assert speeds_of(EXAMPLE, "example").unit == "us"
+    assert set(schema().schema["properties"]["unit"]["enum"]) == set(UNITS)
+
+
 START = '{"format": 1, "unit": "s", '
 TIME = ": speeds.a.c.AVX2"
 
@@ -255,6 +268,8 @@ TIME = ": speeds.a.c.AVX2"
     ],
 )
 def test_a_wrong_file_of_speeds(text, where, said, remedy):
+    with suppress(json.JSONDecodeError):
+        assert "NaN" in text or not schema().is_valid(json.loads(text))
     with pytest.raises(ConfigError) as caught:
         speeds_of(text, "speeds.json")
     assert caught.value.where == f"speeds.json{where}"
