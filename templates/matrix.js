@@ -64,14 +64,14 @@
         cell.textContent = text;
         if (label) cell.setAttribute("aria-label", label); else cell.removeAttribute("aria-label");
         if (shares) shares.forEach((share, place) => cell.style.setProperty(`--share-${place}`, `${Math.round(100 * share)}%`));
-        one.value = Math.max(one.value, value);
+        one.value = view.adds ? one.value + Math.max(0, value) : Math.max(one.value, value);
       });
     }
     build.levels.forEach((level, number) => {
       const cell = head.rows[0].cells[number + 1];
       cell.className = flat(level.verdict);
       const { verdict } = level;
-      cell.querySelector(".sub").textContent = verdict === "built" ? view.head(build, number) : `${GLYPHS[verdict]} ${verdict}`;
+      cell.querySelector(".sub").textContent = verdict === "built" ? view.head(build, number) || "\u00a0" : `${GLYPHS[verdict]} ${verdict}`;
     });
     byId("caption").textContent = `${view.label}: kernels and levels of ${build.project}`;
     byId("feature-choice").hidden = view !== VIEWS.mix;
@@ -166,7 +166,8 @@
     if (!row) return number < 0 ? "" : [build.levels[number].name, build.levels[number].verdict, build.levels[number].reason];
     const kernel = build.kernels[row.number];
     if (number < 0 || !kernel.cells[number]) return [kernel.source, kernel.args.join(" ")];
-    const found = kernel.cells[number], said = [kernel.source, build.levels[number].name, stateOf(build, found), build.texts[found[REASON]]];
+    const found = kernel.cells[number], said = [kernel.source, build.levels[number].name, stateOf(build, found)];
+    if (stateOf(build, found) !== "built") said.push(build.texts[found[REASON]]);
     if (found[CODE]) {
       const views = Object.entries(VIEWS).filter(([name, one]) => name !== "verdict" && one.has(build));
       said.push(...views.map(([, one]) => `${one.label.toLowerCase()} ${shown(build, one, kernel.cells, number)[1]}`));

@@ -3,7 +3,7 @@
 
 // Places in a cell, and in its code, as isagen/matrix/page_data.py writes them.
 const STATE = 0, REASON = 1, FLAGS = 2, COPY = 3, STUBS = 4, CODE = 5, SAME = 6, SECONDS = 7, LOOP = 8, SPEED = 9, TIME = 10;
-const OBJECT_BYTES = 0, CODE_BYTES = 1, INSTRUCTIONS = 2, WIDEST = 3, FAMILIES = 4;
+const OBJECT_BYTES = 0, CODE_BYTES = 1, INSTRUCTIONS = 2, WIDEST = 3, FAMILIES = 4, COMPARED = 5;
 const GLYPHS = { "built": "✓", "not compiled": "○", "disabled": "–", "unavailable": "✕" };
 const STEPS = 7;
 
@@ -68,17 +68,20 @@ function scale(bounds, text) {
   return Array.from({ length: STEPS }, (_, step) => [`s${step}`, names[step] || "", "step"]);
 }
 
+const NOT_DECODED = ["off", "·", "not decoded", -1];
+const isDecoded = (code) => code[INSTRUCTIONS] !== null;
 const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell[CODE]);
 
 // Each view: `has` says whether the build has such data, `cell` gives [class, text, label, value] of a cell with code
-// (of any cell in the first view), `head` the line below a level's name, `legend` [class, text, kind] of its colours.
+// (of any cell in the first view), `adds` says that a row's value is the sum of these, not the greatest, `head` the line below a level's name, `legend` [class, text, kind] of its colours.
 const VIEWS = {
   verdict: {
     label: "Verdict",
+    adds: true,
     has: () => true,
     cell(build, cell) {
-      const state = stateOf(build, cell), reason = build.texts[cell[REASON]];
-      return [flat(state), GLYPHS[state], reason ? `${state}: ${reason}` : state, build.states.length - cell[STATE]];
+      const state = stateOf(build, cell), reason = build.texts[cell[REASON]], built = state === "built";
+      return [flat(state), GLYPHS[state], reason && !built ? `${state}: ${reason}` : state, built ? 1 : 0];
     },
     head(build, number) {
       const column = columnOf(build, number);
@@ -103,9 +106,10 @@ const VIEWS = {
   },
   widest: {
     label: "Widest register",
-    has: (build) => anyCode(build, (code) => code[WIDEST] > 0),
+    has: (build) => anyCode(build, isDecoded),
     cell(build, cell) {
       const bits = cell[CODE][WIDEST];
+      if (!isDecoded(cell[CODE])) return NOT_DECODED;
       return [`s${bits ? [128, 256, 512].findLastIndex((width) => bits >= width) * 2 + 1 : 0}`, bits ? String(bits) : "none", "", bits];
     },
     head: (build, number) => {
@@ -116,10 +120,11 @@ const VIEWS = {
   },
   mix: {
     label: "Instruction mix",
-    has: (build) => build.features.length > 0,
+    has: (build) => build.features.length > 0 && anyCode(build, isDecoded),
     feature: "",
     cell(build, cell, number) {
       const code = cell[CODE], level = build.levels[number];
+      if (!isDecoded(code)) return NOT_DECODED;
       const own = shareOf(build, code, this.feature ? [this.feature] : number ? level.own : []);
       if (this.feature) {
         return [`s${own ? Math.min(STEPS - 1, 1 + Math.floor(own * 10)) : 0}`, format.percent(own), "", own];
@@ -140,15 +145,18 @@ const VIEWS = {
   },
   same: {
     label: "Identical code",
-    has: (build) => anyCode(build, () => true),
+    adds: true,
+    has: (build) => anyCode(build, (code) => code[COMPARED]),
     cell(build, cell) {
+      if (!cell[CODE][COMPARED]) return ["off", "·", "not compared", -1];
       if (cell[SAME] < 0) return ["unlike", "own", "own code", 1];
       const name = build.levels[cell[SAME]].name;
       return ["alike", `= ${name}`, `identical to ${name}`, 0];
     },
     head(build, number) {
-      const alike = builtIn(build, number).filter((cell) => cell[SAME] >= 0).length;
-      return alike ? `${alike} identical` : "all own";
+      const cells = builtIn(build, number).filter((cell) => cell[CODE][COMPARED]);
+      const alike = cells.filter((cell) => cell[SAME] >= 0).length;
+      return alike ? `${alike} identical` : cells.length ? "all own" : "";
     },
     legend: () => [["unlike", "code of its own"], ["alike", "= the lowest level with the same code: this copy gains nothing"]],
   },

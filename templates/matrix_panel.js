@@ -76,15 +76,15 @@ function hotLoop(build, level, [name, instructions]) {
   const rows = instructions.map(([offset, text, features]) => {
     const own = features.some((feature) => level.own.includes(feature));
     const kind = own ? "own" : features.length ? "other" : "";
-    return el("tr", { class: kind }, el("td", { class: "offset" }, offset.toString(16)),
+    return el("tr", { class: kind }, el("td", { class: "offset" }, offset.toString(16).toUpperCase()),
       el("td", { class: "mark" }, own ? el("abbr", { title: "needs a feature of this level" }, "◆") : features.length ? "◇" : ""),
       el("td", {}, el("code", {}, text)), el("td", { class: "needs" }, features.join(" ")));
   });
   const own = instructions.filter(([, , features]) => features.some((feature) => level.own.includes(feature))).length;
   const head = ["offset", "own", "instruction", "needs"].map((text) => el("th", { scope: "col" }, text));
   return section("Hot loop",
-    el("p", {}, el("code", {}, name)),
-    el("p", { class: "faint" }, `◆ ${own} of ${instructions.length} instructions need what ${level.name} adds, ◇ others need more than the baseline.`),
+    el("p", {}, el("code", {}, name.replaceAll("(anonymous namespace)::", ""))),
+    el("p", { class: "faint" }, `◆ needs what ${level.name} adds: ${own} of ${instructions.length} instructions. ◇ needs more than the baseline.`),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Disassembly of the hot loop" },
       el("table", { class: "asm" }, el("thead", { class: "hidden" }, el("tr", {}, head)), el("tbody", {}, rows))));
 }

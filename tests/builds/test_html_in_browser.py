@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from isagen.matrix.html import html_text
+from isagen.model.matrix import Code
 from support.browser import Browser, find_browser
 from support.matrices import loops_of, matrix_of, speeds_of
 
@@ -32,6 +34,15 @@ def browser(tmp_path_factory):
         yield opened
 
 
+def without_instructions(kernel):
+    """A kernel as builds have it whose processor isagen does not decode."""
+    cells = {
+        name: replace(cell, same_as="", code=cell.code and Code(900, 800, None, 0, {}, ""))
+        for name, cell in kernel.levels.items()
+    }
+    return replace(kernel, levels=cells)
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Pages of five kernels, of 500, of two builds, and of names that are hard to show."""
@@ -43,13 +54,15 @@ def files(tmp_path_factory):
         return path
 
     few, many = matrix_of(5), matrix_of(500)
-    first = few.kernels[0].__class__("</script><img src=x onerror=alert(1)>.cpp", "cpp", (), few.kernels[0].levels)
-    nasty = few.__class__(**{**few.__dict__, "kernels": (first, *few.kernels[1:])})
+    undecoded = replace(few, kernels=tuple(map(without_instructions, few.kernels)))
+    first = replace(few.kernels[0], source="</script><img src=x onerror=alert(1)>.cpp")
+    nasty = replace(few, kernels=(first, *few.kernels[1:]))
     return {
         "few": write("few", [("hello", few)], loops_of("hello", few), speeds_of(few)),
         "many": write("many", [("hello", many)], loops_of("hello", many), speeds_of(many)),
         "two": write("two", [("gcc", matrix_of(3, "one")), ("clang", matrix_of(4, "two"))]),
         "nasty": write("nasty", [("hello", nasty)]),
+        "undecoded": write("undecoded", [("hello", undecoded)]),
         "none": write("none", [("hello", matrix_of(0))]),
     }
 
@@ -105,6 +118,17 @@ def test_a_matrix_without_kernels_is_shown(page, files):
     quiet(page, files["none"])
 
 
+def test_nothing_is_said_of_code_that_is_not_decoded(page, files):
+    page.open(files["undecoded"])
+    assert views(page) == ["verdict", "size", "time"]
+    page.run(f"{cell(2, 2)}.click()")
+    text = page.run('document.getElementById("panel").innerText')
+    assert "800 B" in text
+    for word in ("widest", "Instruction families", "identical", "instructions"):
+        assert word not in text
+    quiet(page, files["undecoded"])
+
+
 def test_a_request_and_a_message_would_be_noticed(page, tmp_path):
     path = tmp_path / "bad.html"
     path.write_text("<!DOCTYPE html><title>bad</title><img src='missing.png'><script>console.warn('x')</script>")
@@ -123,26 +147,22 @@ def test_axe_finds_nothing_serious(page, files, scheme):
     page.media(prefers_color_scheme=scheme)
     page.open(files["few"])
     page.run(f"{axe}; 0")
-    opened = {
-        "": "",
-        "panel": f"{cell(3, 5)}.click()",
-        "kernel": f"{cell(3, 0)}.click()",
-        "level": f"{cell(0, 3)}.click()",
-    }
+    for action in ("0", f"{cell(3, 5)}.click()", f"{cell(3, 0)}.click()", f"{cell(0, 3)}.click()"):
+        page.run(f"{action}; 0")
+        assert serious(page, "axe.run(document)") == [], action
+        page.run('document.getElementById("panel").close()')
     for view in views(page):
         page.run(f'document.querySelector("#views input[value={view}]").click()')
-        for what, action in opened.items() if view == "verdict" else [("", "")]:
-            page.run(f"{action}; 0")
-            said = page.run(
-                "axe.run(document).then((found) => JSON.stringify([found.violations, found.passes.length]))"
-            )
-            violations, passes = json.loads(said)
-            serious = [
-                (one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")
-            ]
-            assert serious == [], (view, what)
-            assert passes > 10
-            page.run('document.getElementById("panel").close()')
+        assert serious(page, 'axe.run("#app", {runOnly: ["color-contrast"]})') == [], view
+
+
+def serious(page, run):
+    """Run axe, and return its findings of an impact that is serious or critical: the rule, and the first element."""
+    violations, passes = json.loads(
+        page.run(f"{run}.then((found) => JSON.stringify([found.violations, found.passes]))")
+    )
+    assert passes
+    return [(one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")]
 
 
 def test_axe_notices_a_violation(page, tmp_path):
@@ -275,17 +295,14 @@ def test_scripts_off(page, files):
 
 
 def test_five_hundred_kernels_at_eight_levels_in_a_second(page, files, capsys):
-    times, switches = [], []
-    for _ in range(3):
+    for _ in range(3):  # once is enough, unless the machine does something else at that time
         page.open(files["many"])
-        times.append(page.run(SHOWN))
+        shown, painted = page.run(SHOWN)
         assert page.run('document.querySelectorAll("#grid tbody td").length') == 4000
-        switches.append(max(page.run(SWITCH), key=lambda one: one[1]))
-    marked, painted = min(times, key=lambda one: one[1])
-    view, slowest = min(switches, key=lambda one: one[1])
+        view, slowest = max(page.run(SWITCH), key=lambda one: one[1])
+        if max(painted, slowest) < 1000:
+            break
     with capsys.disabled():
-        print(
-            f"\n500 x 8: built after {marked:.0f} ms, painted after {painted:.0f} ms; view {view} in {slowest:.0f} ms"
-        )
-    assert marked < 1000
+        print(f"\n500 x 8: built after {shown:.0f} ms, painted after {painted:.0f} ms; view {view} in {slowest:.0f} ms")
+    assert painted < 1000
     assert slowest < 1000
