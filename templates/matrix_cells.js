@@ -2,16 +2,32 @@
 // What the cells of the matrix show: a view for each question, which gives a cell its class, text and value.
 
 // Places in a cell, and in its code, as isagen/matrix/page_data.py writes them.
-const STATE = 0, REASON = 1, FLAGS = 2, COPY = 3, STUBS = 4, CODE = 5, SAME = 6, SECONDS = 7, LOOP = 8, SPEED = 9, TIME = 10;
-const OBJECT_BYTES = 0, CODE_BYTES = 1, INSTRUCTIONS = 2, WIDEST = 3, FAMILIES = 4, COMPARED = 5;
-const GLYPHS = { "built": "✓", "not compiled": "○", "disabled": "–", "unavailable": "✕" };
+const STATE = 0,
+  REASON = 1,
+  FLAGS = 2,
+  COPY = 3,
+  STUBS = 4,
+  CODE = 5,
+  SAME = 6,
+  SECONDS = 7,
+  LOOP = 8,
+  SPEED = 9,
+  TIME = 10;
+const OBJECT_BYTES = 0,
+  CODE_BYTES = 1,
+  INSTRUCTIONS = 2,
+  WIDEST = 3,
+  FAMILIES = 4,
+  COMPARED = 5;
+const GLYPHS = { built: "✓", "not compiled": "○", disabled: "–", unavailable: "✕" };
 const STEPS = 7;
 
 const format = {
-  bytes: (count) => count < 1000 ? `${count} B` : count < 999500 ? `${short(count / 1000)} kB` : `${short(count / 1e6)} MB`,
-  percent: (share) => share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`,
+  bytes: (count) =>
+    count < 1000 ? `${count} B` : count < 999500 ? `${short(count / 1000)} kB` : `${short(count / 1e6)} MB`,
+  percent: (share) => (share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`),
   times: (ratio) => `${short(ratio)}×`,
-  seconds: (value) => value < 0.1 ? `${Math.round(value * 1000)} ms` : `${short(value)} s`,
+  seconds: (value) => (value < 0.1 ? `${Math.round(value * 1000)} ms` : `${short(value)} s`),
   count: (value) => value.toLocaleString("en"),
 };
 
@@ -45,12 +61,18 @@ function boundsOf(build, value) {
   const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell[CODE] ? value(cell) : 0)));
   const sorted = found.filter((one) => one > 0).sort((a, b) => a - b);
   if (!sorted.length) return [];
-  const at = (step) => sorted[Math.min(sorted.length - 1, Math.floor(step / STEPS * sorted.length))];
+  const at = (step) => sorted[Math.min(sorted.length - 1, Math.floor((step / STEPS) * sorted.length))];
   return Array.from({ length: STEPS + 1 }, (_, step) => at(step));
 }
 
 function stepOf(value, bounds) {
-  return Math.max(0, Math.min(STEPS - 1, bounds.findLastIndex((least) => value >= least)));
+  return Math.max(
+    0,
+    Math.min(
+      STEPS - 1,
+      bounds.findLastIndex((least) => value >= least),
+    ),
+  );
 }
 
 function columnOf(build, number) {
@@ -73,14 +95,17 @@ const isDecoded = (code) => code[INSTRUCTIONS] !== null;
 const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell[CODE]);
 
 // Each view: `has` says whether the build has such data, `cell` gives [class, text, label, value] of a cell with code
-// (of any cell in the first view), `adds` says that a row's value is the sum of these, not the greatest, `head` the line below a level's name, `legend` [class, text, kind] of its colours.
+// (of any cell in the first view), `adds` says that a row's value is the sum of these, not the greatest, `head` the
+// line below a level's name, `legend` [class, text, kind] of its colours.
 const VIEWS = {
   verdict: {
     label: "Verdict",
     adds: true,
     has: () => true,
     cell(build, cell) {
-      const state = stateOf(build, cell), reason = build.texts[cell[REASON]], built = state === "built";
+      const state = stateOf(build, cell),
+        reason = build.texts[cell[REASON]],
+        built = state === "built";
       return [flat(state), GLYPHS[state], reason && !built ? `${state}: ${reason}` : state, built ? 1 : 0];
     },
     head(build, number) {
@@ -90,19 +115,25 @@ const VIEWS = {
     },
     legend(build) {
       const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && stateOf(build, cell))));
-      return build.states.filter((state) => there.has(state)).map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
+      return build.states
+        .filter((state) => there.has(state))
+        .map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
     },
   },
   size: {
     label: "Code size",
     has: (build) => anyCode(build, (code) => code[CODE_BYTES] > 0),
-    start(build) { this.bounds = boundsOf(build, (cell) => cell[CODE][CODE_BYTES]); },
+    start(build) {
+      this.bounds = boundsOf(build, (cell) => cell[CODE][CODE_BYTES]);
+    },
     cell(build, cell) {
       const bytes = cell[CODE][CODE_BYTES];
       return [`s${stepOf(bytes, this.bounds)}`, format.bytes(bytes), "", bytes];
     },
     head: (build, number) => format.bytes(sum(builtIn(build, number).map((cell) => cell[CODE][CODE_BYTES]))),
-    legend() { return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade holds as many copies", "note"]]; },
+    legend() {
+      return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade holds as many copies", "note"]];
+    },
   },
   widest: {
     label: "Widest register",
@@ -110,20 +141,31 @@ const VIEWS = {
     cell(build, cell) {
       const bits = cell[CODE][WIDEST];
       if (!isDecoded(cell[CODE])) return NOT_DECODED;
-      return [`s${bits ? [128, 256, 512].findLastIndex((width) => bits >= width) * 2 + 1 : 0}`, bits ? String(bits) : "none", "", bits];
+      return [
+        `s${bits ? [128, 256, 512].findLastIndex((width) => bits >= width) * 2 + 1 : 0}`,
+        bits ? String(bits) : "none",
+        "",
+        bits,
+      ];
     },
     head: (build, number) => {
       const widest = Math.max(0, ...builtIn(build, number).map((cell) => cell[CODE][WIDEST]));
       return widest ? `to ${widest} bit` : "";
     },
-    legend: () => [["s0", "none"], ["s1", "128"], ["s3", "256"], ["s5", "512 bits or a tile’s row"]],
+    legend: () => [
+      ["s0", "none"],
+      ["s1", "128"],
+      ["s3", "256"],
+      ["s5", "512 bits or a tile’s row"],
+    ],
   },
   mix: {
     label: "Instruction mix",
     has: (build) => build.features.length > 0 && anyCode(build, isDecoded),
     feature: "",
     cell(build, cell, number) {
-      const code = cell[CODE], level = build.levels[number];
+      const code = cell[CODE],
+        level = build.levels[number];
       if (!isDecoded(code)) return NOT_DECODED;
       const own = shareOf(build, code, this.feature ? [this.feature] : number ? level.own : []);
       if (this.feature) {
@@ -139,8 +181,19 @@ const VIEWS = {
       return `${format.percent(sum(cells.map((cell) => shareOf(build, cell[CODE], features))) / cells.length)} mean`;
     },
     legend() {
-      if (this.feature) return [["s0", "none"], ["s1", ""], ["s3", ""], ["s6", "more"], ["", `instructions that need ${this.feature}`, "note"]];
-      return [["own", "% that need the level’s own features"], ["other", "other features"], ["rest", "every CPU’s"]];
+      if (this.feature)
+        return [
+          ["s0", "none"],
+          ["s1", ""],
+          ["s3", ""],
+          ["s6", "more"],
+          ["", `instructions that need ${this.feature}`, "note"],
+        ];
+      return [
+        ["own", "% that need the level’s own features"],
+        ["other", "other features"],
+        ["rest", "every CPU’s"],
+      ];
     },
   },
   same: {
@@ -158,7 +211,10 @@ const VIEWS = {
       const alike = cells.filter((cell) => cell[SAME] >= 0).length;
       return alike ? `${alike} identical` : cells.length ? "all own" : "";
     },
-    legend: () => [["unlike", "code of its own"], ["alike", "= the lowest level with the same code: this copy gains nothing"]],
+    legend: () => [
+      ["unlike", "code of its own"],
+      ["alike", "= the lowest level with the same code: this copy gains nothing"],
+    ],
   },
   speed: {
     label: "Speed",
@@ -168,26 +224,44 @@ const VIEWS = {
       if (!ratio) return ["off", "·", "not measured", 0];
       const best = Math.max(...cells.map((one) => (one && one[SPEED]) || 0)) === ratio && number > 0;
       const step = ratio < 0.97 ? "slow" : `s${Math.max(0, Math.min(STEPS - 1, Math.floor(Math.log2(ratio) * 2)))}`;
-      return [`${step}${best ? " best" : ""}`, format.times(ratio), best ? `${format.times(ratio)}, the fastest` : "", ratio];
+      return [
+        `${step}${best ? " best" : ""}`,
+        format.times(ratio),
+        best ? `${format.times(ratio)}, the fastest` : "",
+        ratio,
+      ];
     },
     head(build, number) {
-      const found = columnOf(build, number).map((cell) => cell[SPEED]).filter(Boolean);
+      const found = columnOf(build, number)
+        .map((cell) => cell[SPEED])
+        .filter(Boolean);
       return found.length ? `${format.times(Math.exp(sum(found.map(Math.log)) / found.length))} mean` : "";
     },
-    legend: (build) => [["slow", "slower"], ["s0", "1×"], ["s2", "2×"], ["s4", "4×"], ["s6", "8×"],
-      ["s3 best", "fastest"], ["", `times the speed at ${build.levels[0].name}`, "note"]],
+    legend: (build) => [
+      ["slow", "slower"],
+      ["s0", "1×"],
+      ["s2", "2×"],
+      ["s4", "4×"],
+      ["s6", "8×"],
+      ["s3 best", "fastest"],
+      ["", `times the speed at ${build.levels[0].name}`, "note"],
+    ],
   },
   time: {
     label: "Compile time",
     has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[CODE] && cell[SECONDS])),
-    start(build) { this.bounds = boundsOf(build, (cell) => cell[SECONDS] || 0); },
+    start(build) {
+      this.bounds = boundsOf(build, (cell) => cell[SECONDS] || 0);
+    },
     cell(build, cell) {
       const seconds = cell[SECONDS];
       if (!seconds) return ["off", "·", "not known", 0];
       return [`s${stepOf(seconds, this.bounds)}`, format.seconds(seconds), "", seconds];
     },
     head: (build, number) => format.seconds(sum(columnOf(build, number).map((cell) => cell[SECONDS] || 0))),
-    legend() { return scale(this.bounds, format.seconds); },
+    legend() {
+      return scale(this.bounds, format.seconds);
+    },
   },
 };
 

@@ -84,7 +84,7 @@ class _Rows:
             self.lists(cell.flags),
             cell.copy,
             self.lists(cell.stubs) if cell.stubs is not None else -1,
-            self._code(cell.code) if cell.code is not None else 0,
+            self._code(cell.code) if cell.code is not None else None,
             self._levels.get(cell.same_as, -1),
             cell.seconds,
             self.loops(loop) if loop is not None else -1,

@@ -101,6 +101,15 @@ def test_the_innermost_loop_with_most_of_the_level(tmp_path):
     assert loop.instructions[2].text.endswith("; helper")
 
 
+def test_the_remainder_s_loop_is_not_the_hot_one(tmp_path):
+    """Two of its three instructions are of the level, and 7 of 12 in the main loop."""
+    add = "vpaddd ymm0, ymm0, [rdi]\n"
+    loops = f"1: {add * 7}add rax, 1\nnop\nnop\ncmp rax, rcx\njb 1b\n2: {add * 2}jb 2b\nret\n"
+    source = f".intel_syntax noprefix\n.globl f\n.type f, @function\nf:\n{loops}.size f, . - f\n"
+    made = compiled(tmp_path, "gcc", source + '.section .note.GNU-stack, "", @progbits\n', ".s")
+    assert len(hot_loop(made, ("avx2",), BASELINE).instructions) == 12
+
+
 def test_without_code_of_the_level_the_widest_loop_counts(tmp_path):
     made = compiled(tmp_path, "gcc", LOOPS, ".s")
     assert mnemonics(hot_loop(made, ("avx512_f",), BASELINE))[0] == "vpaddd"
@@ -114,9 +123,19 @@ def test_no_loop(tmp_path):
     assert hot_loop(compiled(tmp_path, "gcc", long + note, ".s"), (), BASELINE) is None
 
 
-def test_a_jump_to_another_object_is_no_loop(tmp_path):
-    source = "int g(int); int f(int x) { return g(x); }"
-    assert hot_loop(compiled(tmp_path, "gcc", source, ".c", "-O2", "-fPIC"), (), BASELINE) is None
+@pytest.mark.parametrize(
+    "body",
+    [
+        # A jump to another object: the linker writes over what looks like a distance back.
+        "nop\n.byte 0xe9\n.reloc ., R_X86_64_PLT32, g - 4\n.long -6",
+        # A block behind the function's return, which goes on before it.
+        "test eax, eax\nje 2f\n1: ret\n2: vpaddd ymm0, ymm0, [rdi]\njmp 1b",
+    ],
+)
+def test_jumps_back_that_are_no_loops(tmp_path, body):
+    source = f".intel_syntax noprefix\n.globl f\n.type f, @function\nf:\n{body}\n.size f, . - f\n"
+    made = compiled(tmp_path, "gcc", source + '.section .note.GNU-stack, "", @progbits\n', ".s")
+    assert hot_loop(made, ("avx2",), BASELINE) is None
 
 
 def test_code_that_is_not_decoded(tmp_path):

@@ -103,9 +103,11 @@ def test_no_console_message_and_no_request(page, files, name):
     page.open(files[name])
     for view in views(page):
         page.run(f'document.querySelector("#views input[value={view}]").click()')
-        for row, column in ((0, 2), (1, 0), (1, 1), (2, 5), (3, 8)):
+        for row, column in ((0, 2), (1, 0), (1, 1), (2, 3), (2, 5), (3, 8)):
             page.run(f"{cell(row, column)}.click()")
             assert page.run('document.getElementById("panel").open')
+            # Nothing but elements: a value that is none of these would show as a text.
+            assert page.run("[...document.querySelector('#panel .details').childNodes].every((one) => one.tagName)")
             page.run('document.getElementById("panel").close()')
     quiet(page, files[name])
 
