@@ -8,7 +8,7 @@ from pathlib import Path
 from ..model.files import write_if_changed
 from ..planning.config import COMPAT
 from ..processors.table import Table
-from .render import render
+from ..rendering import render
 
 COMPAT_FOLDER = "isa_compat"
 HEADER = "isa_torch.h"

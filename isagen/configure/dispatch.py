@@ -14,8 +14,8 @@ from ..model.plan import BUILT, Build, LevelRow
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..processors.features import Features
 from ..processors.table import Table
+from ..rendering import render
 from .detection import detection_values
-from .render import render
 
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (

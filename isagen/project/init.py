@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from .. import __version__
-from ..configure.render import render
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
+from ..rendering import render
 
 CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"

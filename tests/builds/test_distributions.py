@@ -95,13 +95,13 @@ def test_an_editable_install_of_the_tool_runs_the_checkout(tmp_path):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     code = (
         f"import sys; sys.path.append({str(Path(jinja2.__file__).parent.parent)!r})\n"  # its dependencies
-        "import isagen.cli, isagen.configure.render as r; print(r.__file__, r.template_folder(), sep='\\n')\n"
+        "import isagen.cli, isagen.rendering as r; print(r.__file__, r.template_folder(), sep='\\n')\n"
         "isagen.cli.main(['init'])"
     )
     project = tmp_path / "project"
     project.mkdir()
     done = subprocess.run([python, "-c", code], cwd=project, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[:2] == [str(source / "isagen/configure/render.py"), str(source / "templates")]
+    assert done.stdout.splitlines()[:2] == [str(source / "isagen/rendering.py"), str(source / "templates")]
     assert (project / "isagen/meson.build").read_bytes() == (ROOT / "kernels/isagen/meson.build").read_bytes()
 
 

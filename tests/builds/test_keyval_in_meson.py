@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from isagen.configure.keyval import write_keyval
-from isagen.configure.render import template_folder
+from isagen.rendering import template_folder
 from support.keyval import NASTY
 
 

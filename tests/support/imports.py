@@ -10,7 +10,7 @@ from typing import NamedTuple
 LAYERS = (
     ("model",),
     ("binary", "processors"),
-    ("probe", "planning", "build", "audit"),
+    ("probe", "planning", "build", "audit", "rendering"),
     ("configure", "matrix"),
     ("project",),
     ("cli",),

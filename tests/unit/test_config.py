@@ -2,9 +2,9 @@
 
 import pytest
 
-from isagen.configure.render import render
 from isagen.model.errors import ConfigError
 from isagen.planning.config import Config, KernelConfig, load_config
+from isagen.rendering import render
 
 
 def load(folder, text) -> Config:

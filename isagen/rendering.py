@@ -8,8 +8,11 @@ from typing import Any
 
 import jinja2
 
-from ..binary.formats import FOLDER as BINARY_FORMATS
-from ..processors.registry import FOLDER as PROCESSORS
+from .binary.formats import FOLDER as BINARY_FORMATS
+from .processors.registry import FOLDER as PROCESSORS
+
+# Templates of pages: what is not marked as markup is escaped there.
+PAGES = ".html.j2"
 
 
 @cache
@@ -18,13 +21,13 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader([template_folder(), PROCESSORS, BINARY_FORMATS]),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=lambda name: name is not None and name.endswith(PAGES),
     )
 
 
 def template_folder() -> Path:
     """Return the folder of templates: inside the installed package, or beside it in isagen's own source tree."""
-    package = Path(__file__).parent.parent
+    package = Path(__file__).parent
     inside = package / "templates"
     return inside if inside.is_dir() else package.parent / "templates"
 

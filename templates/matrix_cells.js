@@ -1,0 +1,279 @@
+"use strict";
+// What the cells of the matrix show: a view for each question, which gives a cell its class, text and value.
+
+// Places in a cell, and in its code, as isagen/matrix/page_data.py writes them.
+const STATE = 0,
+  REASON = 1,
+  FLAGS = 2,
+  COPY = 3,
+  STUBS = 4,
+  CODE = 5,
+  SAME = 6,
+  SECONDS = 7,
+  LOOP = 8,
+  SPEED = 9,
+  TIME = 10;
+const OBJECT_BYTES = 0,
+  CODE_BYTES = 1,
+  INSTRUCTIONS = 2,
+  WIDEST = 3,
+  FAMILIES = 4,
+  COMPARED = 5;
+const GLYPHS = { built: "✓", "not compiled": "○", disabled: "–", unavailable: "✕" };
+const STEPS = 7;
+
+const format = {
+  bytes: (count) =>
+    count < 1000 ? `${count} B` : count < 999500 ? `${short(count / 1000)} kB` : `${short(count / 1e6)} MB`,
+  percent: (share) => (share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`),
+  times: (ratio) => `${short(ratio)}×`,
+  seconds: (value) => (value < 0.1 ? `${Math.round(value * 1000)} ms` : `${short(value)} s`),
+  count: (value) => value.toLocaleString("en"),
+};
+
+function short(value) {
+  if (value >= 999.5) return Math.round(value).toLocaleString("en");
+  return value >= 99.5 ? String(Math.round(value)) : value >= 9.95 ? value.toFixed(1) : value.toFixed(2);
+}
+
+function stateOf(build, cell) {
+  return build.states[cell[STATE]];
+}
+
+function flat(state) {
+  return state.replace(" ", "-");
+}
+
+// Returns the counts of a code's instructions by the names of the features that they need.
+function familiesOf(build, code) {
+  return new Map(code[FAMILIES].map(([number, count]) => [build.features[number], count]));
+}
+
+// Returns the share of instructions that need a feature, or the one of some features that most of them need.
+function shareOf(build, code, features) {
+  if (!code[INSTRUCTIONS]) return 0;
+  const counts = familiesOf(build, code);
+  return Math.min(1, Math.max(0, ...features.map((name) => counts.get(name) || 0)) / code[INSTRUCTIONS]);
+}
+
+// Returns the least value of each step of a scale whose steps hold equally many values, and the greatest value.
+function boundsOf(build, value) {
+  const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell[CODE] ? value(cell) : 0)));
+  const sorted = found.filter((one) => one > 0).sort((a, b) => a - b);
+  if (!sorted.length) return [];
+  const at = (step) => sorted[Math.min(sorted.length - 1, Math.floor((step / STEPS) * sorted.length))];
+  return Array.from({ length: STEPS + 1 }, (_, step) => at(step));
+}
+
+function stepOf(value, bounds) {
+  return Math.max(
+    0,
+    Math.min(
+      STEPS - 1,
+      bounds.findLastIndex((least) => value >= least),
+    ),
+  );
+}
+
+function columnOf(build, number) {
+  return build.kernels.map(({ cells }) => cells[number]).filter((cell) => cell !== null);
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+// The steps from low to high, for a legend.
+function scale(bounds, text) {
+  if (!bounds.length) return [];
+  const names = { 0: text(bounds[0]), [STEPS - 1]: text(bounds[STEPS]) };
+  return Array.from({ length: STEPS }, (_, step) => [`s${step}`, names[step] || "", "step"]);
+}
+
+const NOT_DECODED = ["off", "·", "not decoded", -1];
+const isDecoded = (code) => code[INSTRUCTIONS] !== null;
+const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell[CODE]);
+
+// Each view: `has` says whether the build has such data, `cell` gives [class, text, label, value] of a cell with code
+// (of any cell in the first view), `adds` says that a row's value is the sum of these, not the greatest, `head` the
+// line below a level's name, `legend` [class, text, kind] of its colours.
+const VIEWS = {
+  verdict: {
+    label: "Verdict",
+    adds: true,
+    has: () => true,
+    cell(build, cell) {
+      const state = stateOf(build, cell),
+        reason = build.texts[cell[REASON]],
+        built = state === "built";
+      return [flat(state), GLYPHS[state], reason && !built ? `${state}: ${reason}` : state, built ? 1 : 0];
+    },
+    head(build, number) {
+      const column = columnOf(build, number);
+      const built = column.filter((cell) => stateOf(build, cell) === "built").length;
+      return `${built}/${column.length}`;
+    },
+    legend(build) {
+      const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && stateOf(build, cell))));
+      return build.states
+        .filter((state) => there.has(state))
+        .map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
+    },
+  },
+  size: {
+    label: "Code size",
+    has: (build) => anyCode(build, (code) => code[CODE_BYTES] > 0),
+    start(build) {
+      this.bounds = boundsOf(build, (cell) => cell[CODE][CODE_BYTES]);
+    },
+    cell(build, cell) {
+      const bytes = cell[CODE][CODE_BYTES];
+      return [`s${stepOf(bytes, this.bounds)}`, format.bytes(bytes), "", bytes];
+    },
+    head: (build, number) => format.bytes(sum(builtIn(build, number).map((cell) => cell[CODE][CODE_BYTES]))),
+    legend() {
+      return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade holds as many copies", "note"]];
+    },
+  },
+  widest: {
+    label: "Widest register",
+    has: (build) => anyCode(build, isDecoded),
+    cell(build, cell) {
+      const bits = cell[CODE][WIDEST];
+      if (!isDecoded(cell[CODE])) return NOT_DECODED;
+      return [
+        `s${bits ? [128, 256, 512].findLastIndex((width) => bits >= width) * 2 + 1 : 0}`,
+        bits ? String(bits) : "none",
+        "",
+        bits,
+      ];
+    },
+    head: (build, number) => {
+      const widest = Math.max(0, ...builtIn(build, number).map((cell) => cell[CODE][WIDEST]));
+      return widest ? `to ${widest} bit` : "";
+    },
+    legend: () => [
+      ["s0", "none"],
+      ["s1", "128"],
+      ["s3", "256"],
+      ["s5", "512 bits or a tile’s row"],
+    ],
+  },
+  mix: {
+    label: "Instruction mix",
+    has: (build) => build.features.length > 0 && anyCode(build, isDecoded),
+    feature: "",
+    cell(build, cell, number) {
+      const code = cell[CODE],
+        level = build.levels[number];
+      if (!isDecoded(code)) return NOT_DECODED;
+      const own = shareOf(build, code, this.feature ? [this.feature] : number ? level.own : []);
+      if (this.feature) {
+        return [`s${own ? Math.min(STEPS - 1, 1 + Math.floor(own * 10)) : 0}`, format.percent(own), "", own];
+      }
+      const rest = number ? shareOf(build, code, level.features) : 0;
+      return ["mix", format.percent(own), "", own, [own, Math.max(own, rest)]];
+    },
+    head(build, number) {
+      const cells = builtIn(build, number).filter((cell) => cell[CODE][INSTRUCTIONS]);
+      if (!cells.length) return "";
+      const features = this.feature ? [this.feature] : number ? build.levels[number].own : [];
+      return `${format.percent(sum(cells.map((cell) => shareOf(build, cell[CODE], features))) / cells.length)} mean`;
+    },
+    legend() {
+      if (this.feature)
+        return [
+          ["s0", "none"],
+          ["s1", ""],
+          ["s3", ""],
+          ["s6", "more"],
+          ["", `instructions that need ${this.feature}`, "note"],
+        ];
+      return [
+        ["own", "% that need the level’s own features"],
+        ["other", "other features"],
+        ["rest", "every CPU’s"],
+      ];
+    },
+  },
+  same: {
+    label: "Identical code",
+    adds: true,
+    has: (build) => anyCode(build, (code) => code[COMPARED]),
+    cell(build, cell) {
+      if (!cell[CODE][COMPARED]) return ["off", "·", "not compared", -1];
+      if (cell[SAME] < 0) return ["unlike", "own", "own code", 1];
+      const name = build.levels[cell[SAME]].name;
+      return ["alike", `= ${name}`, `identical to ${name}`, 0];
+    },
+    head(build, number) {
+      const cells = builtIn(build, number).filter((cell) => cell[CODE][COMPARED]);
+      const alike = cells.filter((cell) => cell[SAME] >= 0).length;
+      return alike ? `${alike} identical` : cells.length ? "all own" : "";
+    },
+    legend: () => [
+      ["unlike", "code of its own"],
+      ["alike", "= the lowest level with the same code: this copy gains nothing"],
+    ],
+  },
+  speed: {
+    label: "Speed",
+    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[SPEED])),
+    cell(build, cell, number, cells) {
+      const ratio = cell[SPEED];
+      if (!ratio) return ["off", "·", "not measured", 0];
+      const best = Math.max(...cells.map((one) => (one && one[SPEED]) || 0)) === ratio && number > 0;
+      const step = ratio < 0.97 ? "slow" : `s${Math.max(0, Math.min(STEPS - 1, Math.floor(Math.log2(ratio) * 2)))}`;
+      return [
+        `${step}${best ? " best" : ""}`,
+        format.times(ratio),
+        best ? `${format.times(ratio)}, the fastest` : "",
+        ratio,
+      ];
+    },
+    head(build, number) {
+      const found = columnOf(build, number)
+        .map((cell) => cell[SPEED])
+        .filter(Boolean);
+      return found.length ? `${format.times(Math.exp(sum(found.map(Math.log)) / found.length))} mean` : "";
+    },
+    legend: (build) => [
+      ["slow", "slower"],
+      ["s0", "1×"],
+      ["s2", "2×"],
+      ["s4", "4×"],
+      ["s6", "8×"],
+      ["s3 best", "fastest"],
+      ["", `times the speed at ${build.levels[0].name}`, "note"],
+    ],
+  },
+  time: {
+    label: "Compile time",
+    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[CODE] && cell[SECONDS])),
+    start(build) {
+      this.bounds = boundsOf(build, (cell) => cell[SECONDS] || 0);
+    },
+    cell(build, cell) {
+      const seconds = cell[SECONDS];
+      if (!seconds) return ["off", "·", "not known", 0];
+      return [`s${stepOf(seconds, this.bounds)}`, format.seconds(seconds), "", seconds];
+    },
+    head: (build, number) => format.seconds(sum(columnOf(build, number).map((cell) => cell[SECONDS] || 0))),
+    legend() {
+      return scale(this.bounds, format.seconds);
+    },
+  },
+};
+
+function anyCode(build, test) {
+  return build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[CODE] && test(cell[CODE])));
+}
+
+// Returns [class, text, label, value] of a cell in a view.
+function shown(build, view, cells, number) {
+  const cell = cells[number];
+  if (!cell) return ["off", "", "no such copy", -1];
+  if (view === VIEWS.verdict || cell[CODE]) return view.cell(build, cell, number, cells);
+  const state = stateOf(build, cell);
+  return [`off ${state === "built" ? "" : flat(state)}`, GLYPHS[state], state === "built" ? "no data" : state, -1];
+}

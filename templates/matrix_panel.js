@@ -1,0 +1,309 @@
+"use strict";
+// What opens from the matrix: the details of a cell, a level or a kernel.
+
+// Returns an element; children are elements and texts, and nothing that is null or false.
+function el(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "class") made.className = value;
+    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== false && value !== null) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== false && child !== ""));
+  return made;
+}
+
+// Long names of levels break where they have underscores.
+function breakable(name) {
+  return name.split("_").flatMap((part, place) => (place ? ["_", document.createElement("wbr"), part] : [part]));
+}
+
+const codes = (words) =>
+  words.length
+    ? el("span", { class: "codes" }, words.map((word) => [el("code", {}, word), " "]).flat())
+    : el("span", { class: "faint" }, "none");
+
+function section(title, ...children) {
+  return el("section", {}, el("h3", {}, title), ...children);
+}
+
+function badge(state) {
+  return el("span", { class: `badge ${flat(state)}` }, `${GLYPHS[state]} ${state}`);
+}
+
+function figure(value, name) {
+  return el("div", {}, el("dt", {}, name), el("dd", {}, value));
+}
+
+// Returns a share of 1 as a bar.
+function meter(share, name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  const sizes = { class: `meter ${name}`, width: "100%", height: "8", "aria-hidden": "true" };
+  for (const [key, value] of Object.entries(sizes)) svg.setAttribute(key, value);
+  bar.setAttribute("width", `${100 * share}%`);
+  bar.setAttribute("height", "8");
+  svg.append(bar);
+  return svg;
+}
+
+function figures(build, cells, number) {
+  const cell = cells[number],
+    code = cell[CODE],
+    lowest = cells[0] && cells[0][CODE];
+  const found = [];
+  if (code) {
+    found.push(figure(format.bytes(code[CODE_BYTES]), "code"));
+    if (number && lowest && lowest[CODE_BYTES]) {
+      found.push(figure(format.times(code[CODE_BYTES] / lowest[CODE_BYTES]), `the size at ${build.levels[0].name}`));
+    }
+    if (code[INSTRUCTIONS] !== null) found.push(figure(format.count(code[INSTRUCTIONS]), "instructions"));
+    if (code[WIDEST]) found.push(figure(`${code[WIDEST]} bit`, "widest register"));
+    found.push(figure(format.bytes(code[OBJECT_BYTES]), "object file"));
+  }
+  if (cell[SPEED]) found.push(figure(format.times(cell[SPEED]), `the speed at ${build.levels[0].name}`));
+  if (cell[TIME]) found.push(figure(`${short(cell[TIME])} ${build.unit.replace("u", "µ")}`, "measured"));
+  if (cell[SECONDS]) found.push(figure(format.seconds(cell[SECONDS]), "to compile"));
+  return found.length > 0 && el("dl", { class: "figures" }, found);
+}
+
+function families(build, level, code) {
+  const counts = [...familiesOf(build, code)].sort((a, b) => b[1] - a[1]);
+  if (!counts.length)
+    return el("p", { class: "faint" }, "Every instruction is one that all CPUs of the architecture have.");
+  const rows = counts.map(([name, count]) => {
+    const own = level.own.includes(name),
+      share = code[INSTRUCTIONS] ? Math.min(1, count / code[INSTRUCTIONS]) : 0;
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, own ? el("span", { class: "mark" }, "◆ ") : "", el("code", {}, name)),
+      el("td", { class: "number" }, format.count(count)),
+      el("td", { class: "number" }, format.percent(share)),
+      el("td", { class: "bar" }, meter(share, own ? "own" : "other")),
+    );
+  });
+  const head = ["feature", "instructions", "share"].map((name, place) =>
+    el("th", { scope: "col", class: place ? "number" : "" }, name),
+  );
+  return el("table", { class: "list" }, el("thead", {}, el("tr", {}, head, el("td"))), el("tbody", {}, rows));
+}
+
+function hotLoop(build, level, [name, instructions]) {
+  const rows = instructions.map(([offset, text, features]) => {
+    const own = features.some((feature) => level.own.includes(feature));
+    const kind = own ? "own" : features.length ? "other" : "";
+    return el(
+      "tr",
+      { class: kind },
+      el("td", { class: "offset" }, offset.toString(16).toUpperCase()),
+      el(
+        "td",
+        { class: "mark" },
+        own ? el("abbr", { title: "needs a feature of this level" }, "◆") : features.length ? "◇" : "",
+      ),
+      el("td", {}, el("code", {}, text)),
+      el("td", { class: "needs" }, features.join(" ")),
+    );
+  });
+  const own = instructions.filter(([, , features]) => features.some((feature) => level.own.includes(feature))).length;
+  const head = ["offset", "own", "instruction", "needs"].map((text) => el("th", { scope: "col" }, text));
+  return section(
+    "Hot loop",
+    el("p", {}, el("code", {}, name.replaceAll("(anonymous namespace)::", ""))),
+    el(
+      "p",
+      { class: "faint" },
+      `◆ needs what ${level.name} adds: ${own} of ${instructions.length} instructions. ` +
+        "◇ needs more than the baseline.",
+    ),
+    el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Disassembly of the hot loop" },
+      el("table", { class: "asm" }, el("thead", { class: "hidden" }, el("tr", {}, head)), el("tbody", {}, rows)),
+    ),
+  );
+}
+
+const loopsOf = (build) =>
+  build.loops || (build.loops = JSON.parse(document.getElementById(`loops-${build.number}`).textContent));
+
+function featureLists(level) {
+  const inherited = level.features.filter((name) => !level.own.includes(name));
+  return [
+    section("Features of its own", codes(level.own)),
+    inherited.length > 0 && section("Features of levels that it requires", codes(inherited)),
+  ];
+}
+
+function cellDetails(build, row, number) {
+  const kernel = build.kernels[row],
+    level = build.levels[number],
+    cell = kernel.cells[number];
+  if (!cell) return [el("p", {}, "The matrix has no such copy.")];
+  const reason = build.texts[cell[REASON]],
+    stubs = cell[STUBS] >= 0 ? build.lists[cell[STUBS]] : null;
+  const dropped = level.dropped[kernel.language] || [];
+  return [
+    el("p", { class: "verdict" }, badge(stateOf(build, cell)), reason ? el("span", {}, reason) : null),
+    cell[SAME] >= 0 &&
+      el(
+        "p",
+        { class: "notice" },
+        `Its code is identical to that of ${build.levels[cell[SAME]].name}: this copy gains nothing.`,
+      ),
+    figures(build, kernel.cells, number),
+    cell[LOOP] >= 0 && hotLoop(build, level, loopsOf(build)[cell[LOOP]]),
+    cell[CODE] &&
+      cell[CODE][INSTRUCTIONS] !== null &&
+      section("Instruction families", families(build, level, cell[CODE])),
+    stubs && section("Stubs", codes(stubs)),
+    (cell[CODE] || build.lists[cell[FLAGS]].length > 0) && section("Flags", codes(build.lists[cell[FLAGS]])),
+    kernel.args.length > 0 && section("Arguments of the kernel", codes(kernel.args)),
+    dropped.length > 0 && section("Flags that the compiler refuses", refused(dropped)),
+    section("Macros", codes(level.macros)),
+    cell[COPY] && section("Copy", codes([cell[COPY]])),
+    ...featureLists(level),
+  ];
+}
+
+function refused(dropped) {
+  return el(
+    "ul",
+    {},
+    dropped.map(([flag, reason]) => el("li", {}, el("code", {}, flag), ` ${reason}`)),
+  );
+}
+
+const LANGUAGES = { c: "C", cpp: "C++" };
+
+// Returns [languages, words] of each list of words that languages have.
+function byWords(flags) {
+  const found = new Map();
+  for (const [language, words] of Object.entries(flags)) {
+    const key = words.join(" ");
+    found.set(key, [[...(found.get(key) || [[]])[0], LANGUAGES[language] || language], words]);
+  }
+  return [...found.values()];
+}
+
+function levelDetails(build, number) {
+  const level = build.levels[number];
+  const dropped = Object.entries(level.dropped).filter(([, found]) => found.length);
+  return [
+    el("p", { class: "verdict" }, badge(level.verdict), level.reason ? el("span", {}, level.reason) : null),
+    level.compiled === false &&
+      level.verdict === "built" &&
+      el("p", { class: "notice" }, "Its code is not compiled yet."),
+    section("Requires", codes(level.requires)),
+    ...byWords(level.flags).map(([languages, words]) =>
+      section(`Flags for ${languages.join(" and ")}`, codes(words)),
+    ),
+    ...dropped.map(([language, found]) =>
+      section(`Flags that the ${LANGUAGES[language] || language} compiler refuses`, refused(found)),
+    ),
+    section("Macros", codes(level.macros)),
+    ...featureLists(level),
+  ];
+}
+
+function kernelDetails(build, row) {
+  const kernel = build.kernels[row],
+    views = Object.entries(VIEWS).filter(([name, view]) => name !== "verdict" && view.has(build));
+  const names = ["Level", "Verdict", ...views.map(([, view]) => view.label)];
+  const rows = build.levels.map((level, number) => {
+    const cell = kernel.cells[number];
+    return el(
+      "tr",
+      {},
+      el(
+        "th",
+        { scope: "row" },
+        el("button", { class: "link", onclick: () => openCell(build, row, number) }, level.name),
+      ),
+      el("td", {}, cell ? badge(stateOf(build, cell)) : ""),
+      views.map(([, view]) =>
+        el("td", { class: "number" }, cell && cell[CODE] ? shown(build, view, kernel.cells, number)[1] : ""),
+      ),
+    );
+  });
+  return [
+    section(
+      "Levels",
+      el(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Levels of the kernel" },
+        el(
+          "table",
+          { class: "list levels" },
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              names.map((name, place) => el("th", { scope: "col", class: place > 1 ? "number" : "" }, name)),
+            ),
+          ),
+          el("tbody", {}, rows),
+        ),
+      ),
+    ),
+    section("Language", el("span", {}, LANGUAGES[kernel.language] || kernel.language)),
+    section("Arguments of the kernel", codes(kernel.args)),
+  ];
+}
+
+// ---- opening
+
+function openPanel(title, kind, content, strip) {
+  const panel = document.getElementById("panel"),
+    close = () => panel.close();
+  const heading = el(
+    "h2",
+    { id: "panel-title", tabindex: "-1", autofocus: true },
+    el("span", { class: "source" }, title),
+    " ",
+    el("span", { class: "kind" }, kind),
+  );
+  panel.replaceChildren(
+    el("header", {}, heading, el("button", { class: "close", "aria-label": "Close", onclick: close }, "✕")),
+    ...[strip].filter(Boolean),
+    el("div", { class: "details" }, content),
+  );
+  if (!panel.open) panel.showModal();
+  panel.scrollTop = 0;
+}
+
+function openLevel(build, number) {
+  openPanel(build.levels[number].name, "level", levelDetails(build, number));
+}
+
+function openKernel(build, row) {
+  openPanel(build.kernels[row].source, "kernel", kernelDetails(build, row));
+}
+
+function openCell(build, row, number) {
+  const { source, cells } = build.kernels[row];
+  const open = (place) => {
+    openCell(build, row, place);
+    document.querySelector("#panel [aria-current]").focus();
+  };
+  const strip = build.levels.map((level, place) =>
+    el(
+      "button",
+      {
+        class: cells[place] ? flat(stateOf(build, cells[place])) : "",
+        "aria-current": place === number && "true",
+        onclick: () => open(place),
+      },
+      breakable(level.name),
+    ),
+  );
+  const levels = el("nav", { class: "strip", "aria-label": "Levels of this kernel" }, strip);
+  openPanel(source, build.levels[number].name, cellDetails(build, row, number), levels);
+}
+
+document.getElementById("panel").addEventListener("click", (event) => {
+  if (event.target === event.currentTarget) event.target.close();
+});
