@@ -42,6 +42,14 @@ def built_matrix(plan_path: Path) -> Matrix:
     )
 
 
+def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
+    """Return the objects that were compiled, by kernel source and level, of the build whose plan is at `plan_path`."""
+    build, folder = read_plan(plan_path), plan_path.parent
+    copies = {cell.copy: (kernel.source, cell.level) for kernel, cell in build.plan.copies()}
+    paths = (path for found in BuildObjects(build.plan, folder, (), folder).by_level.values() for path in found)
+    return {copies[copy]: path for path in paths if (copy := copy_of_object(path.name)) in copies and is_binary(path)}
+
+
 def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
     """Yield what the note of each level's sealed objects says, with the level."""
     copies: dict[str, list[Path]] = {}

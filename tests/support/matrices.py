@@ -67,6 +67,7 @@ def matrix_of(kernels: int = 5, project: str = "hello", seed: int = 1, **changes
         "project": project,
         "isagen": "0.1.0",
         "table": "x86",
+        "features": "x86",
         "override": f"{project.upper()}_ISA",
         "cpu_family": "x86_64",
         "system": "linux",

@@ -15,7 +15,8 @@ ARCHITECTURE = ("fpu", "mmx", "fxsr", "sse", "sse2")
 
 def built_with(*features, c=(), cpp=(), command=("g++",)):
     build = build_of(plan_of(("DEFAULT",), [kernel_row("a.c", {"DEFAULT": "a.c.DEFAULT.c"})]))
-    compilers = {"c": CompilerUse("GCC 12.2.0", ("gcc",), c), "cpp": CompilerUse("GCC 12.2.0", command, cpp)}
+    gcc = ("gcc", "12.2.0", "GCC 12.2.0")
+    compilers = {"c": CompilerUse(*gcc, ("gcc",), c), "cpp": CompilerUse(*gcc, command, cpp)}
     return replace(build, compilers=compilers, record=record_of(baseline=(*ARCHITECTURE, *features)))
 
 

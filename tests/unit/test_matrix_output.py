@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 
 import jsonschema
 import pytest
-from support.matrices import matrix_of
 
 from isagen.matrix.difference import differences
 from isagen.matrix.formats import as_csv, as_json, as_markdown
@@ -19,6 +18,7 @@ from isagen.model.errors import AuditError
 from isagen.model.matrix import LevelCode, Matrix
 from isagen.model.matrix_notes import pack, unpack
 from support.checkout import ROOT
+from support.matrices import matrix_of
 
 
 def lines(matrix: Matrix, width: int) -> list[str]:
@@ -138,8 +138,8 @@ def test_widths():
         ("-isystem", "-isystem"),
         ("/opt/inc/x.h", "PATH"),
         ("-fprofile-use=/home/ada/p.profdata", "-fprofile-use=PATH"),
-        ("-ffile-prefix-map=/home/ada/b=.", "-ffile-prefix-map=PATH"),
-        ("C:\\Users\\Ada\\x", "PATH"),
+        ("-ffile-prefix-map=/home/ada/b=.", "-ffile-prefix-map=PATH."),
+        ("C:\\Users\\Ada\\x", "C:PATH"),
         ("-Isrc/include/x", "-Isrc/include/x"),
         ("src/kernels/dot.cpp", "src/kernels/dot.cpp"),
         ("/arch:AVX2", "/arch:AVX2"),

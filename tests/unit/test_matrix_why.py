@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.matrices import matrix_of
 
 from isagen.matrix.here import Here, here, select
 from isagen.matrix.why import Because, why
 from isagen.model.errors import ProjectError
 from isagen.model.matrix import Matrix
+from support.matrices import matrix_of
 
 EVERYWHERE: dict[str, tuple[str, ...]] = {}
 
