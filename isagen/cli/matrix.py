@@ -83,7 +83,10 @@ def _page(found: Sequence[Found], speeds: Path | None) -> str:
 
     loops: dict[tuple[str, str, str], Loop] = {}
     labels = Counter(one.label for one in found)
-    matrices = [(one.label if labels[one.label] == 1 else f"{one.label}: {one.matrix.project}", one) for one in found]
+    matrices = [
+        (one.label if labels[one.label] == 1 else f"{number}: {one.label}, {one.matrix.project}", one)
+        for number, one in enumerate(found, 1)
+    ]
     for label, one in matrices:
         for (kernel, level), path in (objects_of(one.plan) if one.plan is not None else {}).items():
             row = one.matrix.level(level)
