@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked
-from ..audit.demangle import demangle
 from ..audit.findings import Result
 from ..audit.records import records_of
 from ..audit.report import as_text
@@ -23,6 +22,7 @@ from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
 from ..model.plan import Plan
 from ..model.plan_file import read_plan
+from .explain import explained
 from .recorded import check_unrecorded
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
@@ -115,15 +115,10 @@ def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
 
 
 def _explain(plan: Plan, folder: Path, words: Sequence[str]) -> None:
-    """Report references past stubs, which a linker says are undefined."""
+    """Report mistakes of the project for which a linker only names symbols."""
     with suppress(IsagenError, OSError):  # the linker has said what it found
-        objects = _objects(plan, folder, words)
-        for path, symbol, levels in objects.past_stubs(objects.private):
-            print(
-                f"isagen: error: {path}: refers to {demangle(symbol)}, which kernel sources define: it is private to "
-                f"{', '.join(levels)}\n  call it through a stub, or define it in an ordinary source",
-                file=sys.stderr,
-            )
+        for problem in explained(_objects(plan, folder, words), folder):
+            print(f"isagen: error: {problem}", file=sys.stderr)
 
 
 def _objects(plan: Plan, folder: Path, words: Sequence[str]) -> BuildObjects:

@@ -15,7 +15,7 @@ import pytest
 from isagen.build.stubs import stub_table
 from isagen.cli.main import main
 from isagen.configure.dispatch import dispatch_texts
-from isagen.model.names import STUBS_MARK
+from isagen.model.names import BIND_SYMBOL, STUBS_MARK
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
@@ -133,7 +133,7 @@ def program_text(one: Binary) -> list[str]:
     lines = [f"static int bound[{len(one.stubs)}];"]
     for index, (stub, levels) in enumerate(one.stubs.items()):
         lines += [f"const struct isa_kernel isa_kernel_{x}__{stub} = {{{names.index(x)}}};" for x in levels]
-        lines += [f"void isa_bind_{stub}(const struct isa_kernel *kernel) {{ bound[{index}] = kernel->level; }}"]
+        lines += [f"void {BIND_SYMBOL}{stub}(const struct isa_kernel *kernel) {{ bound[{index}] = kernel->level; }}"]
     values = ", ".join("NULL" if value is None else f'"{value}"' for value in one.overrides())
     return [*lines, f"static const char *const overrides[] = {{{values}}};"]
 
