@@ -1,3 +1,14 @@
 """The command line: one module for each command, and `main`, the one place that turns an error into an exit."""
 
+import sys
+
+# Checked before anything else is imported: Python 3.6 reads this file, but not the others.
+if sys.version_info < (3, 11):  # noqa: UP036
+    _SAID = f"isagen: needs Python 3.11 or later, and this is Python {sys.version.split()[0]} ({sys.executable})"
+    _REMEDY = "install a later Python, and isagen for it, and put it first on PATH"
+    if "configure" in sys.argv[1:2]:  # Meson shows what the answer holds, not what a failing command says
+        sys.stdout.write(f"error={_SAID}: {_REMEDY}\n".replace(" ", "%20"))
+        sys.exit(0)
+    sys.exit(f"{_SAID}\n  {_REMEDY}")
+
 from .main import main as main
