@@ -9,13 +9,14 @@ from pathlib import Path
 from ..audit.build_objects import BuildObjects
 from ..audit.demangle import demangle
 from ..binary.formats import is_binary, load_object
+from ..binary.protocol import Binding
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
 from ..model.plan_file import read_registrations
 
 
-def explained(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
-    """Yield what is wrong with a link of `objects`, in a build whose plan is in `folder`."""
+def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
+    """Yield what is wrong with a link of `objects`, in a build whose plan is in `folder`; its levels may be `sealed`."""
     for path, symbol, levels in objects.past_stubs(objects.private):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
@@ -23,6 +24,7 @@ def explained(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
             remedy="call it through a stub, or define it in an ordinary source",
         )
     yield from _stubs(objects, folder)
+    yield from _functions(objects, sealed)
 
 
 def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
@@ -60,6 +62,27 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
             remedy=f"write ISA_REGISTER_DISPATCH({stub}, &function) in a kernel source, or remove the definition; "
             + did_you_mean(stub, sorted(registered)),
         )
+
+
+def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
+    """Yield the functions that kernel sources define for all to see, and that the linker therefore finds twice."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for level, paths in objects.by_level.items():
+        for path in paths:
+            for symbol in load_object(path).symbols:
+                if symbol.defined and symbol.code and symbol.binding == Binding.GLOBAL:
+                    found.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
+    for name, by_level in sorted(found.items()):
+        owners = max(by_level.values(), key=len)
+        if len(owners) > 1 or (not sealed and len(by_level) > 1):
+            often = (
+                "" if len(owners) > 1 else f", once for each level, because isa_seal is false: {', '.join(by_level)}"
+            )
+            yield BuildError(
+                f"{' and '.join(owners)} {'define' if len(owners) > 1 else 'defines'} it{often}",
+                where=demangle(name),
+                remedy="make the function static, or put it into an anonymous namespace",
+            )
 
 
 def _registering(objects: BuildObjects, folder: Path, stub: str) -> str:

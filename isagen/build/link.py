@@ -20,7 +20,7 @@ from ..audit.report import as_text
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
-from ..model.plan import Plan
+from ..model.plan import Build, Plan
 from ..model.plan_file import read_plan
 from .explain import explained
 from .recorded import check_unrecorded
@@ -52,7 +52,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
     if status != 0:
         if status < 0:
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
-        _explain(build.plan, plan_path.parent, words)
+        _explain(build, plan_path.parent, words)
         return status if status > 0 else 128 - status
     output = output_of(words)
     if output is None or not is_binary(output):
@@ -114,10 +114,10 @@ def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
     return 1
 
 
-def _explain(plan: Plan, folder: Path, words: Sequence[str]) -> None:
+def _explain(build: Build, folder: Path, words: Sequence[str]) -> None:
     """Report mistakes of the project for which a linker only names symbols."""
     with suppress(IsagenError, OSError):  # the linker has said what it found
-        for problem in explained(_objects(plan, folder, words), folder):
+        for problem in explained(_objects(build.plan, folder, words), folder, build.sealing.usable):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 

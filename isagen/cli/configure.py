@@ -32,5 +32,5 @@ def _refuse(message: str) -> NoReturn:
     """Answer a fragment whose arguments are those of another version."""
     from ..configure.command import refuse_arguments
 
-    refuse_arguments()
+    refuse_arguments(sys.argv)
     sys.exit(0)

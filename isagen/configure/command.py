@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,8 +36,11 @@ def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
     return 0
 
 
-def refuse_arguments() -> None:
-    """Answer a fragment whose arguments cannot be read at all."""
+def refuse_arguments(arguments: Iterable[str]) -> None:
+    """Answer a fragment whose `arguments` cannot be read as a whole."""
+    for word in arguments:
+        if word.startswith("--depfile="):  # Meson reads it before it reads the answer
+            write_if_changed(Path(word.partition("=")[2]), "")
     sys.stdout.write(write_keyval({"error": f"isagen: {_other_version('isagen/meson.build', 0)}"}))
 
 
