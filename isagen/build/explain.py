@@ -16,7 +16,7 @@ from ..model.plan_file import read_registrations
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
-    """Yield what is wrong with a link of `objects`, in a build whose plan is in `folder`; its levels may be `sealed`."""
+    """Yield what is wrong with a link of `objects`; the plan is in `folder`, and says whether levels are `sealed`."""
     for path, symbol, levels in objects.past_stubs(objects.private):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
