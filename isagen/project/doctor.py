@@ -43,23 +43,24 @@ def examine(folder: Path) -> Iterator[Check]:
             where=str(folder),
             remedy="name the project's folder, or make a project with `isagen init`",
         )
-    sources = Sources(folder)
-    fragment = fragment_folder(sources)
-    system, problem = build_system(folder)
-    isolated = system is not None and system.backend == "mesonpy"
+    yield from examine_tools(folder)
+    yield from examine_files(folder)
+
+
+def examine_tools(folder: Path) -> Iterator[Check]:
+    """Yield the checks of the tools that build the project in `folder`."""
+    isolated = _is_isolated(folder)
     yield Check(True, f"Python {sys.version.split()[0]} ({sys.executable})")
     yield _program(("meson",), MESON, isolated)
     yield _program(("ninja", "ninja-build", "samu"), "", isolated)
-    yield from (_compiler(language) for language in _languages(sources))
-    if problem:
-        yield problem_of(problem)
-    elif system is None:
-        yield Check(True, "pyproject.toml: there is none, so Meson uses the isagen of the environment that it runs in")
-    elif not isolated:
-        said = f"pyproject.toml: the build backend is {system.backend or 'setuptools'}"
-        yield Check(True, f"{said}, so Meson uses the isagen of the environment that it runs in")
-    else:
-        yield from _requires(system.requires)
+    yield from map(_compiler, _languages(Sources(folder)))
+
+
+def examine_files(folder: Path) -> Iterator[Check]:
+    """Yield the checks of the files of the project in `folder`."""
+    sources = Sources(folder)
+    fragment = fragment_folder(sources)
+    yield from _pyproject(folder)
     yield _kernels(sources, fragment)
     yield _subdir(sources, fragment)
     yield _dependency(sources, fragment)
@@ -110,8 +111,28 @@ def _compiler(language: str) -> Check:
     )
 
 
-def _requires(requires: Sequence[str]) -> Iterator[Check]:
+def _is_isolated(folder: Path) -> bool:
+    """Return whether pip builds the project with meson-python, in an environment of its own."""
+    system, _ = build_system(folder)
+    return system is not None and system.backend == "mesonpy"
+
+
+def _pyproject(folder: Path) -> Iterator[Check]:
     """Check that pip's isolated builds have what they need."""
+    system, problem = build_system(folder)
+    if problem is not None:
+        yield problem_of(problem)
+    elif system is None:
+        yield Check(True, "pyproject.toml: there is none, so Meson uses the isagen of the environment that it runs in")
+    elif system.backend != "mesonpy":
+        said = f"pyproject.toml: the build backend is {system.backend or 'setuptools'}"
+        yield Check(True, f"{said}, so Meson uses the isagen of the environment that it runs in")
+    else:
+        yield from _requires(system.requires)
+
+
+def _requires(requires: Sequence[str]) -> Iterator[Check]:
+    """Check that isagen and meson-python are among the `requires` of a build system."""
     names = {re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", entry.strip())[0]).lower() for entry in requires}
     for name in ("isagen", "meson-python"):
         where = "pyproject.toml: build-system.requires"

@@ -64,13 +64,14 @@ CONFIGURING = {
     "a fragment whose arguments are others": (
         [("isagen/meson.build", "'--source-root=' + meson.global_source_root(),", "")],
         f"isagen: isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__} (format "
-        f"unknown, this version reads {FRAGMENT_FORMAT})\n  run `isagen init` in the project to update it, and commit it",
+        f"unknown, this version reads {FRAGMENT_FORMAT})\n  run `isagen init` in the project to update it, and "
+        "commit it",
     ),
     "a flag of instructions": (
         [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-msha"))],
         "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: -msha: sha is on, but not checked for DEFAULT: a CPU "
-        "without it would run this copy\n  take it out: each level brings the flags of its features; a table of your own may "
-        "add a level",
+        "without it would run this copy\n  take it out: each level brings the flags of its features; a table of your "
+        "own may add a level",
     ),
     "a flag that no compiler knows": (
         [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-mnonsense"))],
