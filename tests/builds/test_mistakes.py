@@ -30,12 +30,13 @@ CONFIGURING = {
     ),
     "strings": (
         [("meson.build", FILES, "['kernels/dot.cpp', 'kernels/level.cpp']")],
-        "isagen: isa_kernels: dot.cpp: there is no such kernel source: write isa_kernels = files('kernels/one.cpp'), "
-        "not strings, with paths from the folder of that meson.build; kernels cannot be generated",
+        "isagen: isa_kernels: dot.cpp: there is no such kernel source: name kernels with files(), not strings: "
+        "isa_kernels = files('kernels/one.cpp'), with paths from the folder of that meson.build; they cannot be "
+        "generated",
     ),
     "strings from the fragment's folder": (
         [("meson.build", FILES, "['../kernels/dot.cpp']")],
-        "isagen: isa_kernels: dot.cpp: there is no such kernel source: write isa_kernels = files(",
+        "isagen: isa_kernels: dot.cpp: there is no such kernel source: name kernels with files(), ",
     ),
     "no isa.toml": (
         [("isagen/isa.toml", "", None)],
