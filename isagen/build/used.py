@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 NINJA_FILE = "build.ninja"
@@ -23,4 +24,5 @@ def is_used(dispatch_source: Path, build_root: Path) -> bool:
         return True
     name = Path(os.path.relpath(dispatch_source, build_root)).as_posix()
     quoted = name.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
-    return any(f" {quoted}" in line.partition(":")[2] for line in text.splitlines() if line.startswith("build "))
+    path = re.compile(rf"(?<!\$) {re.escape(quoted)}(?= |\Z)")
+    return any(path.search(line.partition(":")[2]) for line in text.splitlines() if line.startswith("build "))

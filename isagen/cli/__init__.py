@@ -2,7 +2,7 @@
 
 import sys
 
-# Checked before anything else is imported: Python 3.6 reads this file, but not the others.
+# Checked before anything else is imported, in what Python 3.6 can read.
 if sys.version_info < (3, 11):  # noqa: UP036
     _SAID = f"isagen: needs Python 3.11 or later, and this is Python {sys.version.split()[0]} ({sys.executable})"
     _REMEDY = "install a later Python, and isagen for it, and put it first on PATH"

@@ -136,10 +136,25 @@ def _requires(requires: Sequence[str]) -> Iterator[Check]:
     names = {re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", entry.strip())[0]).lower() for entry in requires}
     for name in ("isagen", "meson-python"):
         where = "pyproject.toml: build-system.requires"
-        if name in names:
+        if name == "isagen" and (entry := next(filter(_excludes_this, requires), "")):
+            remedy = "change the requirement, or install a version that it allows"
+            yield Check(False, f"{where} asks for {entry}, and this is {__version__}", remedy)
+        elif name in names:
             yield Check(True, f"{where} names {name}")
         else:
             yield Check(False, f"{where} does not name {name}", f'add "{name}" to the list')
+
+
+def _excludes_this(requirement: str) -> bool:
+    """Return whether a requirement of isagen leaves this version out."""
+    name, version = re.match(r"\s*([\w.-]*)(?:\[[^]]*\])?([^;]*)", requirement, re.ASCII).groups()  # type: ignore[union-attr]
+    for operator, asked in re.findall(r"([=!~<>]=?=?)\s*([\w.]+)", version):
+        lower, higher = older(__version__, asked), older(asked, __version__)
+        fails = {"==": lower or higher, "!=": not (lower or higher), ">=": lower, "~=": lower, "<=": higher}
+        fails |= {"<": not lower, ">": not higher}
+        if name.lower() == "isagen" and fails.get(operator, False):
+            return True
+    return False
 
 
 def _kernels(sources: Sources, fragment: str) -> Check:
