@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .parser import Parser, commands_of
+from .parser import Parser, commands_of, options_of
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -48,47 +48,63 @@ def _arguments(parser: argparse.ArgumentParser) -> list[_Argument]:
     ]
 
 
-def _words(parser: Parser) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the words after `COMMAND`, and after `COMMAND:OPTION` where a value follows; "" where files do."""
-    after = {"": " ".join([*commands_of(parser), *(n for a in _arguments(parser) for n in a.names)])}
-    values: dict[str, str] = {}
-    for name, command in commands_of(parser).items():
+@dataclass(frozen=True)
+class _Words:
+    """What may stand where: `options` and other words after each command ("": before any), and each option's values.
+
+    Where there are no words, files may stand.
+    """
+
+    options: Mapping[str, str]
+    words: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+def _words(parser: Parser) -> _Words:
+    commands = commands_of(parser)
+    options, words, values = {"": " ".join(options_of(parser))}, {"": " ".join(commands)}, {}
+    for name, command in commands.items():
         arguments = _arguments(command)
-        after[name] = " ".join([*(n for a in arguments for n in a.names or a.values or ())])
-        values |= {f"{name}:{n}": " ".join(a.values) for a in arguments for n in a.names if a.values is not None}
-    return after, values
+        options[name] = " ".join(options_of(command))
+        words[name] = " ".join(value for a in arguments if not a.names for value in a.values or ())
+        for argument in arguments:
+            if argument.values is not None:
+                values |= {f"{name}:{option}": " ".join(argument.values) for option in argument.names}
+    return _Words(options, words, values)
 
 
 def _bash(parser: Parser) -> Iterator[str]:
-    after, values = _words(parser)
+    found = _words(parser)
     yield "_isagen() {"
-    yield "  local word command= words= current=${COMP_WORDS[COMP_CWORD]}"
+    yield "  local word command= words= options= current=${COMP_WORDS[COMP_CWORD]}"
     yield '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do'
-    yield f"    case $word in {'|'.join(filter(None, after))}) command=$word; break ;; esac"
+    yield f"    case $word in {'|'.join(filter(None, found.words))}) command=$word; break ;; esac"
     yield "  done"
     yield '  case "$command:${COMP_WORDS[COMP_CWORD-1]}" in'
-    for key, words in values.items():
+    for key, words in found.values.items():
         yield f"    {key}) words={shlex.quote(words)} ;;"
-    yield "    *) case $command in"
-    for key, words in after.items():
-        yield f"      {key or chr(34) * 2}) words={shlex.quote(words)} ;;"
+    yield '    *) case "$command" in'
+    for key, words in found.words.items():
+        yield f"      {shlex.quote(key)}) words={shlex.quote(words)} options={shlex.quote(found.options[key])} ;;"
     yield "    esac ;;\n  esac"
+    yield "  if [[ $current == -* && $options ]]; then words=$options; fi"
     yield '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")\n}'
     yield "complete -o default -F _isagen isagen  # without a word that fits: files"
 
 
 def _zsh(parser: Parser) -> Iterator[str]:
-    after, values = _words(parser)
+    found = _words(parser)
     yield "#compdef isagen\n_isagen() {\n  local word command="
     yield '  for word in "${(@)words[2,CURRENT-1]}"; do'
-    yield f"    case $word in ({'|'.join(filter(None, after))}) command=$word; break ;; esac"
+    yield f"    case $word in ({'|'.join(filter(None, found.words))}) command=$word; break ;; esac"
     yield "  done"
     yield '  case "$command:${words[CURRENT-1]}" in'
-    for key, words in values.items():
+    for key, words in found.values.items():
         yield f"    ({key}) {f'compadd -- {words}' if words else '_files'}; return ;;"
-    yield "  esac\n  case $command in"
-    for key, words in after.items():
-        yield f"    ({key or chr(39) * 2}) compadd -- {words} || _files ;;"
+    yield '  esac\n  case "$command:$PREFIX" in'
+    for key, words in found.words.items():
+        yield f"    ({key}:-*) compadd -- {found.options[key]} ;;"
+        yield f"    ({key}:*) {f'compadd -- {words}' if words else '_files'} ;;"
     yield "  esac\n}\ncompdef _isagen isagen"
 
 
