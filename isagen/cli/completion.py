@@ -62,7 +62,8 @@ class _Words:
 
 def _words(parser: Parser) -> _Words:
     commands = commands_of(parser)
-    options, words, values = {"": " ".join(options_of(parser))}, {"": " ".join(commands)}, {}
+    options, words = {"": " ".join(options_of(parser))}, {"": " ".join(commands)}
+    values: dict[str, str] = {}
     for name, command in commands.items():
         arguments = _arguments(command)
         options[name] = " ".join(options_of(command))
