@@ -3,11 +3,11 @@
 `tests/unit/test_doctor.py` has those that only `isagen doctor` can name.
 """
 
-import glob
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -103,10 +103,10 @@ def test_an_empty_list_of_levels(scaffold):
 
 
 def test_options_in_a_file_that_this_meson_does_not_read(scaffold):
-    meson = "/usr/share/meson/meson.py" if glob.glob("/usr/share/meson/meson.py") else "/usr/bin/meson"
+    meson = "/usr/bin/meson"
     old = scaffold.run("/usr/bin/python3", meson, "--version", check=False).stdout.strip()
     if not re.fullmatch(r"1\.0\.\d+", old):
-        pytest.skip("there is no Meson 1.0 of the system")
+        pytest.skip("the system has no Meson 1.0")
     (scaffold.folder / "meson_options.txt").rename(scaffold.folder / "meson.options")
     native = scaffold.folder / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
@@ -126,7 +126,7 @@ def python_of(project, path):
 
 
 def old_python():
-    found = [shutil.which("python3.10"), *sorted(glob.glob("/opt/pyenv/versions/3.10.*/bin/python3.10"))]
+    found = [shutil.which("python3.10"), *map(str, sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python3.10")))]
     for path in filter(None, found):
         if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
             return path
