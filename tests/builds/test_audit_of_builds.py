@@ -13,7 +13,7 @@ import pytest
 
 from support.auditing import audit, build, findings, plant_in_baseline
 from support.prepared import FEW
-from support.projects import PACKAGES, need
+from support.projects import PACKAGES, matrix, need
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
@@ -30,6 +30,8 @@ def test_every_linker_is_audited_and_sound_builds_have_no_finding(prepared, comp
     project.run("strip", "-o", stripped, project.path("leak"))
     status, report = audit(project, stripped)
     assert (status, report["targets"][0]["counted"]) == (0, {})
+    cells = [cell for kernel in matrix(project, stripped)["kernels"] for cell in kernel["levels"].values()]
+    assert all(bool(cell["code"]) == (cell["verdict"] == "built") for cell in cells)
 
 
 @pytest.mark.parametrize(

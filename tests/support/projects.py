@@ -101,9 +101,9 @@ def pip_wheel(source: Path, folder: Path, *arguments: str, **environment: str) -
     return wheel
 
 
-def matrix(project: Project) -> dict:
-    """The build matrix of a project, as `isagen matrix` gives it to programs."""
-    return json.loads(project.isagen("matrix", project.build, "--format", "json").stdout)
+def matrix(project: Project, where: str | Path = "") -> dict:
+    """The build matrix of a project's build folder, or of a binary, as `isagen matrix` gives it to programs."""
+    return json.loads(project.isagen("matrix", where or project.build, "--format", "json").stdout)
 
 
 def verdicts(project: Project) -> dict[str, str]:
