@@ -10,7 +10,7 @@ from isagen.processors.registry import PROCESSORS, builtin_tables
 from isagen.processors.sources import Condition, Cpuid, Hwcap
 from isagen.processors.table import Level, Table, load_table
 
-EMPTY = "–"
+EMPTY = "-"
 FLAGS = {"gnu": "GCC, Clang", "msvc": "MSVC"}
 
 
@@ -30,17 +30,16 @@ def _table(table: Table) -> str:
     override = f"The override is {_code([table.override])}." if table.override else ""
     default = f"The default table on {_code(families)}." if families and families != ["*"] else ""
     columns = [family for family in FLAGS if any(level.flags.get(family) for level in table.levels)]
-    parts = [
+    heads = ("level", *(f"all flags of {FLAGS[family]}" for family in columns), "macros")
+    parts = (
         f"### Table {table.name}\n",
         f"{default} {override}\n".lstrip(),
         _rows(
             ("level", "rank", "requires", "features that it adds", "vector bits", "oldest compilers"),
             (_level(level) for level in table.levels),
         ),
-    ]
-    if columns:
-        heads = ("level", *(f"all flags of {FLAGS[family]}" for family in columns), "macros")
-        parts.append(_rows(heads, (_flags(table, level, columns) for level in table.levels)))
+        _rows(heads, (_flags(table, level, columns) for level in table.levels)),
+    )
     return "\n".join(parts)
 
 
@@ -67,7 +66,10 @@ def _processor(found: Features) -> str:
             f"### Features of {found.name}\n",
             _rows(("feature", "detection", "OS state", "needs", "macros"), map(_feature, found.features.values())),
             f"### OS states of {found.name}\n",
-            _rows(("state", "XCR0 bits", "permission asked of Linux", "asked on macOS"), map(_state, found.states.values())),
+            _rows(
+                ("state", "XCR0 bits", "permission asked of Linux", "asked on macOS"),
+                map(_state, found.states.values()),
+            ),
         )
     )
 

@@ -29,10 +29,9 @@ html_show_copyright = False
 html_copy_source = False
 # The links of headings are GitHub's.
 myst_heading_anchors = 4
-# ```meson and ```pycon blocks of what a highlighter does not read fully are shown plain.
-suppress_warnings = ["misc.highlighting_failure"]
 
 LINK = re.compile(r"^- \[[^]]+\]\(([\w-]+)\.md\)", re.M)
+OUTWARD = re.compile(r"\]\(\.\./([^)#]+)(?:#[^)]*)?\)")
 MARK = re.compile(r"<!-- site: (\w+) -->")
 
 
@@ -60,7 +59,7 @@ def prepare(app: Sphinx, docname: str, source: list[str]) -> None:
     text = MARK.sub(lambda mark: GENERATED[mark[1]](), source[0])
     if docname == "index":
         text += "\n" + contents(text)
-    source[0] = text.replace("](../", "](path:../")
+    source[0] = OUTWARD.sub(r"](path:../\1)", text)
 
 
 def setup(app: Sphinx) -> None:
