@@ -16,6 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import _tables  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
+from sphinx.environment import BuildEnvironment  # noqa: E402
 
 from isagen import __version__  # noqa: E402
 
@@ -62,6 +63,12 @@ def prepare(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = OUTWARD.sub(r"](path:../\1)", text)
 
 
+def generated(app: Sphinx, env: BuildEnvironment, *changed: set[str]) -> list[str]:
+    """Return the pages that hold generated text: each build reads them, because the data may have changed."""
+    return [name for name in env.found_docs if MARK.search(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
+
+
 def setup(app: Sphinx) -> None:
     """Have every page prepared before it is read."""
     app.connect("source-read", prepare)
+    app.connect("env-get-outdated", generated)
