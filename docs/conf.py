@@ -1,7 +1,7 @@
 """Sphinx's configuration: builds the site from the pages of this folder, which GitHub shows as they are.
 
     pip install ".[docs]"
-    sphinx-build -W docs OUT
+    sphinx-build -W docs build/docs
 
 A page's comment `<!-- site: NAME -->` is replaced by generated text. The index's links are the site's contents.
 """
