@@ -1,49 +1,37 @@
-// Arguments of the extension's functions: checked C-contiguous views of objects with the buffer protocol. An error is
-// one message that names the argument.
+// Arguments of the extension's functions: checked C-contiguous views of objects with the buffer protocol or DLPack. An
+// error is one message that names the argument, and the call that mends it.
 #ifndef ISAGEN_PYTHON_BUFFER_H
 #define ISAGEN_PYTHON_BUFFER_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-// A type of items: its name in messages, and its struct-module formats; `size` selects the width.
-struct ItemType {
-  const char *name, *formats;
-  Py_ssize_t size;
-};
-
-constexpr ItemType float32 = {"float32", "f", 4};
-constexpr ItemType float64 = {"float64", "d", 8};
-constexpr ItemType int8 = {"int8", "b", 1};
-constexpr ItemType uint8 = {"uint8", "B", 1};
-constexpr ItemType int32 = {"int32", "il", 4};
-constexpr ItemType int64 = {"int64", "lq", 8};
-constexpr ItemType bfloat16 = {"16-bit integers (the bits of bfloat16)", "Hh", 2};
-constexpr ItemType float16 = {"float16 or 16-bit integers (its bits)", "eHh", 2};
-
-// Items of any type.
-constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes, no Python objects", nullptr, 0};
+#include "dlpack.h"
+#include "items.h"
+#include "shape.h"
 
 enum class Access { read, write };
 
 // The layout of items: without gaps, or in rows (along the last axis) at equal distances.
 enum class Layout { contiguous, rows };
 
+// Returns a function of isagen_kernels._arrays: what a call needs of Python.
+inline PyObject *helper(const char *name)
+{
+  static PyObject *module = nullptr;
+  if (module == nullptr && (module = PyImport_ImportModule("isagen_kernels._arrays")) == nullptr)
+    return nullptr;
+  return PyObject_GetAttrString(module, name);
+}
+
 // A view that is released at the end of its scope. It converts to false with a Python exception set: TypeError for an
-// object without buffer or a wrong item type, ValueError for a layout that is not C-contiguous, BufferError for a
-// buffer that is read-only.
+// object that is no array and for a wrong item type, ValueError for a layout that is not C-contiguous, BufferError for
+// a buffer that is read-only.
 class Buffer {
 public:
-  template <size_t n>
-  Buffer(PyObject *object, const char *name, const ItemType (&types)[n], Access access = Access::read,
+  explicit Buffer(const char *name) : name_(name) {}
+  Buffer(PyObject *object, const char *name, const ItemType *types, size_t count, Access access = Access::read,
          Layout layout = Layout::contiguous)
       : name_(name)
   {
-    open(object, types, n, access, layout);
+    open(object, types, count, access, layout);
   }
   Buffer(PyObject *object, const char *name, const ItemType &type, Access access = Access::read,
          Layout layout = Layout::contiguous)
@@ -55,6 +43,7 @@ public:
   {
     if (held_)
       PyBuffer_Release(&view_);
+    Py_XDECREF(owner_);
   }
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
@@ -65,11 +54,15 @@ public:
   size_t items() const { return view_.itemsize > 0 ? static_cast<size_t>(view_.len / view_.itemsize) : 0; }
   size_t item_size() const { return static_cast<size_t>(view_.itemsize); }
   const char *name() const { return name_; }
-  // The index of its type among the types given.
+  // The index of its type among the types given, and the text of its type.
   int type() const { return type_; }
+  ItemText type_text() const { return {format(), view_.itemsize}; }
+  // The struct-module format; `E` is bfloat16.
+  const char *format() const { return format_ ? format_ : view_.format ? view_.format : "B"; }
 
   int axes() const { return view_.ndim; }
   size_t axis(int i) const { return static_cast<size_t>(view_.shape[i]); }
+  Shape shape() const { return Shape(view_.ndim, view_.shape); }
   // The length of the last axis; a single item is a row of one item.
   size_t columns() const { return view_.ndim > 0 ? axis(view_.ndim - 1) : 1; }
   // The product of the lengths of the other axes.
@@ -88,33 +81,25 @@ public:
   // TypeError if not.
   bool has_type_of(const Buffer &other, bool may_be_bits) const
   {
-    const char *ours = format(), *theirs = other.format();
+    const char *ours = native_format(format()), *theirs = native_format(other.format());
     const bool same = strcmp(ours, theirs) == 0 || (is_one_of(ours, "bhilq") && is_one_of(theirs, "bhilq"));
     const bool bits = is_one_of(ours, "BHILQ") && (may_be_bits || is_one_of(theirs, "BHILQ"));
     if (item_size() == other.item_size() && (same || bits))
       return true;
-    PyErr_Format(PyExc_TypeError, "%s must hold items of the type of %s, '%s' of %zu bytes, but holds '%s' of %zu", name_,
-                 other.name_, theirs, other.item_size(), ours, item_size());
+    PyErr_Format(PyExc_TypeError, "%s must hold items of the type of %s, %s, but holds %s", name_, other.name_,
+                 other.type_text().text, type_text().text);
     return false;
   }
 
-  // Returns whether it has the shape of `other`. Sets ValueError if not.
-  bool has_shape_of(const Buffer &other) const
+  // Returns whether it has this shape. Memory without items may have one axis, because memoryviews cannot be cast to
+  // several without items. Sets ValueError if not; `what` is the reason: "that of src".
+  bool has_shape(const Shape &wanted, const char *what) const
   {
-    bool same = axes() == other.axes();
-    for (int i = 0; same && i < axes(); i++)
-      same = axis(i) == other.axis(i);
-    if (!same)
-      PyErr_Format(PyExc_ValueError, "%s must have the shape of %s", name_, other.name_);
-    return same;
-  }
-
-  // Returns whether it has `wanted` items. Sets ValueError if not; `what` is the reason: "as many as src".
-  bool has_items(size_t wanted, const char *what) const
-  {
-    if (items() == wanted)
+    const Shape ours = shape();
+    if (ours == wanted || (items() == 0 && wanted.items() == 0 && axes() == 1))
       return true;
-    PyErr_Format(PyExc_ValueError, "%s must hold %zu items, %s, but holds %zu", name_, wanted, what, items());
+    PyErr_Format(PyExc_ValueError, "%s must have the shape %s, %s, but has %s", name_, ShapeText(wanted).text, what,
+                 ShapeText(ours).text);
     return false;
   }
 
@@ -130,32 +115,77 @@ public:
     return false;
   }
 
-private:
-  void open(PyObject *object, const ItemType *types, size_t count, Access access, Layout layout)
+  // Opens a view that was constructed with its name alone.
+  void open(PyObject *object, const ItemType *types, size_t count, Access access, Layout layout = Layout::contiguous)
   {
-    if (!PyObject_CheckBuffer(object)) {
-      PyErr_Format(PyExc_TypeError, "%s must be an array or another bytes-like object, not %.100s", name_,
-                   Py_TYPE(object)->tp_name);
+    if (!acquire(object, access, types, count))
       return;
-    }
-    if (PyObject_GetBuffer(object, &view_, access == Access::write ? PyBUF_FULL : PyBUF_FULL_RO) < 0) {
-      name_the_argument();
-      return;
-    }
-    held_ = true;
+    const char *const native = native_format(format());
     for (size_t i = 0; i < count && type_ < 0; i++)
-      if (is_of(types[i]))
+      if (is_of(types[i], native, view_.itemsize))
         type_ = static_cast<int>(i);
     if (type_ < 0)
-      refuse_type(types, count);
+      refuse_type(object, type_text().text, types, count, access);
     else if (PyBuffer_IsContiguous(&view_, 'C')) {
       row_stride_ = columns() * item_size();
       usable_ = true;
     } else if (layout == Layout::rows && is_in_rows())
       usable_ = true;
     else
-      PyErr_Format(PyExc_ValueError, layout == Layout::rows ? "%s must be C-contiguous, but for gaps between its rows"
-                                                            : "%s must be C-contiguous", name_);
+      refuse_layout(access, layout);
+  }
+
+private:
+  // Fills the view. Objects other than NumPy's plain arrays and those of Python go through _arrays.adapted, which
+  // refuses masked arrays, for example.
+  bool acquire(PyObject *object, Access access, const ItemType *types, size_t count)
+  {
+    const char *const kind = Py_TYPE(object)->tp_name;
+    if (!PyMemoryView_Check(object) && !PyBytes_CheckExact(object) && strcmp(kind, "numpy.ndarray") != 0 &&
+        strcmp(kind, "array.array") != 0) {
+      PyObject *const adapted = helper("adapted");
+      if (adapted == nullptr)
+        return false;
+      object = owner_ = PyObject_CallFunction(adapted, "OsO", object, name_, access == Access::write ? Py_True : Py_False);
+      Py_DECREF(adapted);
+      if (object == nullptr)
+        return false;
+    }
+    if (!PyObject_CheckBuffer(object)) {
+      const bool is_open = dlpack_.open(object, name_, view_);
+      if (!is_open)
+        name_the_argument();
+      return is_open;
+    }
+    if (PyObject_GetBuffer(object, &view_, access == Access::write ? PyBUF_FULL : PyBUF_FULL_RO) < 0)
+      return acquire_bits(object, access, types, count);
+    held_ = true;
+    return true;
+  }
+
+  // Fills the view after PyObject_GetBuffer failed: with the bits of an array of bfloat16, which buffers cannot
+  // express. Else sets the exception again, or TypeError if the items' type is its reason.
+  bool acquire_bits(PyObject *object, Access access, const ItemType *types, size_t count)
+  {
+    const int flags = access == Access::write ? PyBUF_FULL : PyBUF_FULL_RO;
+    PyErr_Clear();
+    PyObject *const beyond_buffers = helper("beyond_buffers");
+    PyObject *const found = beyond_buffers ? PyObject_CallFunctionObjArgs(beyond_buffers, object, nullptr) : nullptr;
+    Py_XDECREF(beyond_buffers);
+    const char *dtype = nullptr, *integers = nullptr;
+    PyObject *bits = Py_None;
+    if (found != nullptr && found != Py_None && !PyArg_ParseTuple(found, "sOs", &dtype, &bits, &integers))
+      dtype = nullptr;
+    else if (found == Py_None || bits != Py_None) {
+      if (PyObject_GetBuffer(dtype == nullptr ? object : bits, &view_, flags) == 0) {
+        held_ = true;
+        format_ = dtype == nullptr ? nullptr : "E";
+      } else
+        name_the_argument();
+    } else if (dtype != nullptr)
+      refuse_type(object, dtype, types, count, access, integers);
+    Py_XDECREF(found);
+    return held_;
   }
 
   // Returns whether rows have no gaps and equal distances; sets the distance.
@@ -205,56 +235,58 @@ private:
     Py_XDECREF(value);
   }
 
-  static bool is_one_of(const char *format, const char *formats)
+  void refuse_layout(Access access, Layout layout)
   {
-    return *format && !format[1] && strchr(formats, *format) != nullptr;
+    const char *const but = layout == Layout::rows ? ", but for gaps between its rows" : "";
+    if (access == Access::write)
+      PyErr_Format(PyExc_ValueError, "%s must be C-contiguous%s; pass an array that is, and copy from it", name_, but);
+    else if (dlpack_.is_open())
+      PyErr_Format(PyExc_ValueError, "%s must be C-contiguous%s; %s.contiguous() makes a copy that is", name_, but, name_);
+    else
+      PyErr_Format(PyExc_ValueError, "%s must be C-contiguous%s; np.ascontiguousarray(%s) makes a copy that is", name_,
+                   but, name_);
   }
 
-  // The struct-module format without native byte order, which may be '@', '=' or absent, and with ctypes '<' or '>'.
-  const char *format() const
-  {
-    const char *format = view_.format ? view_.format : "B";
-    const int one = 1;
-    const char native = *reinterpret_cast<const char *>(&one) ? '<' : '>';
-    return *format == '@' || *format == '=' || *format == native ? format + 1 : format;
-  }
-
-  // Returns whether items hold references to Python objects, which copies would have to count. Ignores field names,
-  // :name:.
-  bool has_objects() const
-  {
-    bool in_name = false;
-    for (const char *c = format(); *c; c++) {
-      if (*c == ':')
-        in_name = !in_name;
-      else if (*c == 'O' && !in_name)
-        return true;
-    }
-    return false;
-  }
-
-  bool is_of(const ItemType &type) const
-  {
-    const Py_ssize_t size = view_.itemsize;
-    if (type.formats == nullptr)
-      return (size == 1 || size == 2 || size == 4 || size == 8) && !has_objects();
-    return size == type.size && is_one_of(format(), type.formats);
-  }
-
-  void refuse_type(const ItemType *types, size_t count)
+  // Sets TypeError: which types it must hold, which it holds, and the call that converts it: integers to int32 if that
+  // is among the types, else to the first. `integers` has the bits of items that buffers cannot express.
+  void refuse_type(PyObject *object, const char *held, const ItemType *types, size_t count, Access access,
+                   const char *integers = nullptr)
   {
     char names[200] = "";
     size_t used = 0;
+    const char *dtype = types[0].dtype == nullptr ? integers : types[0].dtype;
     for (size_t i = 0; i < count; i++) {
       const char *between = i == 0 ? "" : i + 1 < count ? ", " : " or ";
       used += static_cast<size_t>(PyOS_snprintf(names + used, sizeof names - used, "%s%s", between, types[i].name));
+      if (strcmp(types[i].name, "int32") == 0 && strstr(held, "int") != nullptr)
+        dtype = types[i].dtype;
     }
-    PyErr_Format(PyExc_TypeError, "%s must hold %s, but its buffer format is '%s'", name_, names,
-                 view_.format ? view_.format : "B");
+    const bool to_bfloat16 = dtype != nullptr && strcmp(dtype, "bfloat16") == 0;
+    char remedy[120] = "";
+    const auto suggest = [&](const char *format) {
+      PyOS_snprintf(remedy, sizeof remedy, format, name_, dtype);
+    };
+    if (dtype == nullptr || access == Access::write)
+      remedy[0] = 0;
+    else if (types[0].dtype == nullptr)
+      suggest("; %.30s.view(np.%s) has its bits");
+    else if (dlpack_.is_open())
+      suggest("; %.30s.to(torch.%s) converts it");
+    else if (to_bfloat16)
+      suggest("; cvt_fp32_to_bf16(%.30s) converts float32");
+    else if (PyBytes_Check(object) || PyByteArray_Check(object))
+      suggest("; np.frombuffer(%.30s, np.%s) reads its bytes so");
+    else if (PyObject_HasAttrString(object, "astype"))
+      suggest("; %.30s.astype(np.%s) converts it");
+    else
+      suggest("; np.asarray(%.30s).astype(np.%s) converts it");
+    PyErr_Format(PyExc_TypeError, "%s must hold %s, but holds %s%s", name_, names, held, remedy);
   }
 
-  const char *name_;
+  const char *name_, *format_ = nullptr;
   Py_buffer view_ = {};
+  PyObject *owner_ = nullptr;
+  DlView dlpack_;
   int type_ = -1;
   size_t row_stride_ = 0;
   bool held_ = false, usable_ = false;

@@ -19,6 +19,23 @@
 extern PyMethodDef channels_functions[], convert_functions[], matmul_functions[], reduce_functions[], scan_functions[],
     softmax_functions[];
 
+// A function that takes its arguments by position, as the Python functions above it call it.
+using Positional = PyObject *(*)(PyObject *, PyObject *const *args, Py_ssize_t count);
+
+// Returns the entry of a function table. The Python function of the same name has the documentation.
+inline PyMethodDef positional(const char *name, Positional function, const char *arguments)
+{
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, arguments};
+}
+
+// Returns whether a call has so many arguments. Sets TypeError if not.
+inline bool has_arguments(Py_ssize_t count, Py_ssize_t wanted)
+{
+  if (count != wanted)
+    PyErr_Format(PyExc_TypeError, "needs %zd arguments, not %zd", wanted, count);
+  return count == wanted;
+}
+
 // An integer and its name in messages. The value is clamped to LONG_MIN .. LONG_MAX.
 struct Integer {
   const char *name;
@@ -74,15 +91,11 @@ inline bool is_past_caches(size_t bytes)
   return bytes > last_cache;
 }
 
-// Memory for the partial results of a call. Converts to false, with MemoryError set, if the allocation fails. Construct
-// it with the GIL held.
+// Memory for the partial results of a call. Converts to false if the allocation fails; sets no exception, so threads
+// without the GIL may construct it.
 template <typename T> class Scratch {
 public:
-  explicit Scratch(size_t items) : items_(static_cast<T *>(malloc((items > 0 ? items : 1) * sizeof(T))))
-  {
-    if (items_ == nullptr)
-      PyErr_NoMemory();
-  }
+  explicit Scratch(size_t items) : items_(static_cast<T *>(malloc((items > 0 ? items : 1) * sizeof(T)))) {}
   ~Scratch() { free(items_); }
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;

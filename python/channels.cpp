@@ -1,7 +1,7 @@
 // Channel shuffles of isagen_kernels._core.
-#include "buffer.h"
 #include "call.h"
 #include "parallel.h"
+#include "result.h"
 #include "stubs/channels.h"
 
 ISA_DEFINE_DISPATCH(shuffle_rows_stub)
@@ -12,19 +12,16 @@ namespace {
 
 constexpr size_t grain_bytes = 262144; // of the result, per thread at least
 
-PyObject *channel_shuffle(PyObject *, PyObject *args)
+// channel_shuffle(src, out, groups, channels_last, threads)
+PyObject *channel_shuffle(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  PyObject *src_object, *out_object;
   Integer groups{"groups"};
-  int channels_last, threads;
-  if (!PyArg_ParseTuple(args, "OOO&pO&", &src_object, &out_object, take_integer, &groups, &channels_last, take_threads,
-                        &threads))
+  int threads;
+  if (!has_arguments(count, 5) || !take_integer(args[2], &groups) || !take_threads(args[4], &threads))
     return nullptr;
-  Buffer src(src_object, "src", any_type);
-  if (!src)
-    return nullptr;
-  Buffer out(out_object, "out", any_type, Access::write);
-  if (!out || !out.has_type_of(src, true) || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, false))
+  const int channels_last = PyObject_IsTrue(args[3]);
+  Buffer src(args[0], "src", any_type);
+  if (channels_last < 0 || !src)
     return nullptr;
   if (src.axes() < (channels_last ? 1 : 2)) {
     PyErr_Format(PyExc_ValueError, "src must have %s",
@@ -36,8 +33,12 @@ PyObject *channel_shuffle(PyObject *, PyObject *args)
     PyErr_Format(PyExc_ValueError, "groups must divide the channels of src (%zu), and %ld does not", channels, groups.value);
     return nullptr;
   }
+  Result out;
+  out.open_like(args[0], args[1], src, src.shape(), "that of src");
+  if (!out || !out.is_apart_from(src, false))
+    return nullptr;
   if (src.items() == 0)
-    Py_RETURN_NONE;
+    return out.take();
   const size_t g = static_cast<size_t>(groups.value), per_group = channels / g, size = src.item_size();
   const size_t images = src.axis(0), image_items = channels_last ? 1 : src.items() / images / channels;
   const bool past_caches = is_past_caches(2 * src.items() * size);
@@ -60,29 +61,33 @@ PyObject *channel_shuffle(PyObject *, PyObject *args)
         threads);
   }
   Py_END_ALLOW_THREADS
-  Py_RETURN_NONE;
+  return out.take();
 }
 
-PyObject *concat_channel_shuffle(PyObject *, PyObject *args)
+// concat_channel_shuffle(a, b, out, threads)
+PyObject *concat_channel_shuffle(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  PyObject *a_object, *b_object, *out_object;
   int threads;
-  if (!PyArg_ParseTuple(args, "OOOO&", &a_object, &b_object, &out_object, take_threads, &threads))
+  if (!has_arguments(count, 4) || !take_threads(args[3], &threads))
     return nullptr;
-  Buffer a(a_object, "a", any_type, Access::read, Layout::rows);
+  Buffer a(args[0], "a", any_type, Access::read, Layout::rows);
   if (!a)
     return nullptr;
-  Buffer b(b_object, "b", any_type, Access::read, Layout::rows);
-  if (!b || !b.has_type_of(a, false) || !b.has_shape_of(a))
+  Buffer b(args[1], "b", any_type, Access::read, Layout::rows);
+  if (!b || !b.has_type_of(a, false) || !b.has_shape(a.shape(), "that of a"))
     return nullptr;
-  Buffer out(out_object, "out", any_type, Access::write);
-  if (!out || !out.has_type_of(a, true) || !out.has_items(2 * a.items(), "twice as many as a") ||
-      !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
+  Shape shape;
+  for (int i = 0; i + 1 < a.axes(); i++)
+    shape.add(a.axis(i));
+  shape.add(2 * a.columns());
+  Result out;
+  out.open_like(args[0], args[2], a, shape, "that of a and b concatenated");
+  if (!out || !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
     return nullptr;
   if (a.items() == 0)
-    Py_RETURN_NONE;
+    return out.take();
   const size_t channels = a.columns(), size = a.item_size(), bytes = 2 * channels * size;
-  const bool past_caches = is_past_caches(2 * out.items() * size);
+  const bool past_caches = is_past_caches(4 * a.items() * size);
   Py_BEGIN_ALLOW_THREADS
   parallel_for(
       0, a.rows(), grain_of(bytes, grain_bytes),
@@ -93,13 +98,13 @@ PyObject *concat_channel_shuffle(PyObject *, PyObject *args)
       },
       threads);
   Py_END_ALLOW_THREADS
-  Py_RETURN_NONE;
+  return out.take();
 }
 
 } // namespace
 
 PyMethodDef channels_functions[] = {
-    {"channel_shuffle", channel_shuffle, METH_VARARGS, "channel_shuffle(src, out, groups, channels_last, threads)"},
-    {"concat_channel_shuffle", concat_channel_shuffle, METH_VARARGS, "concat_channel_shuffle(a, b, out, threads)"},
+    positional("channel_shuffle", channel_shuffle, "channel_shuffle(src, out, groups, channels_last, threads)"),
+    positional("concat_channel_shuffle", concat_channel_shuffle, "concat_channel_shuffle(a, b, out, threads)"),
     {nullptr, nullptr, 0, nullptr},
 };

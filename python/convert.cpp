@@ -1,7 +1,7 @@
 // Conversions of isagen_kernels._core: float32 to bfloat16 and float16, and back.
-#include "buffer.h"
 #include "call.h"
 #include "parallel.h"
+#include "result.h"
 #include "stubs/convert.h"
 
 ISA_DEFINE_DISPATCH(cvt_fp32_to_bf16_stub)
@@ -15,17 +15,17 @@ constexpr size_t grain = 65536; // elements: 384 KB read and written, a few micr
 
 // Converts src, of `From` items, to out, of `To` items, with the given stub.
 template <typename To, typename From, typename Stub>
-PyObject *convert(PyObject *args, const ItemType &from, const ItemType &to, Stub stub)
+PyObject *convert(PyObject *const *args, Py_ssize_t count, const ItemType &from, const ItemType &to, Stub stub)
 {
-  PyObject *src_object, *out_object;
   int threads;
-  if (!PyArg_ParseTuple(args, "OOO&", &src_object, &out_object, take_threads, &threads))
+  if (!has_arguments(count, 3) || !take_threads(args[2], &threads))
     return nullptr;
-  Buffer src(src_object, "src", from);
+  Buffer src(args[0], "src", from);
   if (!src)
     return nullptr;
-  Buffer out(out_object, "out", to, Access::write);
-  if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, false))
+  Result out;
+  out.open(args[0], args[1], to, src.shape(), "that of src");
+  if (!out || !out.is_apart_from(src, false))
     return nullptr;
   const size_t n = src.items();
   const bool past_caches = is_past_caches(n * (sizeof(To) + sizeof(From)));
@@ -37,32 +37,32 @@ PyObject *convert(PyObject *args, const ItemType &from, const ItemType &to, Stub
       },
       threads);
   Py_END_ALLOW_THREADS
-  Py_RETURN_NONE;
+  return out.take_scalar(false);
 }
 
-PyObject *cvt_fp32_to_bf16(PyObject *, PyObject *args)
+PyObject *cvt_fp32_to_bf16(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return convert<uint16_t, float>(args, float32, bfloat16, cvt_fp32_to_bf16_stub);
+  return convert<uint16_t, float>(args, count, float32, bfloat16, cvt_fp32_to_bf16_stub);
 }
-PyObject *cvt_fp32_to_fp16(PyObject *, PyObject *args)
+PyObject *cvt_fp32_to_fp16(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return convert<uint16_t, float>(args, float32, float16, cvt_fp32_to_fp16_stub);
+  return convert<uint16_t, float>(args, count, float32, float16, cvt_fp32_to_fp16_stub);
 }
-PyObject *cvt_bf16_to_fp32(PyObject *, PyObject *args)
+PyObject *cvt_bf16_to_fp32(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return convert<float, uint16_t>(args, bfloat16, float32, cvt_bf16_to_fp32_stub);
+  return convert<float, uint16_t>(args, count, bfloat16, float32, cvt_bf16_to_fp32_stub);
 }
-PyObject *cvt_fp16_to_fp32(PyObject *, PyObject *args)
+PyObject *cvt_fp16_to_fp32(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return convert<float, uint16_t>(args, float16, float32, cvt_fp16_to_fp32_stub);
+  return convert<float, uint16_t>(args, count, float16, float32, cvt_fp16_to_fp32_stub);
 }
 
 } // namespace
 
 PyMethodDef convert_functions[] = {
-    {"cvt_fp32_to_bf16", cvt_fp32_to_bf16, METH_VARARGS, "cvt_fp32_to_bf16(src, out, threads)"},
-    {"cvt_fp32_to_fp16", cvt_fp32_to_fp16, METH_VARARGS, "cvt_fp32_to_fp16(src, out, threads)"},
-    {"cvt_bf16_to_fp32", cvt_bf16_to_fp32, METH_VARARGS, "cvt_bf16_to_fp32(src, out, threads)"},
-    {"cvt_fp16_to_fp32", cvt_fp16_to_fp32, METH_VARARGS, "cvt_fp16_to_fp32(src, out, threads)"},
+    positional("cvt_fp32_to_bf16", cvt_fp32_to_bf16, "cvt_fp32_to_bf16(src, out, threads)"),
+    positional("cvt_fp32_to_fp16", cvt_fp32_to_fp16, "cvt_fp32_to_fp16(src, out, threads)"),
+    positional("cvt_bf16_to_fp32", cvt_bf16_to_fp32, "cvt_bf16_to_fp32(src, out, threads)"),
+    positional("cvt_fp16_to_fp32", cvt_fp16_to_fp32, "cvt_fp16_to_fp32(src, out, threads)"),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -1,8 +1,8 @@
 // Matrix products of isagen_kernels._core.
-#include "buffer.h"
 #include "call.h"
 #include "matmul_parts.h"
 #include "parallel.h"
+#include "result.h"
 #include "stubs/matmul.h"
 
 #include <stdlib.h>
@@ -34,18 +34,6 @@ bool is_matrix(const Buffer &matrix)
   if (matrix.axes() == 2)
     return true;
   PyErr_Format(PyExc_ValueError, "%s must have two axes, but has %d", matrix.name(), matrix.axes());
-  return false;
-}
-
-// Returns whether `out` is a matrix of this shape. Sets ValueError if not.
-bool has_shape(const Buffer &out, size_t rows, size_t columns)
-{
-  if (!is_matrix(out))
-    return false;
-  if (out.axis(0) == rows && out.axis(1) == columns)
-    return true;
-  PyErr_Format(PyExc_ValueError, "out must have the shape (%zu, %zu), but has (%zu, %zu)", rows, columns, out.axis(0),
-               out.axis(1));
   return false;
 }
 
@@ -85,18 +73,17 @@ struct ItemTypes {
   ItemType a, b, c;
 };
 
-// Parses the arguments (a, b, out, threads), and multiplies.
+// Takes the arguments (a, b, out, threads), and multiplies.
 template <class C, class A, class B>
-PyObject *product(PyObject *args, const char *parse, Stub<C, A, B> stub, const ItemTypes &types)
+PyObject *product(PyObject *const *args, Py_ssize_t count, Stub<C, A, B> stub, const ItemTypes &types)
 {
-  PyObject *a_object, *b_object, *out_object;
   int threads;
-  if (!PyArg_ParseTuple(args, parse, &a_object, &b_object, &out_object, take_threads, &threads))
+  if (!has_arguments(count, 4) || !take_threads(args[3], &threads))
     return nullptr;
-  Buffer a(a_object, "a", types.a);
+  Buffer a(args[0], "a", types.a);
   if (!a || !is_matrix(a))
     return nullptr;
-  Buffer b(b_object, "b", types.b);
+  Buffer b(args[1], "b", types.b);
   if (!b || !is_matrix(b))
     return nullptr;
   const size_t m = a.axis(0), k = a.axis(1), n = b.axis(1);
@@ -104,42 +91,40 @@ PyObject *product(PyObject *args, const char *parse, Stub<C, A, B> stub, const I
     PyErr_Format(PyExc_ValueError, "b must have as many rows as a has columns (%zu), but has %zu", k, b.axis(0));
     return nullptr;
   }
-  Buffer out(out_object, "out", types.c, Access::write);
-  if (!out)
-    return nullptr;
-  if (out.items() == 0 && (m == 0 || n == 0)) // any shape is accepted: memoryviews with two axes cannot be empty
-    Py_RETURN_NONE;
-  if (!has_shape(out, m, n) || !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
+  Shape shape;
+  shape.add(m);
+  shape.add(n);
+  Result out;
+  out.open(args[0], args[2], types.c, shape, "that of the product");
+  if (!out || !out.is_apart_from(a, false) || !out.is_apart_from(b, false))
     return nullptr;
   bool done;
   Py_BEGIN_ALLOW_THREADS
   done = multiply(stub, out.as<C>(), a.as<const A>(), b.as<const B>(), m, n, k, threads);
   Py_END_ALLOW_THREADS
-  if (!done)
-    return PyErr_NoMemory();
-  Py_RETURN_NONE;
+  return done ? out.take() : PyErr_NoMemory();
 }
 
-PyObject *matmul_u8s8(PyObject *, PyObject *args)
+PyObject *matmul_u8s8(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return product(args, "OOOO&:matmul_u8s8", matmul_u8s8_stub, {uint8, int8, int32});
+  return product(args, count, matmul_u8s8_stub, {uint8, int8, int32});
 }
 
-PyObject *matmul_bf16(PyObject *, PyObject *args)
+PyObject *matmul_bf16(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return product(args, "OOOO&:matmul_bf16", matmul_bf16_stub, {bfloat16, bfloat16, float32});
+  return product(args, count, matmul_bf16_stub, {bfloat16, bfloat16, float32});
 }
 
-PyObject *matmul_fp16(PyObject *, PyObject *args)
+PyObject *matmul_fp16(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  return product(args, "OOOO&:matmul_fp16", matmul_fp16_stub, {float16, float16, float32});
+  return product(args, count, matmul_fp16_stub, {float16, float16, float32});
 }
 
 } // namespace
 
 PyMethodDef matmul_functions[] = {
-    {"matmul_u8s8", matmul_u8s8, METH_VARARGS, "matmul_u8s8(a, b, out, threads)"},
-    {"matmul_bf16", matmul_bf16, METH_VARARGS, "matmul_bf16(a, b, out, threads)"},
-    {"matmul_fp16", matmul_fp16, METH_VARARGS, "matmul_fp16(a, b, out, threads)"},
+    positional("matmul_u8s8", matmul_u8s8, "matmul_u8s8(a, b, out, threads)"),
+    positional("matmul_bf16", matmul_bf16, "matmul_bf16(a, b, out, threads)"),
+    positional("matmul_fp16", matmul_fp16, "matmul_fp16(a, b, out, threads)"),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,12 +5,37 @@
 #ifndef ISAGEN_PYTHON_ROWS_H
 #define ISAGEN_PYTHON_ROWS_H
 
-#include "buffer.h"
-#include "call.h"
-#include "parallel.h"
+#include "along.h"
+#include "result.h"
 #include "stubs/rows.h"
 
-constexpr ItemType float_types[] = {float32, float64};
+// How many of number_types a function has.
+enum TypeCount { FLOATS = 2, FLOATS_AND_INT32 = 3, ALL_NUMBERS = 5 };
+
+// Returns the type that a function computes with, an index of number_types: that of src, or the argument `dtype`, None
+// or the name of a float type, or of `integer`, which stands for INT32. Returns -1 with TypeError set for another name,
+// and for integers from floats.
+inline int take_dtype(PyObject *dtype, const Buffer &src, const char *integer)
+{
+  if (dtype == Py_None)
+    return src.type();
+  const char *const name = PyUnicode_AsUTF8(dtype);
+  if (name == nullptr)
+    return -1;
+  if (strcmp(name, "float32") == 0)
+    return FLOAT32;
+  if (strcmp(name, "float64") == 0)
+    return FLOAT64;
+  if (integer == nullptr || strcmp(name, integer) != 0)
+    PyErr_Format(PyExc_TypeError, "dtype must be float32%s float64%s%s, not %.100s", integer ? "," : " or",
+                 integer ? " or " : "", integer ? integer : "", name);
+  else if (src.type() >= INT32)
+    return INT32;
+  else
+    PyErr_Format(PyExc_TypeError, "dtype %s would cut off the fractions of src, which holds %s; src.astype(np.int32) does so",
+                 name, src.type_text().text);
+  return -1;
+}
 
 constexpr size_t piece = 65536;       // elements of a long row's pieces
 constexpr size_t grain = 65536;       // the fewest elements of a thread

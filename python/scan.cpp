@@ -40,55 +40,69 @@ template <typename T> void cumsum_row(T *dst, const T *src, size_t n, T nothing,
       count);
 }
 
-template <typename T> void cumsum_of(const Buffer &src, const Buffer &out, int threads)
+template <typename T> bool cumsum_of(T *dst, const Buffer &src, const Span &span, int threads)
 {
-  const size_t rows = src.rows(), columns = src.columns();
-  const T *const from = src.as<const T>();
-  T *const to = out.as<T>();
   const T nothing = static_cast<T>(-0.0); // the empty sum: adding it keeps -0.0
-  const bool past_caches = is_past_caches(2 * src.items() * sizeof(T));
-  const int count = threads_for(columns, 2 * scan_piece<T>, threads);
-  Py_BEGIN_ALLOW_THREADS
-  if (rows < static_cast<size_t>(count)) {
-    for (size_t row = 0; row < rows; row++)
-      cumsum_row(to + row * columns, from + row * columns, columns, nothing, past_caches, count);
-  } else {
-    parallel_for(
-        0, rows, grain_of(columns, grain),
-        [&](size_t first, size_t last) {
-          Stubs<T>::cumsum()(to + first * columns, from + first * columns, last - first, columns, nothing, past_caches);
-        },
-        threads);
-  }
-  Py_END_ALLOW_THREADS
+  const bool past_caches = is_in_place<T>(src, span) && is_past_caches(2 * src.items() * sizeof(T));
+  const auto run = [&](T *to, const T *from, size_t rows, size_t columns, int few) {
+    const int count = threads_for(columns, 2 * scan_piece<T>, few);
+    if (rows < static_cast<size_t>(count)) {
+      for (size_t row = 0; row < rows; row++)
+        cumsum_row(to + row * columns, from + row * columns, columns, nothing, past_caches, count);
+    } else {
+      parallel_for(
+          0, rows, grain_of(columns, grain),
+          [&](size_t first, size_t last) {
+            Stubs<T>::cumsum()(to + first * columns, from + first * columns, last - first, columns, nothing, past_caches);
+          },
+          few);
+    }
+    return true;
+  };
+  return scan_along<T>(dst, src, span, threads, run);
 }
 
-PyObject *cumsum(PyObject *, PyObject *args)
+// cumsum(src, axis, dtype, out, threads)
+PyObject *cumsum(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  constexpr ItemType types[] = {float32, float64, int32};
-  PyObject *src_object, *out_object;
-  int threads;
-  if (!PyArg_ParseTuple(args, "OOO&", &src_object, &out_object, take_threads, &threads))
+  int threads, first, end;
+  if (!has_arguments(count, 5) || !take_threads(args[4], &threads))
     return nullptr;
-  Buffer src(src_object, "src", types);
-  if (!src)
+  PyObject *const axis = args[1], *const dtype = args[2];
+  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS_AND_INT32 : ALL_NUMBERS);
+  if (!src || !take_span(axis, false, src, &first, &end))
     return nullptr;
-  Buffer out(out_object, "out", types[src.type()], Access::write);
-  if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, true))
+  const int type = take_dtype(dtype, src, "int32");
+  if (type < 0)
     return nullptr;
+  const bool is_flat = axis == Py_None && src.axes() != 1;
+  Shape shape;
+  if (is_flat)
+    shape.add(src.items());
+  else
+    shape = src.shape();
+  Result out;
+  out.open(args[0], args[3], number_types[type], shape, is_flat ? "one axis with all items of src" : "that of src");
+  if (!out || !out.is_apart_from(src, true))
+    return nullptr;
+  const Span span(src, first, end);
+  bool done = true;
+  Py_BEGIN_ALLOW_THREADS
   if (src.items() == 0) // there may be a huge number of empty rows
-    Py_RETURN_NONE;
-  switch (src.type()) {
-  case 0: cumsum_of<float>(src, out, threads); break;
-  case 1: cumsum_of<double>(src, out, threads); break;
-  default: cumsum_of<int32_t>(src, out, threads);
-  }
-  Py_RETURN_NONE;
+    done = true;
+  else if (type == FLOAT32)
+    done = cumsum_of(out.as<float>(), src, span, threads);
+  else if (type == FLOAT64)
+    done = cumsum_of(out.as<double>(), src, span, threads);
+  else
+    done = cumsum_of(out.as<int32_t>(), src, span, threads);
+  Py_END_ALLOW_THREADS
+  return done ? out.take_scalar(true) : PyErr_NoMemory();
 }
 
 } // namespace
 
 PyMethodDef scan_functions[] = {
-    {"cumsum", cumsum, METH_VARARGS, "cumsum(src, out, threads)"},
+    positional("cumsum", cumsum, "cumsum(src, axis, dtype, out, threads)"),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -27,57 +27,63 @@ void softmax_row(T *dst, const T *src, const Pieces &pieces, T *partial, double 
   });
 }
 
-template <typename T> bool softmax_of(const Buffer &src, const Buffer &out, bool logarithm, int threads)
+template <typename T> bool softmax_of(T *dst, const Buffer &src, const Span &span, bool logarithm, int threads)
 {
-  const size_t rows = src.rows(), columns = src.columns();
-  const Pieces pieces(columns);
-  const size_t count = pieces.count > 1 ? pieces.count : 0;
-  Scratch<T> partial(count);
-  Scratch<double> sums(count);
-  if (!partial || !sums)
-    return false;
-  const T *const from = src.as<const T>();
-  T *const to = out.as<T>();
-  const bool past_caches = is_past_caches(2 * src.items() * sizeof(T));
-  Py_BEGIN_ALLOW_THREADS
-  if (pieces.count == 1)
-    parallel_for(
-        0, rows, grain_of(columns, short_grain),
-        [&](size_t first, size_t last) {
-          Stubs<T>::softmax()(to + first * columns, from + first * columns, last - first, columns, logarithm, past_caches);
-        },
-        threads);
-  else
-    for (size_t row = 0; row < rows; row++)
-      softmax_row(to + row * columns, from + row * columns, pieces, partial.data(), sums.data(), logarithm, past_caches,
-                  threads);
-  Py_END_ALLOW_THREADS
-  return true;
+  const bool past_caches = is_in_place<T>(src, span) && is_past_caches(2 * src.items() * sizeof(T));
+  const auto run = [&](T *to, const T *from, size_t rows, size_t columns, int few) {
+    const Pieces pieces(columns);
+    const size_t count = pieces.count > 1 ? pieces.count : 0;
+    Scratch<T> partial(count);
+    Scratch<double> sums(count);
+    if (!partial || !sums)
+      return false;
+    if (pieces.count == 1)
+      parallel_for(
+          0, rows, grain_of(columns, short_grain),
+          [&](size_t first, size_t last) {
+            Stubs<T>::softmax()(to + first * columns, from + first * columns, last - first, columns, logarithm, past_caches);
+          },
+          few);
+    else
+      for (size_t row = 0; row < rows; row++)
+        softmax_row(to + row * columns, from + row * columns, pieces, partial.data(), sums.data(), logarithm, past_caches,
+                    few);
+    return true;
+  };
+  return scan_along<T>(dst, src, span, threads, run);
 }
 
-PyObject *softmax(PyObject *, PyObject *args)
+// softmax(src, axis, dtype, out, threads), and log_softmax
+template <bool logarithm> PyObject *softmax(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  PyObject *src_object, *out_object;
-  int logarithm, threads;
-  if (!PyArg_ParseTuple(args, "OOpO&", &src_object, &out_object, &logarithm, take_threads, &threads))
+  int threads, first, end;
+  if (!has_arguments(count, 5) || !take_threads(args[4], &threads))
     return nullptr;
-  Buffer src(src_object, "src", float_types);
-  if (!src)
+  PyObject *const dtype = args[2];
+  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS : ALL_NUMBERS);
+  if (!src || !take_span(args[1], false, src, &first, &end))
     return nullptr;
-  Buffer out(out_object, "out", float_types[src.type()], Access::write);
-  if (!out || !out.has_items(src.items(), "as many as src") || !out.is_apart_from(src, true))
+  const int type = take_dtype(dtype, src, nullptr);
+  if (type < 0)
     return nullptr;
-  if (src.items() == 0) // there may be a huge number of empty rows
-    Py_RETURN_NONE;
-  if (!(src.type() == 0 ? softmax_of<float>(src, out, logarithm != 0, threads)
-                        : softmax_of<double>(src, out, logarithm != 0, threads)))
+  Result out;
+  out.open(args[0], args[3], number_types[type], src.shape(), "that of src");
+  if (!out || !out.is_apart_from(src, true))
     return nullptr;
-  Py_RETURN_NONE;
+  const Span span(src, first, end);
+  bool done = true;
+  Py_BEGIN_ALLOW_THREADS
+  if (src.items() > 0) // there may be a huge number of empty rows
+    done = type == FLOAT32 ? softmax_of(out.as<float>(), src, span, logarithm, threads)
+                           : softmax_of(out.as<double>(), src, span, logarithm, threads);
+  Py_END_ALLOW_THREADS
+  return done ? out.take_scalar(true) : PyErr_NoMemory();
 }
 
 } // namespace
 
 PyMethodDef softmax_functions[] = {
-    {"softmax", softmax, METH_VARARGS, "softmax(src, out, logarithm, threads)"},
+    positional("softmax", softmax<false>, "softmax(src, axis, dtype, out, threads)"),
+    positional("log_softmax", softmax<true>, "log_softmax(src, axis, dtype, out, threads)"),
     {nullptr, nullptr, 0, nullptr},
 };

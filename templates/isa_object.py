@@ -49,8 +49,10 @@ class Isa:
             return f"{name} is not built{reason(name)}"
         if not supported:
             return f"{name} needs features that CPU or OS lack: {missing}"
-        asked = f" ({override} narrows the levels)" if override else ""
-        return f"{name} is built and supported, but {self.current} is preferred or asked for{asked}"
+        best = [level for level, (built, supported, _) in self.levels.items() if built and supported][-1]
+        if self.current == best:
+            return f"{name} is built and supported, but {best} is preferred"
+        return f"{name} is built and supported, but {'use()' if Use.chosen else override} asks for {self.current}"
 
     def report(self):
         """Return what a bug report needs, as Markdown."""

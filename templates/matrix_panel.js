@@ -59,7 +59,7 @@ function figures(build, cells, number) {
     }
     if (code[INSTRUCTIONS] !== null) found.push(figure(format.count(code[INSTRUCTIONS]), "instructions"));
     if (code[WIDEST]) found.push(figure(`${code[WIDEST]} bit`, "widest register"));
-    found.push(figure(format.bytes(code[OBJECT_BYTES]), "object file"));
+    found.push(figure(format.bytes(code[OBJECT_BYTES]), "in the program"));
   }
   if (cell[SPEED]) found.push(figure(format.times(cell[SPEED]), `the speed at ${build.levels[0].name}`));
   if (cell[TIME]) found.push(figure(`${short(cell[TIME])} ${build.unit.replace("u", "µ")}`, "measured"));

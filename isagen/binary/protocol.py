@@ -244,6 +244,10 @@ class ObjectFile(Protocol):
     def held_by_sets(self) -> Mapping[str, Held]:
         """Return the addresses in each section that any object of a program can find by the section's name."""
 
+    @property
+    def loaded_bytes(self) -> int:
+        """How many of its bytes a program loads: code, constants and data that is not zero."""
+
     def code(self) -> Sequence[bytes]:
         """Return the bytes of each section of code."""
 

@@ -14,15 +14,15 @@ from tempfile import TemporaryDirectory
 
 from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked
-from ..audit.demangle import demangle
 from ..audit.findings import Result
 from ..audit.records import records_of
 from ..audit.report import as_text
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
-from ..model.plan import Plan
+from ..model.plan import Build, Plan
 from ..model.plan_file import read_plan
+from .explain import explained
 from .recorded import check_unrecorded
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
@@ -52,7 +52,7 @@ def link(plan_path: Path, mode: str, name: str, arguments: Sequence[str]) -> int
     if status != 0:
         if status < 0:
             print(f"isagen: {name}: {signal.Signals(-status).name}", file=sys.stderr)
-        _explain(build.plan, plan_path.parent, words)
+        _explain(build, plan_path.parent, words)
         return status if status > 0 else 128 - status
     output = output_of(words)
     if output is None or not is_binary(output):
@@ -114,16 +114,11 @@ def _judge(mode: str, output: Path, audit: Callable[[], Result | None]) -> int:
     return 1
 
 
-def _explain(plan: Plan, folder: Path, words: Sequence[str]) -> None:
-    """Report references past stubs, which a linker says are undefined."""
+def _explain(build: Build, folder: Path, words: Sequence[str]) -> None:
+    """Report mistakes of the project for which a linker only names symbols."""
     with suppress(IsagenError, OSError):  # the linker has said what it found
-        objects = _objects(plan, folder, words)
-        for path, symbol, levels in objects.past_stubs(objects.private):
-            print(
-                f"isagen: error: {path}: refers to {demangle(symbol)}, which kernel sources define: it is private to "
-                f"{', '.join(levels)}\n  call it through a stub, or define it in an ordinary source",
-                file=sys.stderr,
-            )
+        for problem in explained(_objects(build.plan, folder, words), folder, build.sealing.usable):
+            print(f"isagen: error: {problem}", file=sys.stderr)
 
 
 def _objects(plan: Plan, folder: Path, words: Sequence[str]) -> BuildObjects:

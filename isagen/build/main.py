@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     step.add_argument("plan", type=Path)
     step.add_argument("output", type=Path)
     step.add_argument("--registrations", type=Path, nargs="+", required=True)
+    step = steps.add_parser("used", help="warn where no target takes the kernels; Meson calls it after configuring")
+    step.add_argument("source", type=Path)
     return parser
 
 
@@ -55,6 +58,11 @@ def _run(options: argparse.Namespace) -> None:
         from .seal import seal
 
         seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
+    elif options.step == "used":
+        from .used import WARNING, is_used
+
+        if not is_used(options.source, Path(os.environ["MESON_BUILD_ROOT"])):
+            print(WARNING, file=sys.stderr)
     else:
         from .stubs import write_dispatch_source
 

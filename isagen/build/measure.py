@@ -42,7 +42,7 @@ class Measure:
         decoder = self._decoder
         instructions, widest, families = self._instructions(decoder, parts) if decoder is not None else (None, 0, {})
         return Code(
-            object_bytes=file.path.stat().st_size,
+            loaded_bytes=file.loaded_bytes,
             code_bytes=sum(map(len, parts)),
             instructions=instructions,
             widest=widest,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import STUBS_MARK
+from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, STUBS_MARK, UNREGISTERED_SYMBOL
 from ..model.plan_file import read_plan, read_registrations
 from .completeness import stubs_of
 from .texts import dispatch_source
@@ -23,12 +23,17 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str]) -> str
     """Return the C text that declares every kernel and lists every stub with its kernels, lowest level first."""
     lines = ["ISA_BEGIN_C"]
     for stub, found in stubs.items():
-        lines += [f"ISA_HIDDEN void isa_bind_{stub}(const struct isa_kernel *kernel);"]
-        lines += [f"extern ISA_HIDDEN const struct isa_kernel isa_kernel_{level}__{stub};" for level in found]
-        lines += [f"ISA_HIDDEN void isa_unregistered_{stub}(void);"]
-        lines += [f'void isa_unregistered_{stub}(void) {{ isa_no_level("{stub}"); }}']
+        lines += [f"ISA_HIDDEN void {BIND_SYMBOL}{stub}(const struct isa_kernel *kernel);"]
+        lines += [f"extern ISA_HIDDEN const struct isa_kernel {_kernel(level, stub)};" for level in found]
+        lines += [f"ISA_HIDDEN void {UNREGISTERED_SYMBOL}{stub}(void);"]
+        lines += [f'void {UNREGISTERED_SYMBOL}{stub}(void) {{ isa_no_level("{stub}"); }}']
     lines += ["ISA_END_C", "", "static const struct isa_stub isa_stubs[] = {"]
     for stub, found in stubs.items():
-        cells = ", ".join(f"&isa_kernel_{level}__{stub}" if level in found else "NULL" for level in levels)
-        lines.append(f'  {{"{stub}", isa_bind_{stub}, {{{cells}}}}},')
+        cells = ", ".join(f"&{_kernel(level, stub)}" if level in found else "NULL" for level in levels)
+        lines.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
     return "\n".join([*lines, "};"])
+
+
+def _kernel(level: str, stub: str) -> str:
+    """Return the symbol of a stub's kernel at a level."""
+    return f"{KERNEL_SYMBOL.format(level=level)}{stub}"

@@ -93,7 +93,7 @@ def add(commands: Commands) -> None:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--all", action="store_true", help="show every finding and whole chains of calls")
     shown.add_argument("--summary", action="store_true", help="show only a line for each wheel, folder or file")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how the answer is written")
     parser.add_argument("--pretty", action="store_true", help="indent JSON, for people")
     parser.set_defaults(run=run)
 

@@ -18,12 +18,13 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("cpu", help="show what this CPU and OS have, or which levels they support")
     parser.add_argument("--levels", action="store_true", help="show for every level what is missing, if anything")
     add_table(parser)
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="how the answer is written")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from ..processors.cpu_name import cpu_name
     from ..processors.detection import ask_permissions, detect, missing_by_level
     from ..processors.registry import this_machine
     from ..processors.report import levels_json, levels_text, report, report_text
@@ -38,5 +39,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         text = report_text(cpu)
         data = report(cpu)
-    sys.stdout.write(json.dumps(data, indent=2) + "\n" if options.format == "json" else text)
+    name = cpu_name(machine)
+    if options.format == "json":
+        print(json.dumps({"cpu": name, **data}, indent=2))
+    else:
+        sys.stdout.write(f"CPU: {name or 'unknown'}\n{text}")
     return 0

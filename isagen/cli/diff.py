@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ..model.errors import ProjectError
+from ..model.errors import IsagenError, ProjectError
 from .matrix import WHERE
 from .output import add_output, write
 
@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from ..matrix.where import Found
     from .common import Commands
 
-EXAMPLES = """\
-examples:
-  isagen diff fastdot-1.0-*.whl fastdot-1.1-*.whl    what another release contains
-  isagen diff build-gcc build-clang                  what another compiler builds
 
-exit status: 0 where nothing differs, 1 where something does, 2 where a matrix cannot be read
-"""
-FAILED = 2
+FAILED = 2  # 1 says that something differs
 
 
 def add(commands: Commands) -> None:
@@ -30,9 +24,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "diff",
         help="show what differs between two builds",
-        description="Show what differs between two build matrices: compilers, levels, flags, kernels and code.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Show what differs between two build matrices: compilers, levels, flags, kernels and code. "
+        "The exit status is 0 where nothing differs, 1 where something does.",
     )
     parser.add_argument("before", metavar="A", help=WHERE)
     parser.add_argument("after", metavar="B", help="the same")
@@ -45,7 +38,11 @@ def run(options: argparse.Namespace) -> int:
     from ..matrix.difference import differences
     from ..matrix.where import find_matrices
 
-    pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
+    try:
+        pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
+    except IsagenError as problem:
+        problem.exit_code = FAILED
+        raise
     changes = [(name, change) for name, old, new in pairs for change in differences(old.matrix, new.matrix)]
     if options.format == "json":
         write(options, json.dumps([{"in": name, **asdict(change)} for name, change in changes], indent=2) + "\n")

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
-from . import audit, configure, cpu, demo, diff, init, matrix, probe, report, why
+from . import audit, completion, configure, cpu, demo, diff, doctor, init, matrix, probe, report, why
+from .examples import examples_text
+from .parser import HIDDEN, Parser, commands_of
 
 # In the order of the help text. The fragment calls `configure`, which the help does not show.
-COMMANDS = (init, matrix, why, diff, report, probe, cpu, audit, demo, configure)
+COMMANDS = (init, doctor, matrix, why, diff, report, probe, cpu, audit, demo, completion, configure)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,11 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = _parser()
+    parser = make_parser()
     options, unknown = parser.parse_known_args(arguments)
-    if unknown and options.run is not configure.run:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    options.unknown = unknown
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    if unknown and options.command != HIDDEN:
+        commands_of(parser)[options.command].refuse_unknown(unknown)
+    options.parser, options.unknown = parser, unknown
     command: Callable[[argparse.Namespace], int] = options.run
     return command(options)
 
@@ -61,12 +66,19 @@ def _leave_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="isagen", description="Kernels compiled once per CPU instruction-set level, on stock Meson."
+def make_parser() -> Parser:
+    """Return the parser of all commands; each command's help ends with its examples."""
+    parser = Parser(
+        prog="isagen",
+        description="Kernels compiled once per CPU instruction-set level, on stock Meson.",
+        epilog="`isagen COMMAND --help` shows a command's options and examples.",
     )
     parser.add_argument("--version", action="version", version=f"isagen {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
+    for name, one in commands_of(parser).items():
+        if one.epilog is None:
+            one.epilog = examples_text(name)
+            one.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser

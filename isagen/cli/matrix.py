@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
 WHERE = "a build folder, a binary, a wheel, a folder of them, or the name of an installed module"
 FORMATS = ("terminal", "html", "json", "markdown", "csv")
-EXAMPLES = """\
-examples:
-  isagen matrix build                         what a build folder builds
-  isagen matrix fastdot                       what the installed package fastdot was built with
-  isagen matrix --format html -o m.html build a page for a browser, with the hot loops of a build folder
-  isagen matrix --format csv -o m.csv *.whl   for a spreadsheet
-"""
 
 
 def add(commands: Commands) -> None:
@@ -34,8 +27,6 @@ def add(commands: Commands) -> None:
         "matrix",
         help="show what was built, and why not the rest",
         description="Show the build matrix: every kernel at every level, with flags, verdict, reason and code size.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("where", nargs="+", metavar="WHERE", help=WHERE)
     add_output(parser, FORMATS)
@@ -83,7 +74,10 @@ def _page(found: Sequence[Found], speeds: Path | None) -> str:
 
     loops: dict[tuple[str, str, str], Loop] = {}
     labels = Counter(one.label for one in found)
-    matrices = [(one.label if labels[one.label] == 1 else f"{one.label}: {one.matrix.project}", one) for one in found]
+    matrices = [
+        (one.label if labels[one.label] == 1 else f"{number}: {one.label}, {one.matrix.project}", one)
+        for number, one in enumerate(found, 1)
+    ]
     for label, one in matrices:
         for (kernel, level), path in (objects_of(one.plan) if one.plan is not None else {}).items():
             row = one.matrix.level(level)

@@ -12,7 +12,9 @@ from ..model.files import write_atomically
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Add the options; the first of the `formats` is the default."""
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"default: {formats[0]}")
+    parser.add_argument(
+        "--format", choices=formats, default=formats[0], help=f"{', '.join(formats)}; default: {formats[0]}"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the standard output"
     )

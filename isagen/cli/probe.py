@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .common import add_table, table_of
 
 if TYPE_CHECKING:
+    from ..model.plan import Verdict
     from .common import Commands
 
 
@@ -17,9 +18,9 @@ def add(commands: Commands) -> None:
     """Add the command's parser."""
     parser = commands.add_parser("probe", help="show which levels a compiler can build")
     parser.add_argument("--compiler", default="c++", help="the compiler to ask (default: c++)")
-    parser.add_argument("--language", choices=("c", "cpp"), default="cpp")
+    parser.add_argument("--language", choices=("c", "cpp"), default="cpp", help="its language (default: cpp)")
     add_table(parser)
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="how the answer is written")
     parser.add_argument("args", nargs="*", metavar="-- ARGUMENT", help="arguments of the project, such as -m32")
     parser.set_defaults(run=run)
 
@@ -28,18 +29,28 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from ..probe.cache import NO_CACHE
     from ..probe.compiler import find_compiler
-    from ..probe.probe import probe_all
+    from ..probe.probe import probe_each
+    from .progress import progress
 
     compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
-    verdicts = probe_all(table_of(options), [compiler], NO_CACHE)
+    table = table_of(options)
+    names, verdicts = table.names(), {}
+    with progress() as line:
+        line.show(names[0], 1, len(names))
+        for (level, _), verdict in probe_each(table, [compiler], NO_CACHE):
+            verdicts[level] = verdict
+            if options.format != "json":
+                with line.hidden():
+                    print(_text(level, verdict), flush=True)
+            if len(verdicts) < len(names):
+                line.show(names[len(verdicts)], len(verdicts) + 1, len(names))
     if options.format == "json":
-        print(json.dumps({level: asdict(verdict) for (level, _), verdict in verdicts.items()}, indent=2))
-        return 0
-    for (level, _), verdict in verdicts.items():
-        print(
-            f"{level:<14} {'available' if verdict.available else 'unavailable'}: "
-            f"{' '.join(verdict.flags) or 'no flags' if verdict.available else verdict.reason}"
-        )
-        for flag, reason in verdict.dropped:
-            print(f"{'':<14} without {flag}: {reason}")
+        print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))
     return 0
+
+
+def _text(level: str, verdict: Verdict) -> str:
+    """Return the lines about a level."""
+    said = " ".join(verdict.flags) or "no flags" if verdict.available else verdict.reason
+    lines = [f"{level:<14} {'available' if verdict.available else 'unavailable'}: {said}"]
+    return "\n".join(lines + [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped])

@@ -12,12 +12,6 @@ from .output import add_output, write
 if TYPE_CHECKING:
     from .common import Commands
 
-EXAMPLES = """\
-examples:
-  isagen report fastdot             of the installed package: its modules are imported, each in a process of its own
-  isagen report build -o report.md  of a build folder: nothing is imported
-"""
-
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
@@ -26,8 +20,6 @@ def add(commands: Commands) -> None:
         help="report on a build and this machine, for a bug report",
         description="Report what was built, what CPU and OS support of it, and what is selected, as Markdown. "
         "Nothing in it names a user, a host or a folder.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("where", metavar="WHERE", help=WHERE)
     add_output(parser, ("markdown", "json"))

@@ -14,12 +14,6 @@ from .output import add_output, write
 if TYPE_CHECKING:
     from .common import Commands
 
-EXAMPLES = """\
-examples:
-  isagen why AMX fastdot                     why AMX does not run here
-  isagen why AVX512 kernels/dot.cpp build    why one kernel has no copy for it
-"""
-
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
@@ -27,8 +21,6 @@ def add(commands: Commands) -> None:
         "why",
         help="say why a level is or is not built, supported and selected",
         description="Say why a level, or one kernel at it, is or is not built, supported here, and selected.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("level", metavar="LEVEL", help="a level of the build, in any case")
     parser.add_argument("kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or its end, or a stub")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,11 +25,7 @@ def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
     try:
         if unknown or options.fragment_format != FRAGMENT_FORMAT:
-            raise ConfigError(
-                f"the Meson fragment was not written by isagen {__version__}",
-                where=str(options.config.with_name("meson.build")),
-                remedy="run `isagen init` in the project to update it",
-            )
+            raise _other_version(str(options.config.with_name("meson.build")), options.fragment_format)
         text, inputs = configure(request_of(options))
         _write_depfile(options, inputs)
     except (IsagenError, OSError) as problem:  # of the OS: a folder that cannot be written, a full disk
@@ -38,6 +34,25 @@ def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
             _write_depfile(options, (options.config,))
     sys.stdout.write(text)
     return 0
+
+
+def refuse_arguments(arguments: Iterable[str]) -> None:
+    """Answer a fragment whose `arguments` cannot be read as a whole."""
+    for word in arguments:
+        if word.startswith("--depfile="):  # Meson reads it before it reads the answer
+            write_if_changed(Path(word.partition("=")[2]), "")
+    sys.stdout.write(write_keyval({"error": f"isagen: {_other_version('isagen/meson.build', 0)}"}))
+
+
+def _other_version(where: str, found: int) -> ConfigError:
+    """Return the error of a fragment that another version of isagen wrote, in format `found`; 0 if it says none."""
+    remedy = "run `isagen init` in the project to update it, and commit it"
+    if found > FRAGMENT_FORMAT:
+        remedy = (
+            "a later version did: pip install --upgrade isagen, or run `isagen init` with this one to write it anew"
+        )
+    said = f" (format {found or 'unknown'}, this version reads {FRAGMENT_FORMAT})" if found != FRAGMENT_FORMAT else ""
+    return ConfigError(f"the Meson fragment was not written by isagen {__version__}{said}", where=where, remedy=remedy)
 
 
 def _write_depfile(options: argparse.Namespace, inputs: Sequence[Path]) -> None:

@@ -28,6 +28,7 @@ from .compat import COMPAT_FOLDER, compat_texts, write_compat
 from .dispatch import dispatch_texts
 from .keyval import write_keyval
 from .linkers import find_linkers, write_linkers
+from .own_flags import check_own_flags
 from .paths import check_paths
 from .request import Request
 from .tool import write_tool
@@ -103,6 +104,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         style=_style(request.compilers, sealing),
         elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
+    check_own_flags(plan, table.features, request.compilers, config.shown)
     return Build(
         isagen=__version__,
         plan=plan,

@@ -57,7 +57,9 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
-        "isa_python.h": render("isa_python.h.j2", override=plan.override, python_source=render("isa_object.py")),
+        "isa_python.h": render(
+            "isa_python.h.j2", override=plan.override, python_parts=render("isa_object.py").split("\n\n\n")
+        ),
         **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }
     return headers, render("isa_dispatch.c.j2", **values)

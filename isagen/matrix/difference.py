@@ -70,6 +70,8 @@ def _cells(before: Matrix, after: Matrix) -> Iterator[Change]:
 
 def _cell(what: str, old: MatrixCell, new: MatrixCell) -> Iterator[Change]:
     yield Change(what, _verdict(old), _verdict(new))
+    if old.verdict != new.verdict:
+        return
     yield Change(f"{what}: flags", _text(old.flags), _text(new.flags))
     if old.stubs is not None and new.stubs is not None:
         yield Change(f"{what}: stubs", _text(old.stubs), _text(new.stubs))

@@ -25,7 +25,7 @@ from .words import (
 )
 
 COLUMNS = (
-    *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "object_bytes"),
+    *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
     *("code_bytes", "instructions", "widest", "families", "same_as", "seconds", "flags"),
 )
 
@@ -56,7 +56,7 @@ def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
                     *(label, matrix.project, kernel.source, kernel.language, level, cell.verdict, cell.reason),
                     {True: "yes", False: "no", None: ""}[compiled[level] if cell.verdict == BUILT else None],
                     " ".join(cell.stubs or ()),
-                    *((code.object_bytes, code.code_bytes) if code is not None else ("", "")),
+                    *((code.loaded_bytes, code.code_bytes) if code is not None else ("", "")),
                     *(
                         (code.instructions, code.widest)
                         if code is not None and code.instructions is not None

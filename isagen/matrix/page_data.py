@@ -93,7 +93,7 @@ class _Rows:
 
     def _code(self, code: Code) -> list[Any]:
         families = [[self.features(name), count] for name, count in code.families.items()]
-        return [code.object_bytes, code.code_bytes, code.instructions, code.widest, families, int(bool(code.digest))]
+        return [code.loaded_bytes, code.code_bytes, code.instructions, code.widest, families, int(bool(code.digest))]
 
     def _speed(self, source: str, level: str) -> tuple[float | None, float | None]:
         """Return how many times as fast as at the lowest level a copy is, and its time; None where not measured."""

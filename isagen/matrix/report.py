@@ -12,6 +12,7 @@ from typing import Any
 from ..model.errors import IsagenError
 from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
+from ..processors.cpu_name import cpu_name
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
@@ -130,32 +131,21 @@ def _package(module: str) -> str:
 
 
 def _machine(matrix: Matrix) -> Machine:
+    name = ""
     features: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     try:
         machine = this_machine(matrix.features)
         cpu = ask_permissions(detect(read_features(matrix.features), machine), machine)
+        name = cpu_name(machine)
         features = tuple(name for name in cpu.features.features if name in cpu.bits)
         states = tuple(sorted(cpu.saved - cpu.refused))
     except IsagenError:
         pass  # of an architecture that cannot be asked
     return Machine(
-        cpu=cpu_model(),
+        cpu=name or platform.processor() or "unknown",
         features=features,
         states=states,
         system=f"{platform.system()} {platform.release()}, {platform.machine()}",
         python=f"{platform.python_implementation()} {platform.python_version()} ({sys.platform})",
     )
-
-
-def cpu_model() -> str:
-    """Return the CPU's name, as the OS has it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                name, _, text = line.partition(":")
-                if name.strip() == "model name":
-                    return text.strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown"

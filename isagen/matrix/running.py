@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .private import without_paths
+
 LONGEST = 120  # seconds that an import may take
 SCRIPT = """
 import importlib, json, sys, warnings
@@ -38,6 +40,6 @@ def ask(module: str) -> Running:
         return Running(f"importing it failed: {problem}")
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"the process ended with status {done.returncode}"])[-1]
-        return Running(f"importing it failed: {last}")
+        return Running(f"importing it failed: {without_paths(last)}")
     said = json.loads(done.stdout.strip().splitlines()[-1])
     return Running(current=said["current"], kernels=said["kernels"])

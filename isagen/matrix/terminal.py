@@ -62,8 +62,8 @@ def matrix_lines(matrix: Matrix, label: str, width: int) -> Iterator[Line]:
     yield []
     for name, text in facts(matrix):
         yield from _wrapped(f"{name}: {text}", width, hanging=2)
-    for source, level, where in disabled(matrix):
-        yield from _wrapped(f"{source} at {level}: disabled {where}", width, hanging=2)
+    for source, where in disabled(matrix):
+        yield from _wrapped(f"{source}: disabled {where}", width, hanging=2)
 
 
 def _levels(matrix: Matrix, width: int) -> Iterator[Line]:

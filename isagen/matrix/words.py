@@ -104,9 +104,12 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "override at run time", f"{matrix.override}=LEVEL"
 
 
-def disabled(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
-    """Yield (kernel, level, where) of the cells that are switched off though their level is not."""
+def disabled(matrix: Matrix) -> list[tuple[str, str]]:
+    """Return (kernel, where) of the kernels that have cells switched off though the level is not."""
     verdicts = {level.name: level.verdict for level in matrix.levels}
-    for kernel, level, cell in matrix.cells():
-        if cell.verdict == DISABLED and verdicts[level] != DISABLED:
-            yield kernel.source, level, cell.reason
+    found = (
+        (kernel.source, cell.reason)
+        for kernel, level, cell in matrix.cells()
+        if cell.verdict == DISABLED and verdicts[level] != DISABLED
+    )
+    return list(dict.fromkeys(found))

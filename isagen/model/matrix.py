@@ -14,15 +14,17 @@ MATRIX_FORMAT = 2
 
 @dataclass(frozen=True)
 class Code:
-    """The code of one copy: the sizes of its object and of the instructions in it, in bytes.
+    """The code of one copy.
 
-    `instructions` counts them, and `families` those that need a feature which not every CPU of the architecture has,
-    by feature; `widest` is the width of the widest vector register or tile row in bits, 0 where there is none. All
-    three are None, empty and 0 where isagen decodes nothing of the processor. Objects with one `digest` have the same
-    code, constants and relocations.
+    `loaded_bytes` is what its object adds to a program: code, constants and data. `code_bytes` is the part that is
+    code. Neither counts debug information, whose size depends on the folder of the build. `instructions` counts them,
+    and `families` those that need a feature which not every CPU of the architecture has, by feature; `widest` is the
+    width of the widest vector register in bits, 0 where there is none, 8192 for a tile. All three are None, empty and
+    0 where isagen decodes nothing of the processor. Objects with one `digest` have the same code, constants and
+    relocations.
     """
 
-    object_bytes: int
+    loaded_bytes: int
     code_bytes: int
     instructions: int | None
     widest: int

@@ -14,8 +14,10 @@ STUBS_MARK = "/*@ISA_STUBS@*/"
 CODE_SECTION = ".isa_text."
 # The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
 SEALED = r"\.{level}\.\d+\Z"
-# The start of the symbol that the dispatch source defines for each stub.
-UNREGISTERED_SYMBOL = "isa_unregistered_"
+# The starts of two symbols of each stub, which read as sentences where a linker misses one: the function that the
+# dispatch source defines, a stub's first target, and the function that sets the stub, which its definition defines.
+UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
+BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"

@@ -51,8 +51,8 @@ class Record:
     allow: tuple[Allowance, ...] = ()
 
     def to_json(self) -> str:
-        """Return the record as text, in one line."""
-        return json.dumps({"format": RECORD_FORMAT, **asdict(self)}, separators=(",", ":"), sort_keys=True)
+        """Return the record as text, in one line; levels stay in their order."""
+        return json.dumps({"format": RECORD_FORMAT, **asdict(self)}, separators=(",", ":"))
 
 
 def matches(name: str, pattern: str) -> bool:

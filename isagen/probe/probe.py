@@ -7,7 +7,7 @@ used, compiled, assembled and linked. It is never run, and never tried without t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cache, partial
@@ -27,6 +27,13 @@ def probe_all(
     table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
 ) -> Mapping[tuple[str, str], Verdict]:
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
+    return dict(probe_each(table, compilers, cache, jobs))
+
+
+def probe_each(
+    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
+) -> Iterator[tuple[tuple[str, str], Verdict]]:
+    """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known."""
     compilers = tuple(compilers)
     bare = {compiler.language: bare_macros(compiler) for compiler in compilers}
     for compiler in compilers:
@@ -34,7 +41,8 @@ def probe_all(
     questions = [(level, compiler) for compiler in compilers for level in table.levels]
     with ThreadPoolExecutor(jobs) as pool:
         answers = pool.map(lambda q: _cached(table, q[0], q[1], bare[q[1].language], cache), questions)
-        return {(level.name, c.language): v for (level, c), v in zip(questions, answers, strict=True)}
+        for (level, compiler), verdict in zip(questions, answers, strict=True):
+            yield (level.name, compiler.language), verdict
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:

@@ -114,18 +114,27 @@ def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
 def package_name(name: str | None, folder: Path) -> str:
     """Return a valid package name: `name` itself, or one made from the folder's. Raises `ProjectError`."""
     if name is not None:
-        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or _is_taken(name):
-            raise ProjectError(f"{name!r} cannot name the package", where="--name", remedy="use letters, digits and _")
+        reason, remedy = _taken(name), f"take another name: {name}_package"
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+            reason = "it is no name in Python"
+            remedy = "use letters, digits and _, and start with a letter"
+        if reason:
+            raise ProjectError(f"{name!r} cannot name the package: {reason}", where="--name", remedy=remedy)
         return name
     plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
     made = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_").lower()
     if not made or not made[0].isalpha():
         made = f"my_{made}".rstrip("_")
-    return f"{made}_package" if _is_taken(made) else made
+    return f"{made}_package" if _taken(made) else made
 
 
-def _is_taken(name: str) -> bool:
-    return name in TAKEN_NAMES or name in sys.stdlib_module_names or keyword.iskeyword(name)
+def _taken(name: str) -> str:
+    """Return why a package cannot have a name that Python's grammar allows; "" where it can."""
+    if keyword.iskeyword(name):
+        return "it is a keyword of Python"
+    if name in sys.stdlib_module_names:
+        return "a module of Python's standard library has this name"
+    return "a folder of the project has this name" if name in TAKEN_NAMES else ""
 
 
 def signed(text: str) -> str:
@@ -214,4 +223,5 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
             f"  subdir('{fragment}')\n"
         )
         yield 'Add "isagen" to build-system.requires in pyproject.toml, if the project has one.'
+        yield "`isagen doctor` checks all of it."
     yield from _where_pip_finds_isagen()

@@ -1,14 +1,25 @@
 """isagen's reference kernels, an example of a project that is built with isagen.
 
-Arrays are any C-contiguous objects with the buffer protocol: NumPy arrays, ``array.array``, memoryviews, ctypes arrays.
-A new result is a NumPy array if the argument is one, else a memoryview. ``out``, a writable buffer with the right
-number of items, is filled and returned instead. bfloat16 values are passed as 16-bit integers that hold their bits.
+Arguments are C-contiguous arrays: NumPy's, PyTorch's tensors in the CPU's memory, anything else with the buffer
+protocol (``array.array``, memoryviews, ctypes arrays), with DLPack or ``__array__``. Nothing is copied to read them.
+Masked arrays are refused. bfloat16 is that of ml_dtypes or PyTorch, or 16-bit integers that hold its bits.
+
+A new result is of the argument's kind: a NumPy array, a tensor, or else a memoryview. A result without axes is a NumPy
+scalar, a tensor, or Python's number; the conversions give an array without axes for one. ``out``, which must be
+writable and C-contiguous and have the result's shape and dtype, is filled and returned instead.
+
+``axis`` counts from the end if negative. Reductions take a tuple of neighbouring axes too, and ``keepdims``. Rows along
+the last axis, or over all items, are read where they are. Along another axis, or with a ``dtype`` that is not that of
+the argument, each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if
+these are longer.
 
 ``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the machine's number. Small arrays use
 one thread, and so does an extension that was built without OpenMP.
 
-Errors: TypeError for a wrong dtype, or for an object without buffer; ValueError for a wrong layout, size or axis, and
-for an ``out`` that overlaps an argument; BufferError or, from NumPy, ValueError for a read-only ``out``.
+Errors: TypeError for a wrong dtype, or for an object that is no array; ValueError for a wrong layout or shape, and for
+an ``out`` that overlaps an argument; numpy.exceptions.AxisError, a ValueError, for an axis that the argument lacks;
+BufferError or, from NumPy, ValueError for a read-only ``out``. Each names the argument, and where there is one the call
+that mends it.
 """
 
 from . import _core

@@ -1,51 +1,110 @@
-"""Arguments and results: the contents of a buffer, and new arrays of the same kind."""
+"""What the extension needs of Python: arguments of other kinds than plain arrays, and results of an argument's kind.
+
+NumPy and PyTorch are never imported here: an argument that is theirs shows that they are loaded.
+"""
 
 from __future__ import annotations
 
 import math
-import struct
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
-# NumPy's names of the struct-module formats of results.
-_DTYPES = {"f": "float32", "d": "float64", "i": "int32", "q": "int64", "b": "int8", "B": "uint8", "H": "uint16"}
+# The struct-module formats of the dtypes of results; 16-bit floats are their bits.
+_FORMATS = {
+    "float32": "f",
+    "float64": "d",
+    "int32": "i",
+    "int64": "q",
+    "int8": "b",
+    "uint8": "B",
+    "float16": "H",
+    "bfloat16": "H",
+}
+_CODES = {"Zf": "complex64", "Zd": "complex128", "E": "uint16"}  # what NumPy calls by other characters
+_SIZES = {"f": 4, "d": 8, "i": 4, "q": 8, "b": 1, "B": 1, "H": 2}
 
 # Large NumPy results are aligned to cache lines. NumPy aligns to 16 bytes, so each vector of 64 bytes would be stored
 # into two lines, which costs a channel shuffle a quarter of its speed.
 _LARGE, _LINE = 1 << 20, 64
 
 
-def is_numpy(array: Any) -> bool:
-    """Return whether `array` is a NumPy array, without importing NumPy."""
+def _numpy_of(array: Any) -> Any:
+    """Return NumPy if results for `array` are NumPy's: it is NumPy's itself, or has no buffer of its own."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(array, numpy.ndarray)
+    if numpy is None or isinstance(array, (numpy.ndarray, numpy.generic)):
+        return numpy
+    return numpy if hasattr(array, "__array__") or hasattr(array, "__dlpack__") else None
 
 
-def view_of(array: Any, name: str) -> Any:
-    """Return a view of an argument's buffer. Raises TypeError, which names the argument, if it has none."""
+def _torch_of(array: Any) -> Any:
+    """Return PyTorch if `array` is its tensor."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(array, torch.Tensor) else None
+
+
+def _is_plain(array: Any) -> bool:
+    """Return whether `array` is a NumPy array, the kind that most calls have."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(array) is numpy.ndarray
+
+
+# ---- arguments
+
+
+def adapted(array: Any, name: str, is_output: bool) -> Any:
+    """Return an object with a buffer or `__dlpack__` for an argument. Raises TypeError if there is none."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(array, masked.MaskedArray):
+        filled = "" if is_output else f"{name}.filled(value) replaces the masked items, "
+        raise TypeError(f"{name} is a masked array, whose mask would be ignored; {filled}{name}.data includes them")
+    if _torch_of(array) is not None:
+        if array.is_neg():  # the sign of its items is not in its memory, and DLPack does not tell
+            if is_output:
+                raise ValueError(f"{name} is a negated view; {name}.resolve_neg() is a tensor with memory of its own")
+            return array.resolve_neg()
+        return array
     try:
-        return memoryview(array)
+        memoryview(array).release()
     except TypeError:
-        kind = type(array).__name__
-        raise TypeError(f"{name} must be an array or another bytes-like object, not {kind}") from None
-    except ValueError as error:  # from NumPy, for dtypes that buffers cannot express
-        raise TypeError(f"{name}: {error}") from None
+        pass
+    except (BufferError, ValueError):  # from NumPy, for dtypes that buffers cannot express; `beyond_buffers` tells them
+        return array
+    else:
+        return array
+    if hasattr(array, "__dlpack__"):
+        return array
+    if hasattr(array, "__array__") and "numpy" in sys.modules and not is_output:
+        return sys.modules["numpy"].asarray(array)
+    kind = type(array).__name__
+    remedy = "pass an array to fill" if is_output else f"np.asarray({name}, np.float32) makes one of numbers"
+    raise TypeError(f"{name} must be an array or another bytes-like object, not {kind}; {remedy}")
 
 
-def format_of(view: Any) -> str:
-    """Return the struct-module format of a view's items, without native byte order; `l` becomes `i` or `q` by width."""
-    code: str = view.format.lstrip("@=<" if sys.byteorder == "little" else "@=>")
-    return {"l": "i" if view.itemsize == 4 else "q"}.get(code, code)
+def beyond_buffers(array: Any) -> tuple[str, Any, str] | None:
+    """Return the name of a dtype that buffers cannot express, a view of the bits for bfloat16, and the bits' dtype.
+
+    None for other arrays.
+    """
+    try:
+        memoryview(array).release()
+    except (BufferError, TypeError, ValueError):
+        dtype = str(getattr(array, "dtype", ""))
+        if dtype:
+            return dtype, array.view("uint16") if dtype == "bfloat16" else None, f"uint{8 * array.dtype.itemsize}"
+    return None
 
 
-def number_format_of(view: Any) -> str:
-    """Return `format_of` a view if it is one of a result's formats; else "B": the kernel then raises for the view."""
-    code = format_of(view)
-    return code if code in _DTYPES else "B"
+def refuse_axis(axis: Any, axes: int) -> NoReturn:
+    """Raise NumPy's error for an axis that an array lacks; without NumPy, a ValueError with its text."""
+    numpy = sys.modules.get("numpy")
+    text = f"axis {axis} is out of bounds for array of dimension {axes}"
+    raise (ValueError if numpy is None else getattr(numpy, "exceptions", numpy).AxisError)(text)
 
 
-def _new_numpy(shape: tuple[int, ...], dtype: Any) -> Any:
-    numpy = sys.modules["numpy"]
+# ---- results
+
+
+def _new_numpy(numpy: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     dtype = numpy.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     if size < _LARGE:
@@ -55,14 +114,56 @@ def _new_numpy(shape: tuple[int, ...], dtype: Any) -> Any:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def new(like: Any, shape: tuple[int, ...], code: str, dtype: str = "") -> Any:
-    """Return a new array of the same kind as `like`: a NumPy array, or a memoryview of a bytearray.
-
-    `code` is the items' format, `dtype` NumPy's name if it differs. An empty memoryview has one axis, because it cannot
-    have several.
-    """
-    if is_numpy(like):
-        return _new_numpy(shape, dtype or _DTYPES.get(code, code))
+def _new_view(shape: tuple[int, ...], code: str, size: int) -> Any:
+    """Return a memoryview of new memory. It has one axis if it is empty or an item, as memoryviews are cast to."""
     items = math.prod(shape)
-    raw: Any = memoryview(bytearray(items * struct.calcsize(code)))
+    raw: Any = memoryview(bytearray(items * size))
     return raw.cast(code, shape) if len(shape) > 1 and items > 0 else raw.cast(code)
+
+
+def new(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """Return a new array of a dtype, of the kind of `like`: NumPy's, PyTorch's, or a memoryview.
+
+    bfloat16 is uint16 where the kind lacks it; so is float16 in memoryviews.
+    """
+    if _is_plain(like):
+        return _new_numpy(sys.modules["numpy"], shape, "uint16" if dtype == "bfloat16" else dtype)
+    if (torch := _torch_of(like)) is not None:
+        return torch.empty(shape, dtype=getattr(torch, dtype))
+    if (numpy := _numpy_of(like)) is not None:
+        return _new_numpy(numpy, shape, "uint16" if dtype == "bfloat16" else dtype)
+    code = _FORMATS[dtype]
+    return _new_view(shape, code, _SIZES[code])
+
+
+def new_like(like: Any, shape: tuple[int, ...], code: str) -> Any:
+    """Return a new array of items like those of `like`, of the format `code`; memoryviews may hold their bits."""
+    if (torch := _torch_of(like)) is not None:
+        return torch.empty(shape, dtype=like.dtype)
+    if (numpy := _numpy_of(like)) is not None:
+        dtype = numpy.asarray(like).dtype if hasattr(like, "__array__") else _CODES.get(code, code)
+        return _new_numpy(numpy, shape, dtype)
+    size = memoryview(like).itemsize
+    code = code.lstrip("@=<" if sys.byteorder == "little" else "@=>")
+    castable = len(code) == 1 and code in "?cbBhHiIlLqQnNfdP"
+    return _new_view(shape, code if castable else {2: "H", 4: "I", 8: "Q"}.get(size, "B"), size)
+
+
+def scalar(like: Any, value: float, dtype: str) -> Any:
+    """Return a number of a dtype, of the kind of `like`: NumPy's scalar, a tensor without axes, or Python's number."""
+    if _is_plain(like):
+        return getattr(sys.modules["numpy"], dtype)(value)
+    if (torch := _torch_of(like)) is not None:
+        return torch.tensor(value, dtype=getattr(torch, dtype))
+    if (numpy := _numpy_of(like)) is not None:
+        return getattr(numpy, dtype)(value)
+    return value
+
+
+def item(like: Any, array: Any, always: bool) -> Any:
+    """Return the item of a result without axes as a scalar of the kind of `like`; unless `always`, for scalars only."""
+    if _torch_of(like) is not None:
+        return array
+    if (numpy := _numpy_of(like)) is not None:
+        return array[()] if always or isinstance(like, numpy.generic) else array
+    return array[0] if always else array

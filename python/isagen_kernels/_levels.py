@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._dtypes import name_of
 
-# sizeof() of the C++ type behind each dtype, under its NumPy, PyTorch and C++ (ScalarType) names.
+# sizeof() of the C++ type behind each dtype.
 _TYPE_SIZES = {
     "float64": 8,
     "float32": 4,
@@ -15,25 +16,15 @@ _TYPE_SIZES = {
     "bfloat16": 2,
     "float16": 2,
 }
-_OTHER_NAMES = {
-    "double": "float64",
-    "float": "float32",
-    "complexdouble": "complex128",
-    "complexfloat": "complex64",
-    "cdouble": "complex128",
-    "cfloat": "complex64",
-    "half": "float16",
-}
 
 
 def get_cpp_typesize_and_vecsize(dtype: Any) -> tuple[int, int]:
     """Return (size of the C++ type in bytes, number of them in a vector of the current level) for a dtype.
 
-    `dtype` is one of float64, float32, complex128, complex64, bfloat16 and float16: a name, a NumPy or a PyTorch dtype.
-    Raises RuntimeError for any other.
+    `dtype` is one of float64, float32, complex128, complex64, bfloat16 and float16: a name, a dtype of NumPy or
+    PyTorch, or a scalar type such as numpy.float32 or ml_dtypes.bfloat16. Raises RuntimeError for any other.
     """
-    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2].lower()
-    name = _OTHER_NAMES.get(name, name)
+    name = name_of(dtype)
     if name not in _TYPE_SIZES:
         raise RuntimeError(
             f"only floating and complex ScalarTypes are supported, not {dtype!r}; known: {', '.join(_TYPE_SIZES)}"

@@ -6,20 +6,9 @@ on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from . import _core
-from ._arrays import new, view_of
-
-
-def _product(multiply: Callable[..., None], a: Any, b: Any, out: Any, threads: int | None, code: str) -> Any:
-    if out is None:
-        left, right = view_of(a, "a"), view_of(b, "b")
-        if left.ndim == right.ndim == 2:  # else the kernel raises the error
-            out = new(a, (left.shape[0], right.shape[1]), code)
-    multiply(a, b, out, threads)
-    return out
 
 
 def matmul_u8s8(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
@@ -27,16 +16,16 @@ def matmul_u8s8(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
 
     The result is exact modulo 2^32, and the same at every level; sums fit in int32 if k < 65,794.
     """
-    return _product(_core.matmul_u8s8, a, b, out, threads, "i")
+    return _core.matmul_u8s8(a, b, out, threads)
 
 
 def matmul_bf16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
-    """Multiply two matrices of bfloat16, as the 16-bit integers that are its bits, into one of float32.
+    """Multiply two matrices of bfloat16, or the 16-bit integers that are its bits, into one of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. From level AVX512_BF16 on, denormal
     elements and sums count as zero, as the CPU's instructions define. Below, this depends on the thread's MXCSR.
     """
-    return _product(_core.matmul_bf16, a, b, out, threads, "f")
+    return _core.matmul_bf16(a, b, out, threads)
 
 
 def matmul_fp16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
@@ -46,4 +35,4 @@ def matmul_fp16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
     products are summed in float16 first, scaled so that finite inputs do not overflow. The error is at most 1.6 % of
     the sum of the products' magnitudes, plus a small term for underflow; for random numbers about 0.1 % of the result.
     """
-    return _product(_core.matmul_fp16, a, b, out, threads, "f")
+    return _core.matmul_fp16(a, b, out, threads)

@@ -66,7 +66,7 @@ def on_rows(name, stub, shape, ours, in_numpy, in_torch):
         src, dst = normal(shape), empty(shape)
         from_, to = (torch.from_numpy(src), torch.from_numpy(dst)) if torch else (None, None)
         return (
-            lambda threads: ours(src, out=dst, threads=threads),
+            lambda threads: ours(src, -1, out=dst, threads=threads),
             (lambda: in_numpy(src, dst)) if in_numpy else None,
             (lambda: in_torch(from_, to)) if torch and in_torch else None,
         )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import shutil
 import signal
 import struct
@@ -18,6 +17,7 @@ import pytest
 from isagen.audit.findings import KINDS
 from support.checkout import ROOT
 from support.foreign import AVX2, CALLS, CONSTRUCTOR, DOUBLE, HEAD, run
+from support.terminal import on_terminal
 
 SCHEMA = json.loads((ROOT / "docs/audit.schema.json").read_text(encoding="utf-8"))
 WEAK = HEAD + f"{AVX2} __attribute__((weak)) void borrowable(void) {{ {DOUBLE} }}"
@@ -288,43 +288,22 @@ def test_the_schema_is_a_schema_that_refuses_other_data(house):
 # On a terminal.
 
 
-def on_terminal(*arguments, **environment):
-    """Run `isagen audit` with a terminal as its standard error; return its status, its output, and the terminal's."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "isagen", "audit", *map(str, arguments)]
-    everything = {**os.environ, "TERM": "xterm", "COLUMNS": "60", **environment}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=everything) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                more = os.read(ours, 4096)
-            except OSError:  # the terminal is closed
-                break
-            if not more:
-                break
-            shown += more
-        output = process.stdout.read()
-    os.close(ours)
-    return process.returncode, output.decode(), shown.decode()
-
-
 def test_progress_is_shown_on_a_terminal_and_taken_away(house):
     plain = isagen(house / "bad-1.0.whl", status=1)
-    status, output, shown = on_terminal(house / "bad-1.0.whl")
+    status, output, shown = on_terminal("audit", house / "bad-1.0.whl")
     assert (status, output) == (1, plain)
     assert "1 of 2  bad-1.0.whl/pkg/_core.so" in shown
     assert "2 of 2  bad-1.0.whl/pkg/more.so" in shown
     assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h", "\x1b[1A\x1b[2K"))  # the line is erased, the cursor is back
     assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") > 0
-    assert on_terminal(house / "bad-1.0.whl", TERM="dumb") == (1, plain, "")
+    assert on_terminal("audit", house / "bad-1.0.whl", TERM="dumb") == (1, plain, "")
 
 
 def test_names_of_any_letters_and_lengths_are_shown_on_a_terminal(libraries, tmp_path):
     folder = tmp_path / f"grö\udcffße-{'x' * 99}"
     folder.mkdir()
     shutil.copy(libraries["sound"], folder / "ende.so")
-    status, _, shown = on_terminal(folder, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
+    status, _, shown = on_terminal("audit", folder, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
     assert status == 0
     assert "1 of 1  ...xxx" in shown
     assert "xxx/ende.so" in shown

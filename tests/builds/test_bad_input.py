@@ -85,15 +85,6 @@ def test_a_compiler_that_does_not_exist(scaffold):
     assert "ERROR" in said
 
 
-def test_isagen_missing_from_the_python_that_builds(scaffold, tmp_path):
-    scaffold.run("python3", "-m", "venv", "--without-pip", str(tmp_path / "bare"))
-    native = scaffold.folder / "native.ini"
-    native.write_text(f"[binaries]\npython = '{tmp_path}/bare/bin/python'\npython3 = '{tmp_path}/bare/bin/python'\n")
-    path = f"{tmp_path}/bare/bin:{scaffold.environment['PATH']}"
-    said = scaffold.setup("--native-file", str(native), check=False, PATH=path)
-    assert "missing modules: isagen.cli" in said
-
-
 def test_a_system_whose_objects_cannot_be_read(scaffold):
     cross = scaffold.folder / "darwin.ini"
     cross.write_text(

@@ -15,10 +15,11 @@ import pytest
 from isagen.build.stubs import stub_table
 from isagen.cli.main import main
 from isagen.configure.dispatch import dispatch_texts
-from isagen.model.names import STUBS_MARK
+from isagen.model.names import BIND_SYMBOL, STUBS_MARK
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
+from isagen.processors.cpu_name import cpu_name
 from isagen.processors.detection import Presence, ask_permissions, detect
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.machine import X86, ThisMachine
@@ -60,7 +61,8 @@ class Binary:
         return [level.name for level in self.plan.levels if level.verdict == "built"]
 
     def overrides(self) -> list[str | None]:
-        return [None, *(name.lower() for name in self.table.names()), UNKNOWN, ""]
+        names = [name.lower() for name in self.table.names()]
+        return [None, *names, f" {names[0]}", f"{names[-1]}\t ", UNKNOWN, "", "  "]
 
     def allowed(self, override: str | None) -> list[str]:
         """The built levels that the override leaves, highest rank first."""
@@ -133,8 +135,8 @@ def program_text(one: Binary) -> list[str]:
     lines = [f"static int bound[{len(one.stubs)}];"]
     for index, (stub, levels) in enumerate(one.stubs.items()):
         lines += [f"const struct isa_kernel isa_kernel_{x}__{stub} = {{{names.index(x)}}};" for x in levels]
-        lines += [f"void isa_bind_{stub}(const struct isa_kernel *kernel) {{ bound[{index}] = kernel->level; }}"]
-    values = ", ".join("NULL" if value is None else f'"{value}"' for value in one.overrides())
+        lines += [f"void {BIND_SYMBOL}{stub}(const struct isa_kernel *kernel) {{ bound[{index}] = kernel->level; }}"]
+    values = ", ".join("NULL" if value is None else json.dumps(value) for value in one.overrides())
     return [*lines, f"static const char *const overrides[] = {{{values}}};"]
 
 
@@ -143,9 +145,10 @@ def case(one: Binary, line: str) -> Case:
     cpu, override, selected, asked, warning, stubs, *levels = line.split("\t")
     pairs = [[names[int(word)] for word in pair.split(":")] for pair in stubs.split(",")[:-1]]
     found = dict(zip(one.table.names(), (level.split(":", 1) for level in levels), strict=True))
+    given = one.overrides()[int(override)]
     return Case(
         cpu=cpu,
-        override=one.overrides()[int(override)],
+        override=None if given is None else given.strip(),  # blanks around a level mean nothing
         selected=names[int(selected)],
         asked=int(asked),
         warning=warning,
@@ -260,9 +263,10 @@ def x86():
 def test_the_command_has_the_lines_of_the_sample(x86):
     pattern = re.sub(r"\\?\b(true|false)\b", "(true|false)", re.escape(" ".join(SAMPLE.split())))
     pattern = pattern.replace("00000000000602e7", "[0-9a-f]{16}")
-    said = cpu_command()
+    name, said = cpu_command().split("\n", 1)
     assert re.fullmatch(pattern, " ".join(said.split()))
     data = json.loads(cpu_command("--format", "json"))
+    assert name == f"CPU: {data['cpu']}"
     assert f"XCR0: {data['xcr0']:016x}\n" in said
     assert len(data["features"]) == 39
 
@@ -277,7 +281,8 @@ def test_the_command_agrees_with_the_extension_of_the_kernels(x86):
     }
     text = cpu_command("--levels")
     assert re.search(r"^DEFAULT +supported$", text, re.M)
-    assert len(text.splitlines()) == 8
+    assert len(text.splitlines()) == 9
+    assert text.startswith("CPU: ")
 
 
 @pytest.mark.parametrize(("cpu", "best"), [("Nehalem", "X86_64_V2"), ("Haswell-v4", "X86_64_V3")])
@@ -286,6 +291,26 @@ def test_the_command_on_other_cpus(x86, cpu, best):
     said = cpu_command("--levels", "--table", "x86-64", "--format", "json", emulator=("qemu-x86_64", "-cpu", cpu))
     supported = [name for name, level in json.loads(said)["levels"].items() if level["supported"]]
     assert supported[-1] == best
+
+
+def test_the_name_of_the_cpu_is_the_one_that_linux_tells(x86):
+    cpuinfo = Path("/proc/cpuinfo")
+    told = re.search(r"^model name\s*: (.*)$", cpuinfo.read_text(), re.M) if cpuinfo.exists() else None
+    if told is None:
+        pytest.skip("Linux does not tell the CPU's name")
+    assert cpu_name(x86) == " ".join(told[1].split())
+
+
+def test_the_name_of_a_cpu_without_a_brand(x86, monkeypatch, tmp_path):
+    """Linux's file tells it; where it does not, Python does."""
+    monkeypatch.setattr(x86, "cpuid", lambda leaf, subleaf: (0, 0, 0, 0))
+    told = tmp_path / "cpuinfo"
+    told.write_text("processor\t: 0\nuarch\t\t: sifive,u74-mc\n")
+    monkeypatch.setattr("isagen.processors.cpu_name.CPUINFO", told)
+    assert cpu_name(x86) == "sifive,u74-mc"
+    told.unlink()
+    monkeypatch.setattr(platform, "processor", lambda: "riscv")
+    assert cpu_name(x86) == "riscv"
 
 
 def test_this_machine(x86):

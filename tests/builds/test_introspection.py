@@ -1,5 +1,6 @@
 """The levels as seen from Python: the attribute `isa` of raw, pybind11 and Cython modules, and warnings."""
 
+import json
 import os
 import subprocess
 import sys
@@ -109,9 +110,44 @@ def test_why(module, levels, avx2):
         value="AVX2",
     ).splitlines()
     assert said[0] == "AVX2 is in use"
-    assert said[1] == "DEFAULT is built and supported, but AVX2 is preferred or asked for"
-    assert said[2] == "AMX is not built; the build matrix says why"
+    asks = "is preferred" if levels[-1] == "AVX2" else "asks for"
+    assert said[1] in (
+        f"DEFAULT is built and supported, but {module.override} asks for AVX2",
+        "DEFAULT is built and supported, but AVX2 is preferred",
+    )
+    assert asks in said[1]
+    assert said[2] == "AMX is not built: disabled by the Meson option isa_levels"
     assert said[3].startswith("'AVX3' is not a level; levels: DEFAULT, AVX2, ")
+
+
+def test_why_another_level_is_in_use(module, levels, avx2):
+    said = module.run(
+        "print(isa.why('DEFAULT'))",
+        "with isa.use('DEFAULT'): print(isa.why('AVX2'))",
+    ).splitlines()
+    assert said == [
+        f"DEFAULT is built and supported, but {levels[-1]} is preferred",
+        "AVX2 is built and supported, but use() asks for DEFAULT",
+    ]
+
+
+def test_matrix_override_and_report(module, levels):
+    said = module.run(
+        "import json",
+        "print(isa.override)",
+        "print(json.dumps(isa.matrix))",
+        "print(isa.report())",
+    )
+    override, matrix, *report = said.splitlines()
+    assert override == module.override
+    by_name = {level["name"]: level["verdict"] for level in json.loads(matrix)["levels"]}
+    assert by_name["DEFAULT"] == "built"
+    assert by_name["AMX"] == "disabled"
+    assert report[0] == f"### {module.name}: {levels[-1]} in use"
+    assert f"- override: {module.override} is not set" in report
+    assert "- AMX is not built: disabled by the Meson option isa_levels" in report
+    for private in (str(module.project.folder), "/tmp", "/home"):
+        assert private not in said
 
 
 def test_use_switches_and_restores(module, levels, avx2):
@@ -128,6 +164,23 @@ def test_use_switches_and_restores(module, levels, avx2):
         "except ZeroDivisionError: print(level(), isa.current)",
     )
     expected = [best, "AVX2 AVX2", "DEFAULT DEFAULT", "AVX2 AVX2", f"{best} {best}", "DEFAULT", f"{best} {best}"]
+    assert said.splitlines() == expected
+
+
+def test_use_without_with_switches_at_once_and_for_good(module, levels, avx2):
+    said = module.run(
+        "used = isa.use('avx2')",
+        "print(level(), isa.current, used)",
+        "with isa.use('DEFAULT'): print(level())",
+        "print(level())",
+        "try: isa.use('amx')",
+        "except RuntimeError as problem: print(problem)",
+        "print(level())",
+        "isa.use('DEFAULT')",
+        "with used: print(level())",
+    )
+    expected = ["AVX2 AVX2 <isa: AVX2 in use>", "DEFAULT", "AVX2"]
+    expected += ["AMX is not built: disabled by the Meson option isa_levels", "AVX2", "AVX2"]
     assert said.splitlines() == expected
 
 
@@ -151,7 +204,7 @@ def test_what_cannot_be_used_changes_nothing(module, levels, avx2):
     ).splitlines()
     assert said[0].startswith("ValueError 'AVX3' is not a level; levels: DEFAULT, ")
     assert said[2].startswith("ValueError None is not a level")
-    assert said[4] == said[6] == "RuntimeError AMX is not built"
+    assert said[4] == said[6] == "RuntimeError AMX is not built: disabled by the Meson option isa_levels"
     assert [*said[1::2], said[8]] == [*[f"{levels[-1]} {levels[-1]}"] * 3, "AVX2 AVX2", levels[-1]]
 
 
@@ -176,7 +229,8 @@ def test_a_level_that_the_cpu_lacks(module):
 
 
 def test_text_for_people(module, levels, avx2):
-    said = module.run("print(repr(isa)); help(isa)", value="AVX2")
+    said = module.run("print(repr(isa)); help(isa); help(isa.use)", value="AVX2")
+    assert "Switch every stub to a level at once" in said
     shown, text = said.split("\n", 1)
     assert shown.startswith(f"<isa: AVX2 in use, CPU supports {levels[-1]}, built up to ")
     assert f"in module {module.name}" in text

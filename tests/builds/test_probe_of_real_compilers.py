@@ -12,6 +12,7 @@ from isagen.probe.compiler import find_compiler
 from isagen.probe.probe import probe_all
 from isagen.processors.table import load_table
 from support.probing import ask, table
+from support.terminal import on_terminal
 
 on_x86 = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64") or shutil.which("c++") is None, reason="needs a compiler for x86-64"
@@ -81,3 +82,13 @@ def test_macro_of_the_real_compiler_that_no_feature_names(tmp_path):
     verdict = ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__NOVEL__"]'), find_compiler("cpp", ["c++"]))
     assert not verdict.available
     assert "turn on __NOVEL__, which no feature names" in verdict.reason
+
+
+@on_x86
+def test_the_command_says_what_it_is_at_on_a_terminal():
+    status, said, shown = on_terminal("probe", "--table", "aten")
+    names = load_table("aten", Path()).names()
+    assert status == 0
+    assert [line.split()[0] for line in said.splitlines()] == list(names)
+    assert f"1 of {len(names)}  {names[0]}" in shown
+    assert on_terminal("probe", "--table", "aten", TERM="dumb") == (0, said, "")

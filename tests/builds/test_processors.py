@@ -93,7 +93,7 @@ static uint64_t recorded_sysctl(const char *asked) { return strcmp(asked, name) 
 #define RECORDED recorded_hwcap
 #endif
 const struct isa_kernel LOWEST = {0};
-void isa_bind_stub(const struct isa_kernel *kernel) { (void)kernel; }
+void isa_needs_one_ISA_DEFINE_DISPATCH_for_stub(const struct isa_kernel *kernel) { (void)kernel; }
 
 int main(int argc, char **argv)
 {

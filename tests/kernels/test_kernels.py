@@ -51,9 +51,10 @@ def test_typesize_and_vecsize(dtype, size):
     assert isagen_kernels.get_cpp_typesize_and_vecsize(f"torch.{dtype}") == (size, width // size)
     if dtype != "bfloat16":
         assert isagen_kernels.get_cpp_typesize_and_vecsize(np.dtype(dtype)) == (size, width // size)
+        assert isagen_kernels.get_cpp_typesize_and_vecsize(getattr(np, dtype)) == (size, width // size)
 
 
-@pytest.mark.parametrize("dtype", ["int32", np.dtype("uint8"), "torch.int64", "bool", None])
+@pytest.mark.parametrize("dtype", ["int32", np.dtype("uint8"), "torch.int64", "bool", None, np.int32, int])
 def test_typesize_of_other_dtypes_is_an_error(dtype):
     with pytest.raises(RuntimeError, match="only floating and complex"):
         isagen_kernels.get_cpp_typesize_and_vecsize(dtype)
@@ -62,9 +63,9 @@ def test_typesize_of_other_dtypes_is_an_error(dtype):
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        (np.zeros(4), TypeError, "src must hold float32, but its buffer format is 'd'"),
-        (b"1234", TypeError, "src must hold float32, but its buffer format is 'B'"),
-        (np.zeros(8, np.float32)[::2], ValueError, "src must be C-contiguous"),
+        (np.zeros(4), TypeError, r"src must hold float32, but holds float64; src.astype\(np.float32\) converts it"),
+        (b"1234", TypeError, r"src must hold float32, but holds uint8; np.frombuffer\(src, np.float32\)"),
+        (np.zeros(8, np.float32)[::2], ValueError, r"src must be C-contiguous; np.ascontiguousarray\(src\)"),
         (np.zeros((4, 4), np.float32).T, ValueError, "src must be C-contiguous"),
         ([1.0], TypeError, "src must be an array or another bytes-like object, not list"),
     ],
@@ -77,8 +78,8 @@ def test_bad_sources(source, error, message):
 @pytest.mark.parametrize(
     ("out", "error", "message"),
     [
-        (np.zeros(3, np.uint16), ValueError, "out must hold 4 items, as many as src, but holds 3"),
-        (np.zeros(4, np.float32), TypeError, "out must hold 16-bit integers"),
+        (np.zeros(3, np.uint16), ValueError, r"out must have the shape \(4,\), that of src, but has \(3,\)"),
+        (np.zeros(4, np.float32), TypeError, "out must hold bfloat16 or 16-bit integers .* holds float32"),
         (np.zeros(8, np.uint16)[::2], ValueError, "out must be C-contiguous"),
         (memoryview(bytes(8)).cast("H"), BufferError, "out: .*(not writable|read-?only)"),
         ([1, 2, 3, 4], TypeError, "out must be an array or another bytes-like object, not list"),

@@ -79,13 +79,13 @@ def test_a_forked_process_does_not_wait_for_threads_that_it_lacks():
         [
             "import os, numpy as np, isagen_kernels as k",
             "x = np.ones(4_000_000, np.float32)",
-            "print(k.sum(x, threads=2), flush=True)",
+            "print(float(k.sum(x, threads=2)), flush=True)",
             "child = os.fork()",
             "if child == 0:",
-            "    print(k.sum(x, threads=2), k.max(x, threads=2), flush=True)",
+            "    print(float(k.sum(x, threads=2)), k.max(x, threads=2), flush=True)",
             "    os._exit(0)",
             "assert os.waitpid(child, 0)[1] == 0",
-            "print(k.sum(x, threads=2))",
+            "print(float(k.sum(x, threads=2)))",
         ]
     )
     assert said.split() == ["4000000.0"] * 2 + ["1.0", "4000000.0"]
@@ -115,7 +115,7 @@ def test_a_forked_process_does_not_wait_for_threads_of_another_library(tmp_path)
             f"print(ctypes.CDLL({str(library)!r}).other(), flush=True)",
             "child = os.fork()",
             "if child == 0:",
-            "    print(k.sum(x, threads=2), flush=True)",
+            "    print(float(k.sum(x, threads=2)), flush=True)",
             "    os._exit(0)",
             "assert os.waitpid(child, 0)[1] == 0",
         ]

@@ -11,7 +11,15 @@ from support.checkout import ROOT
 from support.levels import supported_levels
 from support.projects import base_environment, need
 
-TESTS = ("test_rows.py", "test_row_arguments.py", "test_channels.py", "test_convert.py", "test_matmul.py")
+TESTS = (
+    "test_rows.py",
+    "test_row_arguments.py",
+    "test_numpy_conventions.py",
+    "test_array_kinds.py",
+    "test_channels.py",
+    "test_convert.py",
+    "test_matmul.py",
+)
 # Tests of other processes, and tests that take minutes.
 NOT = "emulated or other_cpus or large_products or depend_on_threads"
 

@@ -328,6 +328,19 @@ def test_name_that_cannot_be(empty, name):
     refused(empty, "--name: .* cannot name the package", name=name)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason", "remedy"),
+    [
+        ("class", "it is a keyword of Python", "take another name: class_package"),
+        ("json", "a module of Python's standard library has this name", "take another name: json_package"),
+        ("kernels", "a folder of the project has this name", "take another name: kernels_package"),
+        ("a-b", "it is no name in Python", "use letters, digits and _, and start with a letter"),
+    ],
+)
+def test_name_that_cannot_be_says_why(empty, name, reason, remedy):
+    refused(empty, f"^--name: '{name}' cannot name the package: {reason}\n  {remedy}$", name=name)
+
+
 def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):
     origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}").get("url", "")
     if not origin.startswith("file:"):

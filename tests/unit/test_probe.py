@@ -3,6 +3,7 @@
 import re
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from isagen.model.errors import CompilerError
 from isagen.model.plan import Verdict
 from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.compiler import Compiler
-from isagen.probe.probe import probe_all, probe_text
+from isagen.probe.probe import probe_all, probe_each, probe_text
 from isagen.processors.table import load_table
 from support.probing import ask, table
 
@@ -56,6 +57,22 @@ def fake(folder: Path, *args: str, version: str = "12.2.0", family: str = "gcc",
 def calls(folder: Path, part: str) -> int:
     log = folder / "fakecc.log"
     return sum(part in line for line in log.read_text().splitlines()) if log.exists() else 0
+
+
+def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
+    """The second level is not answered before the first is taken."""
+    taken = threading.Event()
+
+    def slow(table, level, compiler, bare):
+        assert level is table.levels[0] or taken.wait(20)
+        return Verdict(True, level.name)
+
+    monkeypatch.setattr("isagen.probe.probe.probe", slow)
+    asked = table(tmp_path, 'features = ["avx2"]')
+    verdicts = probe_each(asked, [fake(tmp_path)], NO_CACHE)
+    assert next(verdicts) == ((asked.levels[0].name, "c"), Verdict(True, asked.levels[0].name))
+    taken.set()
+    assert [level for (level, _), _ in verdicts] == [level.name for level in asked.levels[1:]]
 
 
 # ---- verdicts, by a compiler of our own

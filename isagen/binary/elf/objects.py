@@ -127,6 +127,11 @@ class ElfObject:
         """Return the addresses that the data of one of `symbols` holds."""
         return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
 
+    @property
+    def loaded_bytes(self) -> int:
+        """How many of its bytes a program loads: code, constants and data that is not zero."""
+        return sum(section.size for section in self.sections if section.in_file)
+
     def code(self) -> list[bytes]:
         """Return the bytes of each section of code."""
         return [self.elf.content(section) for section in self.sections if section.executable]

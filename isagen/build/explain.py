@@ -1,0 +1,95 @@
+"""Explaining a link that failed: what a project did, where the linker can only name symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ..audit.build_objects import BuildObjects
+from ..audit.demangle import demangle
+from ..binary.formats import is_binary, load_object
+from ..binary.protocol import Binding
+from ..model.errors import BuildError, IsagenError, did_you_mean
+from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
+from ..model.plan_file import read_registrations
+
+
+def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
+    """Yield what is wrong with a link of `objects`; the plan is in `folder`, and says whether levels are `sealed`."""
+    for path, symbol, levels in objects.past_stubs(objects.private):
+        yield BuildError(
+            f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
+            where=str(path),
+            remedy="call it through a stub, or define it in an ordinary source",
+        )
+    yield from _stubs(objects, folder)
+    yield from _functions(objects, sealed)
+
+
+def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
+    """Yield the stubs that are not defined, defined more than once, or defined and not registered."""
+    defined: dict[str, list[str]] = {}
+    registered: set[str] = set()
+    bound: set[str] = set()
+    for path in objects.others:
+        for symbol in load_object(path).symbols if is_binary(path) else ():
+            if symbol.name.startswith(BIND_SYMBOL):
+                stub = symbol.name.removeprefix(BIND_SYMBOL)
+                if symbol.defined:
+                    defined.setdefault(stub, []).append(objects.shown(path))
+                else:
+                    bound.add(stub)
+            elif symbol.name.startswith(UNREGISTERED_SYMBOL) and symbol.defined:
+                registered.add(symbol.name.removeprefix(UNREGISTERED_SYMBOL))
+    for stub in sorted(bound - defined.keys()):
+        yield BuildError(
+            f"{_registering(objects, folder, stub)} registers a kernel for it, but no source of this target defines it",
+            where=stub,
+            remedy=f"write ISA_DEFINE_DISPATCH({stub}) in one ordinary source of the target",
+        )
+    for stub, places in sorted(defined.items()):
+        if len(places) > 1:
+            yield BuildError(
+                f"is defined more than once: in {' and in '.join(places)}",
+                where=stub,
+                remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
+            )
+    for stub in sorted(defined.keys() - registered) if bound else ():  # else the dispatch source was not read
+        yield BuildError(
+            f"{defined[stub][0]} defines it, but no kernel source registers a function for it",
+            where=stub,
+            remedy=f"write ISA_REGISTER_DISPATCH({stub}, &function) in a kernel source, or remove the definition; "
+            + did_you_mean(stub, sorted(registered)),
+        )
+
+
+def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
+    """Yield the functions that kernel sources define for all to see, and that the linker therefore finds twice."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for level, paths in objects.by_level.items():
+        for path in paths:
+            for symbol in load_object(path).symbols:
+                if symbol.defined and symbol.code and symbol.binding == Binding.GLOBAL:
+                    found.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
+    for name, by_level in sorted(found.items()):
+        owners = max(by_level.values(), key=len)
+        if len(owners) > 1 or (not sealed and len(by_level) > 1):
+            often = (
+                "" if len(owners) > 1 else f", once for each level, because isa_seal is false: {', '.join(by_level)}"
+            )
+            yield BuildError(
+                f"{' and '.join(owners)} {'define' if len(owners) > 1 else 'defines'} it{often}",
+                where=demangle(name),
+                remedy="make the function static, or put it into an anonymous namespace",
+            )
+
+
+def _registering(objects: BuildObjects, folder: Path, stub: str) -> str:
+    """Return the kernel source that registers a stub, at the lowest level that has a kernel for it."""
+    for level in objects.plan.levels:
+        with suppress(IsagenError):
+            for source, found in read_registrations(folder / registrations_name(level.name)).kernels.items():
+                if stub in found.registers:
+                    return source
+    return "a kernel source"

@@ -1,0 +1,30 @@
+"""`isagen doctor`: checks what must be right before Meson calls isagen."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser("doctor", help="check a project and the tools that build it")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="the project (default: this folder)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from ..project.doctor import examine
+
+    problems = 0
+    for check in examine(options.folder):
+        problems += not check.ok
+        print(f"{'ok' if check.ok else 'problem':<8} {check.said}", flush=True)
+        if check.remedy:
+            print(f"{'':<8}   {check.remedy}")
+    return int(problems > 0)

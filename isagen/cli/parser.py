@@ -1,0 +1,61 @@
+"""The parser of isagen's arguments: an error names the nearest command, option or value, and what to run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
+from ..model.errors import did_you_mean
+
+# The command that the Meson fragment calls: people are not told of it.
+HIDDEN = "configure"
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` whose errors are one message with a remedy; `report` takes them elsewhere."""
+
+    report: Callable[[str], NoReturn] | None = None
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and how to get help, and exit with status 2."""
+        self.fail(message)
+
+    def fail(self, message: str, remedy: str = "") -> NoReturn:
+        """Print the message and the remedy, and exit with status 2."""
+        if self.report is not None:
+            self.report(message)
+        remedy = remedy or f"see `{self.prog} --help`"
+        print(f"{self.prog}: error: {message}\n  {remedy}", file=sys.stderr)
+        sys.exit(2)
+
+    def refuse_unknown(self, words: Iterable[str]) -> NoReturn:
+        """Report the first of the arguments that no option or position takes."""
+        word = next(iter(words))
+        name = word.partition("=")[0]
+        known = [option for option in options_of(self) if option.startswith("--")]
+        if word.startswith("-"):
+            self.fail(f"there is no option {name!r}", did_you_mean(name, known))
+        self.fail(f"there is no place for the argument {word!r}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices if choice != HIDDEN]
+        if isinstance(action, argparse._SubParsersAction):
+            self.fail(f"there is no command {value!r}", did_you_mean(str(value), known))
+        name = "/".join(action.option_strings) or action.metavar or action.dest
+        self.fail(f"{name}: unknown value {value!r}", did_you_mean(str(value), known))
+
+
+def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options of a parser: -h, --help, --format."""
+    for action in parser._actions:
+        yield from action.option_strings
+
+
+def commands_of(parser: Parser) -> dict[str, Parser]:
+    """Return the commands of isagen's parser that people are told of, in the order of the help text."""
+    found = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: command for name, command in found.choices.items() if name != HIDDEN}

@@ -1,0 +1,239 @@
+"""`isagen doctor`: what must be right before Meson calls isagen: the tools, and the project's files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import __version__
+from ..model.errors import IsagenError, ProjectError
+from ..planning.config import load_config
+from ..probe.compiler import find_compiler, older
+from .meson_files import KERNELS, Sources, fragment_folder, without_comments
+from .pyproject import build_system
+
+# The oldest versions that the project is tested with.
+MESON = "1.0.1"
+COMPILERS = {"gcc": "11", "clang": "14"}
+LANGUAGES = {"cpp": ("CXX", "c++"), "c": ("CC", "cc")}
+OPTIONS = ("isa_levels", "isa_probe_cache", "isa_seal", "isa_audit")
+INIT = "run `isagen init`, and commit what it writes"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was looked at, whether it is right, and the remedy where it is not."""
+
+    ok: bool
+    said: str
+    remedy: str = ""
+
+
+def examine(folder: Path) -> Iterator[Check]:
+    """Yield the checks of the project in `folder`, those of the tools first. Raises `ProjectError` for no project."""
+    if not (folder / "meson.build").is_file():
+        raise ProjectError(
+            "there is no meson.build, so no project that could be checked",
+            where=str(folder),
+            remedy="name the project's folder, or make a project with `isagen init`",
+        )
+    yield from examine_tools(folder)
+    yield from examine_files(folder)
+
+
+def examine_tools(folder: Path) -> Iterator[Check]:
+    """Yield the checks of the tools that build the project in `folder`."""
+    isolated = _is_isolated(folder)
+    yield Check(True, f"Python {sys.version.split()[0]} ({sys.executable})")
+    yield _program(("meson",), MESON, isolated)
+    yield _program(("ninja", "ninja-build", "samu"), "", isolated)
+    yield from map(_compiler, _languages(Sources(folder)))
+
+
+def examine_files(folder: Path) -> Iterator[Check]:
+    """Yield the checks of the files of the project in `folder`."""
+    sources = Sources(folder)
+    fragment = fragment_folder(sources)
+    yield from _pyproject(folder)
+    yield _kernels(sources, fragment)
+    yield _subdir(sources, fragment)
+    yield _dependency(sources, fragment)
+    yield _options(folder)
+    yield _fragment(folder, fragment)
+    yield _config(folder, fragment)
+
+
+def problem_of(error: IsagenError) -> Check:
+    """Return an error as a check that found it."""
+    return Check(False, f"{error.where}: {error.message}" if error.where else error.message, error.remedy)
+
+
+def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
+    """Check a tool that pip fetches for isolated builds, and that others need on PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    found = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+    if found is None:
+        if isolated:
+            return Check(True, f"{names[0]} is not installed; pip fetches it for isolated builds")
+        return Check(False, f"{names[0]} is not installed", f"install it: pip install {names[0]}")
+    done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    version = (done.stdout.split() or ["?"])[0]
+    if minimum and older(version, minimum):
+        return Check(False, f"{names[0]} {version} ({found}) is older than {minimum}", "pip install --upgrade meson")
+    return Check(True, f"{names[0]} {version} ({found})")
+
+
+def _languages(sources: Sources) -> list[str]:
+    """Return the languages of the kernels, as far as the text tells; C++ where it tells none."""
+    suffixes = {Path(name).suffix for name in sources.kernel_names()}
+    return [*(["cpp"] if suffixes != {".c"} else []), *(["c"] if ".c" in suffixes else [])]
+
+
+def _compiler(language: str) -> Check:
+    variable, default = LANGUAGES[language]
+    try:
+        compiler = find_compiler(language, os.environ.get(variable, default).split())
+    except IsagenError as error:
+        return problem_of(error)
+    minimum = COMPILERS.get(compiler.id, "0")
+    if older(compiler.version, minimum):
+        return Check(
+            False, f"{compiler.name} ({compiler.command[0]}) is older than {minimum}", f"name another in {variable}"
+        )
+    return Check(
+        True, f"{'C++' if language == 'cpp' else 'C'} compiler: {compiler.name} ({' '.join(compiler.command)})"
+    )
+
+
+def _is_isolated(folder: Path) -> bool:
+    """Return whether pip builds the project with meson-python, in an environment of its own."""
+    system, _ = build_system(folder)
+    return system is not None and system.backend == "mesonpy"
+
+
+def _pyproject(folder: Path) -> Iterator[Check]:
+    """Check that pip's isolated builds have what they need."""
+    system, problem = build_system(folder)
+    if problem is not None:
+        yield problem_of(problem)
+    elif system is None:
+        yield Check(True, "pyproject.toml: there is none, so Meson uses the isagen of the environment that it runs in")
+    elif system.backend != "mesonpy":
+        said = f"pyproject.toml: the build backend is {system.backend or 'setuptools'}"
+        yield Check(True, f"{said}, so Meson uses the isagen of the environment that it runs in")
+    else:
+        yield from _requires(system.requires)
+
+
+def _requires(requires: Sequence[str]) -> Iterator[Check]:
+    """Check that isagen and meson-python are among the `requires` of a build system."""
+    names = {re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", entry.strip())[0]).lower() for entry in requires}
+    for name in ("isagen", "meson-python"):
+        where = "pyproject.toml: build-system.requires"
+        if name == "isagen" and (entry := next(filter(_excludes_this, requires), "")):
+            remedy = "change the requirement, or install a version that it allows"
+            yield Check(False, f"{where} asks for {entry}, and this is {__version__}", remedy)
+        elif name in names:
+            yield Check(True, f"{where} names {name}")
+        else:
+            yield Check(False, f"{where} does not name {name}", f'add "{name}" to the list')
+
+
+def _excludes_this(requirement: str) -> bool:
+    """Return whether a requirement of isagen leaves this version out."""
+    name, version = re.match(r"\s*([\w.-]*)(?:\[[^]]*\])?([^;]*)", requirement, re.ASCII).groups()  # type: ignore[union-attr]
+    for operator, asked in re.findall(r"([=!~<>]=?=?)\s*([\w.]+)", version):
+        lower, higher = older(__version__, asked), older(asked, __version__)
+        fails = {"==": lower or higher, "!=": not (lower or higher), ">=": lower, "~=": lower, "<=": higher}
+        fails |= {"<": not lower, ">": not higher}
+        if name.lower() == "isagen" and fails.get(operator, False):
+            return True
+    return False
+
+
+def _kernels(sources: Sources, fragment: str) -> Check:
+    place = sources.find(KERNELS)
+    if place is None:
+        return Check(
+            False,
+            f"{sources.main}: isa_kernels is not set",
+            f"write isa_kernels = files('kernels/one.cpp') before subdir('{fragment}')",
+        )
+    if re.match(r"\s*\[?\s*'", sources.text_after(place)):
+        return Check(False, f"{place}: isa_kernels holds strings", "write isa_kernels = files('kernels/one.cpp')")
+    return Check(True, f"{place}: isa_kernels is set")
+
+
+def _subdir(sources: Sources, fragment: str) -> Check:
+    place, kernels = sources.place_of_subdir(fragment), sources.find(KERNELS)
+    if place is None:
+        return Check(
+            False,
+            f"{sources.main}: subdir('{fragment}') is missing",
+            f"write subdir('{fragment}') after isa_kernels, and before the target that takes isa_kernels_dep",
+        )
+    if kernels is not None and kernels.file == place.file and kernels.line > place.line:
+        return Check(False, f"{place}: subdir('{fragment}') stands before isa_kernels is set", "put it after that line")
+    return Check(True, f"{place}: subdir('{fragment}')")
+
+
+def _dependency(sources: Sources, fragment: str) -> Check:
+    use = sources.find(r"\bisa_kernels_dep\b(?!\s*=[^=])")
+    if use is None:
+        return Check(
+            False,
+            f"{sources.main}: no target takes isa_kernels_dep: its sources do not find isa_dispatch.h, "
+            "and no kernel is linked",
+            "give the target dependencies: isa_kernels_dep",
+        )
+    place = sources.place_of_subdir(fragment)
+    if place is not None and use.file == place.file and use.line < place.line:
+        return Check(
+            False,
+            f"{use}: isa_kernels_dep is used before subdir('{fragment}') sets it",
+            f"move subdir('{fragment}') up, from line {place.line}",
+        )
+    return Check(True, f"{use}: isa_kernels_dep is used")
+
+
+def _options(folder: Path) -> Check:
+    names = [name for name in ("meson.options", "meson_options.txt") if (folder / name).is_file()]
+    if not names:
+        return Check(False, "meson_options.txt: isagen's options are missing", INIT)
+    text = without_comments((folder / names[0]).read_text(encoding="utf-8", errors="replace"))
+    lacking = [option for option in OPTIONS if f"'{option}'" not in text]
+    if lacking:
+        return Check(False, f"{names[0]}: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} missing", INIT)
+    return Check(True, f"{names[0]}: isagen's options are there")
+
+
+def _fragment(folder: Path, fragment: str) -> Check:
+    from ..configure.request import FRAGMENT_FORMAT
+
+    name = f"{fragment}/meson.build"
+    try:
+        text = (folder / name).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return Check(False, f"{name}: there is no such file", INIT)
+    found = re.search(r"--fragment-format=(\d+)", text)
+    if found is None or int(found[1]) != FRAGMENT_FORMAT:
+        said = f"format {found[1]}" if found else "no format"
+        return Check(False, f"{name}: is of {said}, and isagen {__version__} reads format {FRAGMENT_FORMAT}", INIT)
+    return Check(True, f"{name}: is of this version's format, {FRAGMENT_FORMAT}")
+
+
+def _config(folder: Path, fragment: str) -> Check:
+    name = f"{fragment}/isa.toml"
+    if not (folder / name).is_file():
+        return Check(False, f"{name}: there is no such file", INIT)
+    try:
+        load_config(folder / name)
+    except IsagenError as error:
+        return Check(False, f"{fragment}/{error.where}: {error.message}", error.remedy or "correct the file")
+    return Check(True, f"{name}: can be read")

@@ -1,0 +1,106 @@
+"""The meson.build files of a project, read as text: where the words that isagen's users write stand."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+NAME = "meson.build"
+FRAGMENT = re.compile(r"--fragment-format=")
+KERNELS = r"\bisa_kernels\s*\+?=(?!=)"
+SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
+# A string, which may hold a '#', or a comment.
+STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file; `end` is where what was found there ends."""
+
+    file: str
+    line: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Sources:
+    """The meson.build files of the project in `folder`, without build folders, subprojects and isagen's fragment."""
+
+    main = NAME
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _all(self) -> dict[str, str]:
+        found = {}
+        for place, folders, files in os.walk(self._folder):
+            if "meson-private" in folders:  # a build folder
+                folders.clear()
+                continue
+            folders[:] = sorted(name for name in folders if name != "subprojects" and not name.startswith("."))
+            if NAME in files:
+                path = Path(place, NAME)
+                text = path.read_text(encoding="utf-8", errors="replace")
+                found[path.relative_to(self._folder).as_posix()] = without_comments(text)
+        return found
+
+    @cached_property
+    def fragments(self) -> list[str]:
+        """The folders that hold a fragment of isagen."""
+        return [posixpath.dirname(name) for name, text in self._all.items() if FRAGMENT.search(text)]
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The project's own files, without comments."""
+        return {name: text for name, text in self._all.items() if posixpath.dirname(name) not in self.fragments}
+
+    def find(self, pattern: str) -> Place | None:
+        """Return the first place where a regular expression matches; that of the outermost file, if there are more."""
+        for name, text in self.texts.items():
+            found = re.search(pattern, text)
+            if found:
+                return _place(name, text, found)
+        return None
+
+    def text_after(self, place: Place) -> str:
+        """Return what follows a place in its file."""
+        return self.texts[place.file][place.end :]
+
+    def kernel_names(self) -> Iterator[str]:
+        """Yield the strings of the first statement that sets isa_kernels."""
+        place = self.find(KERNELS)
+        if place is not None:
+            statement = re.match(r"[^)\]]*", self.text_after(place))
+            yield from re.findall(r"'([^']*)'", statement[0] if statement else "")
+
+    def subdirs(self) -> Iterator[tuple[str, Place]]:
+        """Yield the folders that subdir() enters, seen from the project's root, each with its place."""
+        for name, text in self.texts.items():
+            for found in SUBDIR.finditer(text):
+                yield posixpath.normpath(posixpath.join(posixpath.dirname(name), found[1])), _place(name, text, found)
+
+    def place_of_subdir(self, folder: str) -> Place | None:
+        """Return where subdir() enters a folder; None if it does not."""
+        return next((place for entered, place in self.subdirs() if entered == folder), None)
+
+
+def fragment_folder(sources: Sources) -> str:
+    """Return the folder of isagen's fragment: the one that is there, or where `isagen init` would put it."""
+    return next(iter(sources.fragments), "isagen")
+
+
+def without_comments(text: str) -> str:
+    """Return Meson code with its comments blanked."""
+    return STRING_OR_COMMENT.sub(lambda found: "" if found[1] is not None else found[0], text)
+
+
+def _place(name: str, text: str, found: re.Match[str]) -> Place:
+    return Place(name, text.count("\n", 0, found.start()) + 1, found.end())

@@ -1,0 +1,264 @@
+// The functions on rows along any axis: its position, and blocks of rows that are copied where the items of a row are
+// not neighbours, or have another type than the function computes with.
+#ifndef ISAGEN_PYTHON_ALONG_H
+#define ISAGEN_PYTHON_ALONG_H
+
+#include "buffer.h"
+#include "call.h"
+#include "parallel.h"
+
+#include <atomic>
+
+// One axis, or several neighbouring ones, of an array: [outer][n][inner], axes first .. end - 1 of all.
+struct Span {
+  int first, end;
+  size_t outer, n, inner;
+  Span(const Buffer &src, int first_axis, int end_axis) : first(first_axis), end(end_axis), outer(1), n(1), inner(1)
+  {
+    for (int i = 0; i < src.axes(); i++)
+      (i < first ? outer : i < end ? n : inner) *= src.axis(i);
+  }
+  size_t rows() const { return outer * inner; }
+};
+
+// Sets *end to one past the axis of `src` that `object` numbers, and *first to the axis. Returns false with an exception
+// set if there is none. An item without axes counts as having one.
+inline bool take_axis(PyObject *object, int axes, int *first, int *end)
+{
+  Integer axis{"axis"};
+  if (!take_integer(object, &axis))
+    return false;
+  const int most = axes > 0 ? axes : 1;
+  if (axis.value < -most || axis.value >= most) {
+    PyObject *const refuse = helper("refuse_axis");
+    Py_XDECREF(refuse ? PyObject_CallFunction(refuse, "Oi", object, axes) : nullptr);
+    Py_XDECREF(refuse);
+    return false;
+  }
+  *first = static_cast<int>(axis.value < 0 ? axis.value + most : axis.value);
+  *end = axes > 0 ? *first + 1 : *first;
+  return true;
+}
+
+// Sets *first and *end to the axes of a tuple, which must be neighbours. Returns false with an exception set if not.
+inline bool take_axes(PyObject *tuple, int axes, int *first, int *end)
+{
+  bool taken[PyBUF_MAX_NDIM] = {};
+  int least = axes, most = 0, count = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    int axis, next;
+    if (!take_axis(PyTuple_GET_ITEM(tuple, i), axes, &axis, &next))
+      return false;
+    if (taken[axis]) {
+      PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
+      return false;
+    }
+    taken[axis] = true;
+    count += next - axis;
+    least = axis < least ? axis : least;
+    most = next > most ? next : most;
+  }
+  if (count > 0 && most - least != count) {
+    PyErr_Format(PyExc_ValueError,
+                 "axis must be neighbouring axes, not %R; np.moveaxis brings them together, and np.ascontiguousarray "
+                 "makes a copy in that order",
+                 tuple);
+    return false;
+  }
+  *first = count > 0 ? least : 0;
+  *end = count > 0 ? most : 0;
+  return true;
+}
+
+// Sets the axes of the argument `axis`: all for None, none for an empty tuple. Returns false with an exception set.
+inline bool take_span(PyObject *axis, bool may_be_tuple, const Buffer &src, int *first, int *end)
+{
+  if (axis == Py_None) {
+    *first = 0;
+    *end = src.axes();
+    return true;
+  }
+  if (may_be_tuple && PyTuple_Check(axis))
+    return take_axes(axis, src.axes(), first, end);
+  if (PyIndex_Check(axis))
+    return take_axis(axis, src.axes(), first, end);
+  PyErr_Format(PyExc_TypeError, "axis must be None%s, not %.100s",
+               may_be_tuple ? ", an integer or a tuple of integers" : " or an integer", Py_TYPE(axis)->tp_name);
+  return false;
+}
+
+// A block of rows: those of `outers` x `inners` positions.
+struct Block {
+  size_t outer, outers, inner, inners;
+  size_t rows() const { return outers * inners; }
+};
+
+// The division of an array into blocks of some 16384 items. A block has whole cache lines of neighbouring rows, so a
+// long row is copied with up to 64 bytes / sizeof(item) others.
+struct Blocks {
+  size_t outers, inners, across, count;
+  Blocks(const Span &span, size_t item_size)
+  {
+    constexpr size_t target = 16384, line = 64;
+    const size_t fit = target / span.n, least = line / item_size, wide = fit > least ? fit : least;
+    inners = span.inner < wide ? span.inner : wide;
+    outers = inners < span.inner || fit < span.inner ? 1 : fit / span.inner;
+    across = (span.inner + inners - 1) / inners;
+    count = (span.outer + outers - 1) / outers * across;
+  }
+  Block operator()(size_t i, const Span &span) const
+  {
+    const size_t outer = i / across * outers, inner = i % across * inners;
+    return {outer, span.outer - outer < outers ? span.outer - outer : outers, inner,
+            span.inner - inner < inners ? span.inner - inner : inners};
+  }
+};
+
+// Writes to[j][i] = from[i][j], i < lines and j < items, converted to T; lines begin `stride` items apart. Pointers may
+// have any alignment. Tiles of 8 x 8 fit the registers, and their lines a cache set when strides are powers of two.
+template <typename T, typename From>
+void transpose(char *to, size_t to_stride, const char *from, size_t from_stride, size_t lines, size_t items)
+{
+  constexpr size_t most = 8;
+  for (size_t i = 0; i < lines; i += most)
+    for (size_t j = 0; j < items; j += most) {
+      const size_t high = lines - i < most ? lines - i : most, wide = items - j < most ? items - j : most;
+      From tile[most][most];
+      T turned[most][most];
+      if (high == most && wide == most) {
+        for (size_t u = 0; u < most; u++)
+          memcpy(tile[u], from + ((i + u) * from_stride + j) * sizeof(From), sizeof tile[u]);
+        for (size_t v = 0; v < most; v++)
+          for (size_t u = 0; u < most; u++)
+            turned[v][u] = static_cast<T>(tile[u][v]);
+        for (size_t v = 0; v < most; v++)
+          memcpy(to + ((j + v) * to_stride + i) * sizeof(T), turned[v], sizeof turned[v]);
+        continue;
+      }
+      for (size_t u = 0; u < high; u++)
+        for (size_t v = 0; v < wide; v++) {
+          memcpy(tile[0], from + ((i + u) * from_stride + j + v) * sizeof(From), sizeof(From));
+          turned[0][0] = static_cast<T>(tile[0][0]);
+          memcpy(to + ((j + v) * to_stride + i + u) * sizeof(T), turned[0], sizeof(T));
+        }
+    }
+}
+
+// Copies a block of `items` to rows without gaps, converted to T.
+template <typename T, typename From> void gather(T *rows, const void *items, const Span &span, const Block &block)
+{
+  const char *const from = static_cast<const char *>(items);
+  char *const to = reinterpret_cast<char *>(rows);
+  for (size_t o = 0; o < block.outers; o++)
+    transpose<T, From>(to + o * block.inners * span.n * sizeof(T), span.n,
+                       from + ((block.outer + o) * span.n * span.inner + block.inner) * sizeof(From), span.inner, span.n,
+                       block.inners);
+}
+
+// The same for rows whose items are neighbours.
+template <typename T, typename From> void convert_rows(T *rows, const void *items, const Span &span, const Block &block)
+{
+  const char *const from = static_cast<const char *>(items) + block.outer * span.n * sizeof(From);
+  for (size_t i = 0; i < block.outers * span.n; i++) {
+    From item;
+    memcpy(&item, from + i * sizeof item, sizeof item);
+    rows[i] = static_cast<T>(item);
+  }
+}
+
+// Copies rows without gaps to a block of `items`.
+template <typename T> void scatter(T *items, const T *rows, const Span &span, const Block &block)
+{
+  const char *const from = reinterpret_cast<const char *>(rows);
+  char *const to = reinterpret_cast<char *>(items);
+  for (size_t o = 0; o < block.outers; o++)
+    transpose<T, T>(to + ((block.outer + o) * span.n * span.inner + block.inner) * sizeof(T), span.inner,
+                    from + o * block.inners * span.n * sizeof(T), span.n, block.inners, span.n);
+}
+
+template <typename T> using Gather = void (*)(T *rows, const void *items, const Span &span, const Block &block);
+
+template <typename T, typename From> Gather<T> gather_of(const Span &span)
+{
+  return span.inner == 1 ? convert_rows<T, From> : gather<T, From>;
+}
+
+// Returns the function that copies items of a type of number_types.
+template <typename T> Gather<T> gather_from(int type, const Span &span)
+{
+  switch (type) {
+  case FLOAT32: return gather_of<T, float>(span);
+  case FLOAT64: return gather_of<T, double>(span);
+  case INT32: return gather_of<T, int32_t>(span);
+  case INT8: return gather_of<T, int8_t>(span);
+  default: return gather_of<T, uint8_t>(span);
+  }
+}
+
+// The index of T in number_types.
+template <typename T> constexpr int number_type_of();
+template <> constexpr int number_type_of<float>() { return FLOAT32; }
+template <> constexpr int number_type_of<double>() { return FLOAT64; }
+template <> constexpr int number_type_of<int32_t>() { return INT32; }
+template <> constexpr int number_type_of<int8_t>() { return INT8; }
+template <> constexpr int number_type_of<uint8_t>() { return UINT8; }
+
+// Returns whether the rows can be read where they are: their items are neighbours, and have the type T.
+template <typename T> bool is_in_place(const Buffer &src, const Span &span)
+{
+  return span.n == 0 || ((span.inner == 1 || span.n == 1) && src.type() == number_type_of<T>());
+}
+
+// Calls f(rows, block, threads) for every block of rows, copied and converted to T, in threads. Returns false if there
+// is no memory or f returns false.
+template <typename T, typename F> bool for_blocks(const Buffer &src, const Span &span, int threads, const F &f)
+{
+  const Blocks blocks(span, sizeof(T));
+  const Gather<T> copy = gather_from<T>(src.type(), span);
+  const void *const items = src.as<const void>();
+  std::atomic<bool> done(true);
+  const size_t rows = blocks.outers * blocks.inners, block_items = rows * span.n;
+  const bool is_single = blocks.count == 1; // then its rows are divided, and otherwise the blocks
+  parallel_for(
+      0, blocks.count, grain_of(block_items, 65536),
+      [&](size_t first, size_t last) {
+        Scratch<T> scratch(block_items);
+        bool all = static_cast<bool>(scratch);
+        for (size_t i = first; all && i < last; i++) {
+          const Block block = blocks(i, span);
+          copy(scratch.data(), items, span, block);
+          all = f(scratch.data(), block, is_single ? threads : 1);
+        }
+        if (!all)
+          done = false;
+      },
+      threads);
+  return done;
+}
+
+// Writes f of every row to a row of dst, which has the shape of src: f(dst, src, rows, columns, threads).
+template <typename T, typename F> bool scan_along(T *dst, const Buffer &src, const Span &span, int threads, const F &f)
+{
+  if (is_in_place<T>(src, span))
+    return f(dst, src.as<const T>(), span.rows(), span.n, threads);
+  return for_blocks<T>(src, span, threads, [&](T *rows, const Block &block, int few) {
+    if (!f(rows, rows, block.rows(), span.n, few))
+      return false;
+    scatter(dst, rows, span, block);
+    return true;
+  });
+}
+
+// Writes f of every row to an item of dst: f(dst, src, rows, columns, threads).
+template <typename T, typename Out, typename F>
+bool reduce_along(Out *dst, const Buffer &src, const Span &span, int threads, const F &f)
+{
+  if (is_in_place<T>(src, span))
+    return f(dst, src.as<const T>(), span.rows(), span.n, threads);
+  return for_blocks<T>(src, span, threads, [&](const T *rows, const Block &block, int few) {
+    char *const to = reinterpret_cast<char *>(dst) + (block.outer * span.inner + block.inner) * sizeof(Out);
+    return f(reinterpret_cast<Out *>(to), rows, block.rows(), span.n, few);
+  });
+}
+
+#endif

@@ -1,0 +1,188 @@
+"""Mistakes that configuring finds: each ends in one message that names file or key, and the remedy.
+
+`tests/unit/test_doctor.py` has those that only `isagen doctor` can name.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import isagen
+from isagen.configure.request import FRAGMENT_FORMAT
+from support.checkout import ROOT
+
+FILES = "files('kernels/dot.cpp', 'kernels/level.cpp')"
+NEWER = FRAGMENT_FORMAT + 4
+KERNELS_ARGS = '[kernels."kernels/dot.cpp"]\nargs = ["-O2", "{}"]\n# ['
+
+# What is wrong, the edits (file, old, new; a new of None removes the file), and what Meson says.
+CONFIGURING = {
+    "isa_kernels is not set": (
+        [("meson.build", f"isa_kernels = {FILES}\n", "")],
+        "isagen: meson.build: isa_kernels is not set: write isa_kernels = files('kernels/one.cpp') before "
+        "subdir('isagen')",
+    ),
+    "strings": (
+        [("meson.build", FILES, "['kernels/dot.cpp', 'kernels/level.cpp']")],
+        "isagen: isa_kernels: dot.cpp: there is no such kernel source: name kernels with files(), not strings: "
+        "isa_kernels = files('kernels/one.cpp'), with paths from the folder of that meson.build; they cannot be "
+        "generated",
+    ),
+    "strings from the fragment's folder": (
+        [("meson.build", FILES, "['../kernels/dot.cpp']")],
+        "isagen: isa_kernels: dot.cpp: there is no such kernel source: name kernels with files(), ",
+    ),
+    "no isa.toml": (
+        [("isagen/isa.toml", "", None)],
+        "isagen: isagen/isa.toml: there is no such file: run `isagen init`, which writes it, and commit it",
+    ),
+    "no options file": (
+        [("meson_options.txt", "", None)],
+        "isagen: meson_options.txt: the option isa_levels is missing: run `isagen init`, which adds the options, "
+        "and commit the file",
+    ),
+    "an option of a later version": (
+        [("meson_options.txt", "isa_audit", "isa_other")],
+        "isagen: meson_options.txt: the option isa_audit is missing: run `isagen init`",
+    ),
+    "C++98": (
+        [("meson.build", "cpp_std=c++17", "cpp_std=c++98")],
+        "isagen: meson.build: cpp_std=c++98: isa_dispatch.h needs C++11 or later: set cpp_std=c++17 in default_options "
+        "of project()",
+    ),
+    "a fragment of a later version": (
+        [("isagen/meson.build", f"--fragment-format={FRAGMENT_FORMAT}", f"--fragment-format={NEWER}")],
+        f"isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__} (format {NEWER}, this "
+        f"version reads {FRAGMENT_FORMAT})\n  a later version did: pip install --upgrade isagen, or run `isagen init` "
+        "with this one to write it anew",
+    ),
+    "a fragment whose arguments are others": (
+        [("isagen/meson.build", "'--source-root=' + meson.global_source_root(),", "")],
+        f"isagen: isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__} (format "
+        f"unknown, this version reads {FRAGMENT_FORMAT})\n  run `isagen init` in the project to update it, and "
+        "commit it",
+    ),
+    "a flag of instructions": (
+        [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-msha"))],
+        "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: -msha: sha is on, but not checked for DEFAULT: a CPU "
+        "without it would run this copy\n  take it out: each level brings the flags of its features; a table of your "
+        "own may add a level",
+    ),
+    "a flag that no compiler knows": (
+        [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-mnonsense"))],
+        "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: ",
+    ),
+    "the table of another name": (
+        [("isagen/isa.toml", 'table = "default"', 'table = "x68"')],
+        "isa.toml: table: there is no table 'x68'\n  did you mean 'x86'?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edits", "expected"), CONFIGURING.values(), ids=CONFIGURING)
+def test_configuring(scaffold, edits, expected):
+    for file, old, new in edits:
+        if new is None:
+            (scaffold.folder / file).unlink()
+        else:
+            scaffold.edit(file, old, new)
+    said = scaffold.setup(check=False)
+    assert expected in said
+    assert said.count("ERROR") == 1
+    assert "Traceback" not in said
+
+
+def test_an_empty_list_of_levels(scaffold):
+    """The reader of -Disa_levels= would expect no level above the lowest, and got all."""
+    said = scaffold.setup("-Disa_levels=", check=False)
+    assert "isagen: Meson option isa_levels: is empty: say all, or none for the lowest level alone" in said
+
+
+def test_options_in_a_file_that_this_meson_does_not_read(scaffold):
+    meson = "/usr/bin/meson"
+    old = scaffold.run("/usr/bin/python3", meson, "--version", check=False).stdout.strip()
+    if not re.fullmatch(r"1\.0\.\d+", old):
+        pytest.skip("the system has no Meson 1.0")
+    (scaffold.folder / "meson_options.txt").rename(scaffold.folder / "meson.options")
+    native = scaffold.folder / "native.ini"
+    native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
+    command = ["/usr/bin/python3", meson, "setup", "build", "--native-file", str(native)]
+    said = scaffold.run(*command, check=False).stdout
+    assert f"isagen: meson.options: Meson {old} reads only meson_options.txt: rename the file" in said
+
+
+# ---- the Python that runs isagen
+
+
+def python_of(project, path):
+    """The option that makes Meson find the Python at `path`, and no other."""
+    native = project.folder / "native.ini"
+    native.write_text(f"[binaries]\npython = '{path}'\npython3 = '{path}'\n")
+    return ["--native-file", str(native)]
+
+
+def old_python():
+    found = [shutil.which("python3.10"), *map(str, sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python3.10")))]
+    for path in filter(None, found):
+        if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return path
+    pytest.skip("there is no Python 3.10")
+
+
+def test_isagen_missing_where_meson_looks(scaffold, tmp_path):
+    scaffold.run("python3", "-m", "venv", "--without-pip", str(tmp_path / "bare"))
+    said = scaffold.setup(*python_of(scaffold, tmp_path / "bare/bin/python"), check=False)
+    version = ".".join(map(str, sys.version_info[:2]))
+    assert re.search(
+        rf'isagen: is not installed for Python {version} \({tmp_path}/bare/bin/python\): add "isagen" to '
+        r"build-system\.requires in pyproject\.toml; without build isolation, run pip install isagen with that Python",
+        said,
+    )
+    assert said.count("ERROR") == 1
+
+
+@pytest.mark.parametrize("importable", [False, True])
+def test_an_old_python(scaffold, importable):
+    path = old_python()
+    extra = {"PYTHONPATH": str(ROOT)} if importable else {}
+    said = scaffold.setup(*python_of(scaffold, path), check=False, **extra)
+    assert (
+        f"isagen: needs Python 3.11 or later, but Meson found Python 3.10 ({path}): install a later Python, and isagen "
+        "for it, and put it first on PATH"
+    ) in said
+    assert said.count("ERROR") == 1
+    assert "status 1" not in said
+
+
+def test_an_old_python_in_isa_command(scaffold):
+    path = old_python()
+    scaffold.edit("meson.build", "subdir('isagen')", f"isa_command = ['{path}', '-m', 'isagen']\nsubdir('isagen')")
+    said = scaffold.setup(check=False, PYTHONPATH=str(ROOT))
+    assert "isagen: needs Python 3.11 or later, and this is Python 3.10." in said
+    assert said.count("ERROR") == 1
+
+
+def test_an_old_python_on_the_command_line():
+    path = old_python()
+    done = subprocess.run([path, "-m", "isagen", "cpu"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("isagen: needs Python 3.11 or later, and this is Python 3.10.")
+    assert len(done.stderr.splitlines()) == 2
+
+
+# ---- a dependency that no target takes
+
+
+def test_no_target_takes_the_kernels(scaffold):
+    options = ["-Disa_levels=none"]
+    assert "isa_kernels_dep" not in scaffold.setup(*options)
+    scaffold.edit("meson.build", "  dependencies: isa_kernels_dep,\n", "")
+    said = scaffold.setup("--reconfigure", *options)
+    assert (
+        "isagen: warning: meson.build: no target takes isa_kernels_dep: no kernel is linked, and sources do not find "
+        "isa_dispatch.h\n  give a target dependencies: isa_kernels_dep"
+    ) in said

@@ -1,0 +1,129 @@
+"""The command line: suggestions, examples, help, and completion."""
+
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from isagen.cli import main
+from isagen.cli.completion import SHELLS
+from isagen.cli.examples import EXAMPLES
+from isagen.cli.main import make_parser
+from isagen.cli.parser import HIDDEN, commands_of, options_of
+
+
+def refused(capsys, *arguments: str) -> str:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert HIDDEN not in said.err
+    return said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["matirx"], "isagen: error: there is no command 'matirx'\n  did you mean 'matrix'?\n"),
+        (["configur"], "isagen: error: there is no command 'configur'\n  known: init, doctor, matrix, "),
+        (["probe", "--compilr", "c++"], "isagen probe: error: there is no option '--compilr'\n  did you mean '--comp"),
+        (["cpu", "--levls=1"], "isagen cpu: error: there is no option '--levls'\n  did you mean '--levels'?\n"),
+        (["cpu", "--format", "jsn"], "isagen cpu: error: --format: unknown value 'jsn'\n  did you mean 'json'?\n"),
+        (["cpu", "more"], "isagen cpu: error: there is no place for the argument 'more'\n  see `isagen cpu --help`\n"),
+        (["completion"], "isagen completion: error: the following arguments are required: SHELL\n  see `isagen comp"),
+        (["completion", "ksh"], "isagen completion: error: SHELL: unknown value 'ksh'\n  did you mean '"),
+    ],
+)  # fmt: skip
+def test_what_is_mistyped_is_one_message_with_a_suggestion(capsys, arguments, expected):
+    assert refused(capsys, *arguments).startswith(expected)
+
+
+def test_no_command_shows_the_help(capsys):
+    assert main([]) == 2
+    said = capsys.readouterr().err
+    assert all(f"\n    {name}" in said for name in commands_of(make_parser()))
+    assert HIDDEN not in said
+
+
+@pytest.mark.parametrize("name", commands_of(make_parser()))
+def test_every_help_ends_with_examples_that_can_be_typed(capsys, name):
+    with pytest.raises(SystemExit) as caught:
+        main([name, "--help"])
+    assert caught.value.code == 0
+    said = capsys.readouterr().out
+    assert "examples:\n  " in said
+    for typed, _ in EXAMPLES.get(name, ()):
+        assert typed in said
+        words = shlex.split(typed.removeprefix('eval "$(').removesuffix(')"').partition(" |")[0])
+        options = make_parser().parse_args(words[1:])
+        assert (words[0], options.command) == ("isagen", name)
+
+
+def test_every_option_has_a_help_text():
+    for name, command in commands_of(make_parser()).items():
+        assert all(action.help for action in command._actions if action.option_strings), name
+
+
+def test_examples_are_of_commands_that_exist():
+    assert EXAMPLES.keys() <= commands_of(make_parser()).keys()
+
+
+# ---- completion
+
+
+def completed(script: str, *words: str) -> set[str]:
+    """The words that bash offers after `isagen WORDS`, the last of which is being typed."""
+    line = " ".join(shlex.quote(word) for word in ("isagen", *words))
+    code = f'{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words)}; _isagen; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def script():
+    if shutil.which("bash") is None:
+        pytest.skip("bash is not installed")
+    return "\n".join(SHELLS["bash"](make_parser()))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["mat"], {"matrix"}),
+        (["c"], {"cpu", "completion"}),
+        (["--ver"], {"--version"}),
+        (["probe", "--c"], {"--compiler"}),
+        (["probe", "--language", ""], {"c", "cpp"}),
+        (["probe", "--compiler", ""], set()),  # files
+        (["cpu", "--format", "j"], {"json"}),
+        (["cpu", "--format", "json", "--l"], {"--levels"}),
+        (["completion", ""], {"bash", "zsh", "fish"}),
+        (["doctor", ""], set()),  # folders
+        (["init", "--name", "matrix", "--fo"], {"--force"}),
+        (["doctor", "x"], set()),
+    ],
+)
+def test_bash_completes(script, words, expected):
+    assert completed(script, *words) == expected
+
+
+def test_bash_knows_all_commands_and_options(script):
+    commands = commands_of(make_parser())
+    assert completed(script, "") == set(commands)
+    assert completed(script, "-") == {"-h", "--help", "--version"}
+    for name, command in commands.items():
+        assert completed(script, name, "-") == set(options_of(command)), name
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_is_what_its_shell_reads(capsys, shell):
+    assert main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    assert HIDDEN not in text
+    assert all(name in text for name in commands_of(make_parser()))
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    subprocess.run([shell, "-n"], input=text, text=True, check=True)

@@ -1,0 +1,235 @@
+"""`isagen doctor`: every mistake that it knows is one problem with a remedy, and a sound project has none."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from isagen import __version__
+from isagen.cli import main
+from isagen.configure.request import FRAGMENT_FORMAT
+from isagen.model.errors import ProjectError
+from isagen.project.doctor import _excludes_this, examine, examine_files, examine_tools
+from isagen.project.init import init_project
+from isagen.project.meson_files import without_comments
+
+INIT = "run `isagen init`, and commit what it writes"
+KERNELS = "isa_kernels = files('kernels/dot.cpp', 'kernels/level.cpp')\n"
+FORMAT = f"--fragment-format={FRAGMENT_FORMAT}"
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sound")
+    list(init_project(folder, name="hello"))
+    return folder
+
+
+@pytest.fixture
+def project(sound, tmp_path):
+    return Path(shutil.copytree(sound, tmp_path / "project"))
+
+
+def problems(folder: Path, of=examine_files) -> list[tuple[str, str]]:
+    return [(check.said, check.remedy) for check in of(folder) if not check.ok]
+
+
+def edit(folder: Path, file: str, old: str, new: str) -> None:
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+
+
+def test_a_sound_project(project, capsys):
+    assert main(["doctor", str(project)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("ok       ") for line in lines)
+    told = "\n".join(lines)
+    for words in (
+        "Python 3.",
+        "meson",
+        "ninja",
+        "C++ compiler: ",
+        "meson.build:6: isa_kernels is set",
+        "isa.toml: can be",
+    ):
+        assert words in told
+
+
+MISTAKES = {
+    "no isagen in requires": (
+        ("pyproject.toml", ', "isagen"', ""),
+        "pyproject.toml: build-system.requires does not name isagen",
+        'add "isagen" to the list',
+    ),
+    "no meson-python in requires": (
+        ("pyproject.toml", '"meson-python", ', ""),
+        "pyproject.toml: build-system.requires does not name meson-python",
+        'add "meson-python" to the list',
+    ),
+    "another version in requires": (
+        ("pyproject.toml", '"isagen"', '"isagen >= 99, < 100"'),
+        f"pyproject.toml: build-system.requires asks for isagen >= 99, < 100, and this is {__version__}",
+        "change the requirement, or install a version that it allows",
+    ),
+    "requires is a string": (
+        ("pyproject.toml", '["meson-python", "isagen"]', '"isagen"'),
+        "pyproject.toml: build-system.requires: is no list of strings",
+        'write requires = ["meson-python", "isagen"]',
+    ),
+    "no kernels": (
+        ("meson.build", KERNELS, ""),
+        "meson.build: isa_kernels is not set",
+        "write isa_kernels = files('kernels/one.cpp') before subdir('isagen')",
+    ),
+    "kernels in a comment": (
+        ("meson.build", KERNELS, f"# {KERNELS}"),
+        "meson.build: isa_kernels is not set",
+        "write isa_kernels = files('kernels/one.cpp') before subdir('isagen')",
+    ),
+    "strings": (
+        ("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", "['kernels/dot.cpp']"),
+        "meson.build:6: isa_kernels holds strings",
+        "write isa_kernels = files('kernels/one.cpp')",
+    ),
+    "no subdir": (
+        ("meson.build", "subdir('isagen')\n", ""),
+        "meson.build: subdir('isagen') is missing",
+        "write subdir('isagen') after isa_kernels, and before the target that takes isa_kernels_dep",
+    ),
+    "subdir before the kernels": (
+        ("meson.build", f"{KERNELS}subdir('isagen')\n", f"subdir('isagen')\n{KERNELS}"),
+        "meson.build:6: subdir('isagen') stands before isa_kernels is set",
+        "put it after that line",
+    ),
+    "no dependency": (
+        ("meson.build", "  dependencies: isa_kernels_dep,\n", ""),
+        "meson.build: no target takes isa_kernels_dep: its sources do not find isa_dispatch.h, and no kernel is linked",
+        "give the target dependencies: isa_kernels_dep",
+    ),
+    "the dependency before subdir": (
+        ("meson.build", KERNELS, f"{KERNELS}deps = [isa_kernels_dep]\n"),
+        "meson.build:7: isa_kernels_dep is used before subdir('isagen') sets it",
+        "move subdir('isagen') up, from line 8",
+    ),
+    "options of another version": (
+        ("meson_options.txt", "isa_audit", "isa_other"),
+        "meson_options.txt: isa_audit is missing",
+        INIT,
+    ),
+    "a fragment of another version": (
+        ("isagen/meson.build", FORMAT, "--fragment-format=1"),
+        f"isagen/meson.build: is of format 1, and isagen {__version__} reads format {FRAGMENT_FORMAT}",
+        INIT,
+    ),
+    "isa.toml cannot be read": (
+        ("isagen/isa.toml", "override", "overide"),
+        "isagen/isa.toml: overide: unknown key",
+        "did you mean 'override'?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "said", "remedy"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_problem(project, change, said, remedy):
+    edit(project, *change)
+    assert problems(project) == [(said, remedy)]
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("meson_options.txt", "meson_options.txt: isagen's options are missing"),
+        ("isagen/meson.build", "isagen/meson.build: there is no such file"),
+        ("isagen/isa.toml", "isagen/isa.toml: there is no such file"),
+    ],
+)
+def test_a_file_that_is_not_there(project, file, said):
+    (project / file).unlink()
+    assert problems(project) == [(said, INIT)]
+
+
+def test_problems_are_the_exit_status(project, capsys):
+    edit(project, "meson.build", "subdir('isagen')\n", "")
+    assert main(["doctor", str(project)]) == 1
+    assert "problem  meson.build: subdir('isagen') is missing\n           write subdir(" in capsys.readouterr().out
+
+
+def test_a_project_whose_kernels_are_in_a_folder_of_their_own(project):
+    """As isagen's own: the lines are in kernels/meson.build, and the fragment is below it."""
+    text = (project / "meson.build").read_text()
+    (project / "kernels/meson.build").write_text("isa_kernels = files('dot.cpp')\nsubdir('isagen')\n")
+    (project / "meson.build").write_text(text.replace(KERNELS, "").replace("subdir('isagen')", "subdir('kernels')"))
+    (project / "isagen").rename(project / "kernels/isagen")
+    assert problems(project) == []
+
+
+def test_what_a_build_folder_and_a_subproject_hold_does_not_count(project):
+    edit(project, "meson.build", KERNELS, "")
+    (project / "build/meson-private").mkdir(parents=True)
+    (project / "build/meson.build").write_text(KERNELS)
+    (project / "subprojects/other").mkdir(parents=True)
+    (project / "subprojects/other/meson.build").write_text(KERNELS)
+    assert [said for said, _ in problems(project)] == ["meson.build: isa_kernels is not set"]
+
+
+@pytest.mark.parametrize("missing", ["meson", "ninja"])
+def test_tools_that_pip_does_not_fetch(project, monkeypatch, missing):
+    found = shutil.which
+    hidden = {"meson": {"meson"}, "ninja": {"ninja", "ninja-build", "samu"}}[missing]
+    monkeypatch.setattr(shutil, "which", lambda name, **more: None if name in hidden else found(name, **more))
+    assert problems(project, examine_tools) == []  # pip fetches it
+    (project / "pyproject.toml").unlink()
+    assert problems(project, examine_tools) == [(f"{missing} is not installed", f"install it: pip install {missing}")]
+
+
+def test_tools_that_are_too_old(project, monkeypatch, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "meson").write_text("#!/bin/sh\necho 0.61.2\n")
+    (tools / "old-gcc").write_text(
+        "#!/bin/sh\necho '#define __GNUC__ 9'\necho '#define __GNUC_MINOR__ 4'\necho '#define __GNUC_PATCHLEVEL__ 0'\n"
+    )
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    monkeypatch.setattr("sys.executable", str(tools / "python"))
+    monkeypatch.setenv("CXX", "old-gcc")
+    assert [said.replace(str(tools), "") for said, _ in problems(project, examine_tools)] == [
+        "meson 0.61.2 (/meson) is older than 1.0.1",
+        "GCC 9.4.0 (old-gcc) is older than 11",
+    ]
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "cpp compiler: there is no compiler 'no-such-compiler'" in [
+        said for said, _ in problems(project, examine_tools)
+    ]
+
+
+def test_a_folder_without_a_project(tmp_path):
+    with pytest.raises(ProjectError, match=r"there is no meson\.build"):
+        list(examine(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "excluded"),
+    [
+        ("isagen", False),
+        ("isagen >= 0.1", False),
+        ("isagen[test] == 0.1.0 ; python_version > '4'", False),
+        ("isagen < 0.1", True),
+        ("Isagen>0.1.0", True),
+        ("isagen != 0.1.0", True),
+        ("isagen ~= 0.1", False),
+        ("isagen <= 0.0.9", True),
+        ("isagen @ file:///somewhere", False),
+        ("meson-python >= 99", False),
+    ],
+)
+def test_a_requirement_that_leaves_this_version_out(requirement, excluded, monkeypatch):
+    monkeypatch.setattr("isagen.project.doctor.__version__", "0.1.0")
+    assert _excludes_this(requirement) is excluded
+
+
+def test_comments_end_at_the_line_and_strings_may_hold_their_mark():
+    text = "a = '#1' # isa_kernels\nb = '''\n# kept\n''' # gone\n"
+    assert without_comments(text) == "a = '#1' \nb = '''\n# kept\n''' \n"
