@@ -1,0 +1,115 @@
+"""The tables of the page tables.md, written from the TOML of isagen's processors when the site is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from isagen.processors.features import Feature, Features, State, read_features
+from isagen.processors.registry import PROCESSORS, builtin_tables
+from isagen.processors.sources import Condition, Cpuid, Hwcap
+from isagen.processors.table import Level, Table, load_table
+
+EMPTY = "-"
+FLAGS = {"gnu": "GCC, Clang", "msvc": "MSVC"}
+
+
+def levels() -> str:
+    """Return a section for each table that comes with isagen: its levels, and the flags that they are compiled with."""
+    return "\n".join(_table(load_table(name, Path())) for name in builtin_tables())
+
+
+def features() -> str:
+    """Return a section for each processor that has features: their detection, and the macros that stand for them."""
+    found = (read_features(processor.name) for processor in PROCESSORS)
+    return "\n".join(_processor(one) for one in found if one.features)
+
+
+def _table(table: Table) -> str:
+    families = [family for one in PROCESSORS for family, name in one.default_tables.items() if name == table.name]
+    override = f"The override is {_code([table.override])}." if table.override else ""
+    default = f"The default table on {_code(families)}." if families and families != ["*"] else ""
+    columns = [family for family in FLAGS if any(level.flags.get(family) for level in table.levels)]
+    heads = ("level", *(f"all flags of {FLAGS[family]}" for family in columns), "macros")
+    parts = (
+        f"### Table {table.name}\n",
+        f"{default} {override}\n".lstrip(),
+        _rows(
+            ("level", "rank", "requires", "features that it adds", "vector bits", "oldest compilers"),
+            (_level(level) for level in table.levels),
+        ),
+        _rows(heads, (_flags(table, level, columns) for level in table.levels)),
+    )
+    return "\n".join(parts)
+
+
+def _level(level: Level) -> tuple[str, ...]:
+    minimum = ", ".join(f"{compiler} {version}" for compiler, version in level.minimum.items())
+    requires, adds = _code(level.requires), _code(level.features)
+    return (_code([level.name]), str(level.rank), requires, adds, str(level.vector_bits), minimum or EMPTY)
+
+
+def _flags(table: Table, level: Level, families: Iterable[str]) -> tuple[str, ...]:
+    return (_code([level.name]), *(_flags_of(level, one) for one in families), _code(table.defines(level.name)))
+
+
+def _flags_of(level: Level, family: str) -> str:
+    if family not in level.flags:
+        return "cannot build it"
+    optional = level.optional_flags.get(family, ())
+    return " ".join([_code(level.flags[family]), f"optional: {_code(optional)}" if optional else ""]).strip()
+
+
+def _processor(found: Features) -> str:
+    return "\n".join(
+        (
+            f"### Features of {found.name}\n",
+            _rows(("feature", "detection", "OS state", "needs", "macros"), map(_feature, found.features.values())),
+            f"### OS states of {found.name}\n",
+            _rows(
+                ("state", "XCR0 bits", "permission asked of Linux", "asked on macOS"),
+                map(_state, found.states.values()),
+            ),
+        )
+    )
+
+
+def _feature(feature: Feature) -> tuple[str, ...]:
+    needs, macros = _code(feature.needs), _code(feature.macros)
+    return (_code([feature.name]), detection(feature.condition), feature.state or EMPTY, needs, macros)
+
+
+def _state(state: State) -> tuple[str, ...]:
+    permission = EMPTY if state.permission is None else f"XSAVE component {state.permission}"
+    return (state.name, hex(state.xcr0), permission, _code([state.macos_sysctl] if state.macos_sysctl else ()))
+
+
+def detection(condition: Condition) -> str:
+    """Return where a feature is read, as processors' manuals write it: `CPUID.7.0:EBX[5]`."""
+    high = condition.low + condition.width - 1
+    bits = str(high) if condition.width == 1 else f"{high}:{condition.low}"
+    least = "" if condition.width == 1 else f" >= {condition.minimum}"
+    source = condition.source
+    if isinstance(source, Cpuid):
+        return f"CPUID.{source.leaf:X}H.{source.subleaf}:{source.register.upper()}[{bits}]{least}"
+    if isinstance(source, Hwcap):
+        return f"AT_HWCAP{source.word if source.word > 1 else ''}[{bits}]{least}"
+    return f"sysctl {source.name} >= {condition.minimum}"
+
+
+def _code(names: Iterable[str]) -> str:
+    return " ".join(f"`{name}`" for name in names) or EMPTY
+
+
+def _rows(heads: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    def lines() -> Iterator[str]:
+        titles = tuple(heads)
+        yield _line(titles)
+        yield _line(("---",) * len(titles))
+        yield from map(_line, rows)
+
+    return "\n".join(lines()) + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,121 @@
+"""The pages: every relative link and anchor leads somewhere, the index lists every page, and tables hold the data."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from isagen.processors.features import read_features
+from isagen.processors.registry import PROCESSORS, builtin_tables
+from isagen.processors.sources import Condition, Cpuid, Hwcap, Sysctl
+from isagen.processors.table import load_table
+from support.checkout import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
+FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.M | re.S)
+CODE = re.compile(r"`+[^`]*`+")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.M)
+
+
+def links(text):
+    """Return the targets of the links that lead to files, outside code."""
+    found = LINK.findall(CODE.sub("", FENCE.sub("", text)))
+    return [target for target in found if not re.match(r"[a-z]+:", target)]
+
+
+def anchors(text):
+    """Return GitHub's anchors of a page's headings."""
+    found = []
+    for heading in HEADING.findall(FENCE.sub("", text)):
+        shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("&lt;", "<").replace("&gt;", ">")
+        anchor = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        found.append(anchor if anchor not in found else f"{anchor}-{found.count(anchor)}")
+    return found
+
+
+def broken(page, text):
+    """Return the links of a page that lead to no file, or to no heading of one."""
+    wrong = []
+    for target in links(text):
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        there = path.exists() and path.is_relative_to(ROOT)
+        if not there or (anchor and anchor not in anchors(path.read_text(encoding="utf-8"))):
+            wrong.append(target)
+    return wrong
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
+def test_every_relative_link_leads_somewhere(page):
+    assert broken(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_broken_links_are_found():
+    text = "[a](#a-page) [b](none.md) [c](reference.md#none) [d](../README.md#try-it) [e](#versions) `[f](none.md)`\n"
+    page = DOCS / "versions.md"
+    page_text = page.read_text(encoding="utf-8")
+    assert broken(page, text) == ["#a-page", "none.md", "reference.md#none"]
+    assert broken(page, page_text + "\n```\n[a](none.md)\n```\n") == []
+    assert anchors("# A b: `c_d.h`\n## Vec&lt;T&gt;\n```\n# no\n```\n") == ["a-b-c_dh", "vect"]
+
+
+def test_the_index_lists_every_page_once():
+    listed = [target for target in links((DOCS / "index.md").read_text(encoding="utf-8")) if target.endswith(".md")]
+    assert sorted(listed) == [page.name for page in PAGES if page.name != "index.md"]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    sys.path.insert(0, str(DOCS))
+    try:
+        import _tables
+    finally:
+        sys.path.remove(str(DOCS))
+    return _tables
+
+
+def cells(text, heading):
+    """Return the rows of the tables under a heading, each a list of cells."""
+    section = re.split(r"^### ", text, flags=re.M)
+    (found,) = [one for one in section if one.split("\n", 1)[0] == heading]
+    lines = [line.strip("|") for line in found.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+@pytest.mark.parametrize("name", builtin_tables())
+def test_the_page_of_tables_has_every_level_with_its_features_and_flags(tables, name):
+    rows = cells(tables.levels(), f"Table {name}")
+    assert len({len(row) for row in rows}) <= 2  # two tables, each of one width
+    for level in load_table(name, Path()).levels:
+        mine = " ".join(cell for row in rows if row[0] == f"`{level.name}`" for cell in row)
+        for word in (*level.features, *level.requires, *level.flags.get("gnu", ()), f"CPU_CAPABILITY_{level.name}"):
+            assert f"`{word}`" in mine
+        for compiler, version in level.minimum.items():
+            assert f"{compiler} {version}" in mine
+
+
+@pytest.mark.parametrize("name", [processor.name for processor in PROCESSORS])
+def test_the_page_of_tables_has_every_feature(tables, name):
+    features = read_features(name).features
+    if features:
+        rows = {row[0]: row for row in cells(tables.features(), f"Features of {name}")}
+        assert len(rows) == len(features) + 2
+        assert all(rows[f"`{feature}`"][2] == (one.state or "-") for feature, one in features.items())
+
+
+@pytest.mark.parametrize(
+    ("condition", "shown"),
+    [
+        (Condition(Cpuid(7, 0, "ebx"), 5), "CPUID.7H.0:EBX[5]"),
+        (Condition(Cpuid(0x24, 0, "ebx"), 0, 8, 2), "CPUID.24H.0:EBX[7:0] >= 2"),
+        (Condition(Hwcap(1), 20), "AT_HWCAP[20]"),
+        (Condition(Hwcap(2), 60, 4, 4), "AT_HWCAP2[63:60] >= 4"),
+        (Condition(Sysctl("hw.optional.arm.FEAT_BF16"), 0, 31), "sysctl hw.optional.arm.FEAT_BF16 >= 1"),
+    ],
+)
+def test_places_of_features_are_written_as_in_manuals(tables, condition, shown):
+    assert tables.detection(condition) == shown
