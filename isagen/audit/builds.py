@@ -11,7 +11,7 @@ from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER, level_of_section
 from ..model.plan_file import find_plans, has_plan, plans_in, read_plan
-from ..model.record import Record
+from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
 from .baseline import Baseline
 from .build_objects import BuildObjects
@@ -52,7 +52,7 @@ def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -
         undecoded = not_decoded(path, str(path))
         try:
             with open_binary(path) as binary:
-                if binary.relocatable or not records_of(binary):
+                if binary.relocatable or not (binary.notes(MATRIX_OWNER) if undecoded else records_of(binary)):
                     continue
                 found = True
                 yield undecoded or audit_with_plans(binary, path, plans, folder, baseline)

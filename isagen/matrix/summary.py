@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.plan import BUILT, Build, LinkAudit
+from ..processors.registry import find_processor
 from .baseline import baseline_origin, beyond_architecture
 
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
@@ -33,15 +34,21 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         if own != names:
             lines.append((kernel.source, "only " + " ".join(own)))
     lines.append(("sealed", "yes" if build.sealing.usable else f"no: {build.sealing.reason}"))
-    lines.append(("audited", _audited(build.link_audit)))
+    lines.append(("audited", _audited(build.link_audit, is_decoded(build))))
     if build.lto:
         lines.append(("lto", WITHOUT_LTO))
     return lines
 
 
-def _audited(audit: LinkAudit) -> str:
+def is_decoded(build: Build) -> bool:
+    """Return whether isagen decodes code for the processor of a build."""
+    processor = find_processor(build.record.features)
+    return processor is not None and processor.decodable is not None
+
+
+def _audited(audit: LinkAudit, decoded: bool) -> str:
     if audit.reason:
-        return f"not when linked: {audit.reason}; `isagen audit` does"
+        return f"not when linked: {audit.reason}" + ("; `isagen audit` does" if decoded else "")
     return "when linked" + (", with warnings only" if audit.mode == "warn" else "")
 
 

@@ -1,6 +1,7 @@
 """The matrix wherever a build is: folders, binaries, wheels, installed modules; and its numbers against binutils'."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -137,8 +138,11 @@ def test_a_wheel_of_another_architecture(new_project, tmp_path):
         (project.folder / name).write_text(text)
     (project.folder / "cross.ini").write_text(CROSS)
     project.isagen("init")
-    project.setup("--cross-file", "cross.ini")
+    said = project.setup("--cross-file", "cross.ini")
+    assert re.search(r"audited +: not when linked: only code for x86-64 is decoded\n", said)
     project.ninja()
+    said = project.isagen("audit", "build", check=False).stdout
+    assert said.startswith("isagen: error: build/libportable.so: code for AArch64 is not decoded\n")
     wheel = tmp_path / "portable-1-py3-none-linux_aarch64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(project.path("libportable.so"), "portable/libportable.so")
