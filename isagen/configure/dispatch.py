@@ -44,6 +44,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     record, which tells an audit how the binary was built, becomes part of the source.
     """
     plan, project = build.plan, build.record.project
+    matrix = pack(public(planned_matrix(build)))
     values: Mapping[str, Any] = {
         "table": plan.table,
         "override": plan.override,
@@ -53,7 +54,8 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "stubs_mark": STUBS_MARK,
         "detection": table.features.processor.detection,
         "oldest_cpu": table.features.processor.oldest_cpu,
-        "notes": _notes(build, recorded=table.features.processor.decodable is not None),
+        "matrix": _bytes(matrix),
+        "notes": _notes(build.record.to_json() if table.features.processor.decodable else "", matrix),
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
@@ -65,21 +67,13 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     return headers, render("isa_dispatch.c.j2", **values)
 
 
-def _notes(build: Build, recorded: bool) -> list[dict[str, Any]]:
-    """Return what each format's template needs to make the matrix, and the record, part of a binary of that format."""
-    matrix = pack(public(planned_matrix(build)))
+def _notes(record: str, matrix: bytes) -> list[dict[str, Any]]:
+    """Return what each format's template needs to make the matrix, and the record if there is one, part of a binary."""
     found = []
     for one in FORMATS:
-        content = one.record(NOTE_OWNER, build.record.to_json().encode()) if recorded else b""
-        content += one.record(MATRIX_OWNER, matrix)
-        found.append(
-            {
-                "template": f"{one.name}/record.c.j2",
-                "lines": _bytes(content),
-                "matrix": content.rindex(matrix),
-                "matrix_size": len(matrix),
-            }
-        )
+        content = one.record(NOTE_OWNER, record.encode()) if record else b""
+        lines = _bytes(content + one.record(MATRIX_OWNER, matrix))
+        found.append({"template": f"{one.name}/record.c.j2", "lines": lines})
     return found
 
 

@@ -64,7 +64,7 @@ def test_an_error_after_a_good_build_leaves_it_as_it_was(scaffold):
         (["probe", "--compiler", "no-such-cc"], "cpp compiler: there is no compiler 'no-such-cc'"),
         (["probe", "--compiler", "true"], "cpp compiler: 'true' does not answer as GCC or Clang do"),
         (["probe", "--table", "x87"], "--table: there is no table 'x87'"),
-        (["matrix", "nowhere"], "nowhere: there is no such folder"),
+        (["matrix", "nowhere"], "nowhere: is no folder, file or installed module"),
         (["matrix", "."], "no build of isagen is here"),
         (["init", "nowhere"], "nowhere: there is no such folder"),
         (["init", "--name", "not-a-name"], "--name: 'not-a-name' cannot name the package"),
