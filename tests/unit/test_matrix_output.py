@@ -146,6 +146,22 @@ def test_widths():
         ("-mavx2", "-mavx2"),
         ("-DNAME=a/b", "-DNAME=a/b"),
         ("1/2", "1/2"),
+        ("file:///home/ada/x", "file:PATH"),
+        ("//server/share/x", "PATH"),
+        ("~ada/x", "PATH"),
+        ("-isysroot/home/ada/x", "-isysrootPATH"),
+        ("-MF/home/ada/x", "-MFPATH"),
+        ("-o/home/ada/x", "-oPATH"),
+        ("@/home/ada/x", "@PATH"),
+        ("-Wl,-rpath,lib/x:/home/ada/lib", "-Wl,-rpath,lib/x:PATH"),
+        ('-DNAME="/home/ada/x"', '-DNAME="PATH"'),
+        ("\u2018/home/ada/x.c\u2019:", "\u2018PATH\u2019:"),
+        ("`/home/ada/x'", "`PATH'"),
+        ("</home/ada/x.h>", "<PATH>"),
+        ("[/home/ada/x]", "[PATH]"),
+        ("-I../include/x", "-I../include/x"),
+        ("$ORIGIN/../lib/x", "$ORIGIN/../lib/x"),
+        ("and/or", "and/or"),
     ],
 )
 def test_paths_of_the_builder_are_taken_out(word, kept):
@@ -157,6 +173,13 @@ def test_paths_in_messages():
     said = "cannot find '/home/ada/x/probe.c': (/tmp/b/c.h), see /home/ada/log."
     assert "ada" not in without_paths(said)
     assert "tmp" not in without_paths(said)
+
+
+@pytest.mark.parametrize("quotes", ["''", '""', "\u2018\u2019", "`'", "()", "[]"])
+def test_a_quoted_path_may_have_spaces(quotes):
+    opening, closing = quotes
+    said = without_paths(f"cannot import x from {opening}/home/ada/My Docs/y.py{closing} today")
+    assert said == f"cannot import x from {opening}PATH{closing} today"
 
 
 def test_a_public_matrix_names_no_folder_of_the_builder():
