@@ -6,6 +6,7 @@ One is the matrix as configuring planned it. The others are of one level each, a
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 from .codec import from_data
 from .errors import AuditError
 from .matrix import MATRIX_FORMAT, LevelCode, Matrix
+from .plan import BUILT, DISABLED, UNAVAILABLE
 
 T = TypeVar("T", Matrix, LevelCode)
 # More than a matrix of ten thousand kernels has: a damaged note cannot fill the memory.
@@ -37,6 +39,24 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
                 where=shown,
                 remedy="read it with an isagen as new as the one that built it",
             )
-        return from_data(kind, data)
+        value = from_data(kind, data)
+        if isinstance(value, Matrix):
+            _check(value)
+        return value
     except (zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise AuditError(f"its build matrix is damaged: {problem}", where=shown) from None
+
+
+def _check(matrix: Matrix) -> None:
+    """Raise ValueError where parts of a matrix do not fit: output relies on that."""
+    names = [level.name for level in matrix.levels]
+    if len(set(names)) != len(names):
+        raise ValueError("levels are there twice")
+    for kernel in matrix.kernels:
+        if kernel.levels.keys() != set(names):
+            raise ValueError(f"{kernel.source!r} has other levels than the matrix")
+    verdicts = {level.verdict for level in matrix.levels} | {cell.verdict for _, _, cell in matrix.cells()}
+    if unknown := verdicts - {BUILT, DISABLED, UNAVAILABLE}:
+        raise ValueError(f"{min(unknown)!r} is no verdict")
+    if any(cell.seconds is not None and not math.isfinite(cell.seconds) for _, _, cell in matrix.cells()):
+        raise ValueError("a time is no number")

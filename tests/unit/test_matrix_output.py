@@ -3,16 +3,21 @@
 import csv
 import io
 import json
+import os
+from argparse import Namespace
 from dataclasses import asdict, replace
 
 import jsonschema
 import pytest
 
+from isagen.cli import main
+from isagen.cli.output import write
 from isagen.matrix.difference import differences
 from isagen.matrix.formats import as_csv, as_json, as_markdown
 from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, words_without_paths
 from isagen.matrix.terminal import matrix_lines, print_matrix
+from isagen.matrix.where import Found
 from isagen.matrix.words import size_text, width_text
 from isagen.model.errors import AuditError
 from isagen.model.matrix import LevelCode, Matrix
@@ -241,3 +246,86 @@ def test_differences_of_levels_and_cells():
     assert said["AVX512_FP16"][1] == "not there"
     assert said[f"{first.source} at AVX2: code"] == (size_text(code.code_bytes), "1 B")
     assert said[rest[0].source] == ("kernel", "not there")
+
+
+def test_code_that_differs_though_its_size_looks_the_same():
+    before = matrix_of()
+    first, *rest = before.kernels
+    code = replace(first.levels["AVX2"].code, code_bytes=100_100, digest="x")
+    sides = []
+    for one in (code, replace(code, code_bytes=100_200, digest="y")):
+        cells = {**first.levels, "AVX2": replace(first.levels["AVX2"], code=one)}
+        sides.append(replace(before, kernels=(replace(first, levels=cells), *rest)))
+    (change,) = differences(*sides)
+    assert (change.what, change.before, change.after) == (f"{first.source} at AVX2: code", "x", "y")
+
+
+def test_a_level_with_another_rank_differs():
+    before = matrix_of()
+    levels = (*before.levels[:-1], replace(before.levels[-1], rank=7, macros=()))
+    said = {change.what for change in differences(before, replace(before, levels=levels))}
+    assert said == {"AVX512_FP16: rank", "AVX512_FP16: macros"}
+
+
+def test_notes_whose_parts_do_not_fit():
+    matrix = matrix_of(2)
+    first, second = matrix.kernels
+    fewer = replace(first, levels={"DEFAULT": first.levels["DEFAULT"]})
+    other = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], verdict="odd")})
+    time = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], seconds=float("nan"))})
+    for damaged in (
+        *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other, time)),
+        replace(matrix, levels=(*matrix.levels, matrix.levels[0])),
+        replace(matrix, levels=(replace(matrix.levels[0], verdict="odd"), *matrix.levels[1:])),
+    ):
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+            unpack(Matrix, pack(damaged), "x.so")
+
+
+# ---- what a terminal and files take
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "abc", "-5", ""])
+def test_odd_widths(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", columns)
+    print_matrix(matrix_of())
+    assert "kernels/softmax.cpp" in capsys.readouterr().out
+
+
+def test_control_characters_do_not_reach_a_terminal(capsys):
+    matrix = matrix_of(1)
+    print_matrix(replace(matrix, kernels=(replace(matrix.kernels[0], source="a\x1b]0;x\x07\nb\x9b.c"),)))
+    said = capsys.readouterr().out
+    assert "a\\x1b]0;x\\x07\\x0ab\\x9b.c" in said
+    assert not any(one in said for one in "\x1b\x07\x9b")
+
+
+def test_output_to_what_is_no_file(tmp_path, capfd):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write(Namespace(output=pipe), "said\n")
+    assert os.read(reader, 100) == b"said\n"
+    os.close(reader)
+    assert pipe.is_fifo()
+    link, file = tmp_path / "link", tmp_path / "file"
+    link.symlink_to(file)
+    write(Namespace(output=link), "\ud800\udcff")
+    assert link.is_symlink()
+    assert file.read_bytes() == "\N{REPLACEMENT CHARACTER}".encode() + b"\xff"
+
+
+def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
+    """1 says that something differs: where nothing can be written, or binaries do not pair, it is 2."""
+    sides = {
+        "a": [Found("x.so", matrix_of())],
+        "b": [Found("x.so", matrix_of(isagen="9"))],
+        "c": [Found(f"{folder}/x.so", matrix_of()) for folder in "12"],
+        "d": [Found("x.so", matrix_of()), Found("y.so", matrix_of())],
+        "e": [Found(f"{folder}/x.so", matrix_of()) for folder in "12"] + [Found("y.so", matrix_of())],
+    }
+    monkeypatch.setattr("isagen.matrix.where.find_matrices", sides.__getitem__)
+    assert main(["diff", "a", "a"]) == 0
+    assert main(["diff", "a", "b"]) == 1
+    assert main(["diff", "a", "b", "-o", str(tmp_path)]) == 2
+    assert main(["diff", "c", "d"]) == main(["diff", "d", "e"]) == main(["diff", "d", "c"]) == 2
