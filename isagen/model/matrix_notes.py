@@ -42,6 +42,8 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
         value = from_data(kind, data)
         if isinstance(value, Matrix):
             _check(value)
+        else:
+            _check_code(value)
         return value
     except (zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise AuditError(f"its build matrix is damaged: {problem}", where=shown) from None
@@ -58,5 +60,15 @@ def _check(matrix: Matrix) -> None:
     verdicts = {level.verdict for level in matrix.levels} | {cell.verdict for _, _, cell in matrix.cells()}
     if unknown := verdicts - {BUILT, DISABLED, UNAVAILABLE}:
         raise ValueError(f"{min(unknown)!r} is no verdict")
+    if unknown := {kernel.language for kernel in matrix.kernels} - {"c", "cpp"}:
+        raise ValueError(f"{min(unknown)!r} is no language")
     if any(cell.seconds is not None and not math.isfinite(cell.seconds) for _, _, cell in matrix.cells()):
         raise ValueError("a time is no number")
+
+
+def _check_code(level: LevelCode) -> None:
+    for source, kernel in level.kernels.items():
+        code = kernel.code
+        counts = code.loaded_bytes, code.code_bytes, code.instructions or 0, code.widest
+        if min(counts) < 0 or min(code.families.values(), default=1) < 1:
+            raise ValueError(f"a count of {source!r} is too small")

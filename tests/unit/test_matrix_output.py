@@ -20,7 +20,7 @@ from isagen.matrix.terminal import matrix_lines, print_matrix
 from isagen.matrix.where import Found
 from isagen.matrix.words import size_text, width_text
 from isagen.model.errors import AuditError
-from isagen.model.matrix import LevelCode, Matrix
+from isagen.model.matrix import KernelCode, LevelCode, Matrix
 from isagen.model.matrix_notes import pack, unpack
 from support.checkout import ROOT
 from support.matrices import matrix_of
@@ -274,12 +274,17 @@ def test_notes_whose_parts_do_not_fit():
     other = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], verdict="odd")})
     time = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], seconds=float("nan"))})
     for damaged in (
-        *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other, time)),
+        *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other, time, replace(first, language="x"))),
         replace(matrix, levels=(*matrix.levels, matrix.levels[0])),
         replace(matrix, levels=(replace(matrix.levels[0], verdict="odd"), *matrix.levels[1:])),
     ):
         with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
             unpack(Matrix, pack(damaged), "x.so")
+    code = first.levels["DEFAULT"].code
+    for damaged in (replace(code, code_bytes=-1), replace(code, families={"avx": 0})):
+        level = LevelCode("hello", "DEFAULT", {first.source: KernelCode((), damaged)})
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+            unpack(LevelCode, pack(level), "x.so")
 
 
 # ---- what a terminal and files take
