@@ -320,6 +320,11 @@ def test_output_to_what_is_no_file(tmp_path, capfd):
     assert file.read_bytes() == "\N{REPLACEMENT CHARACTER}".encode() + b"\xff"
 
 
+def test_no_name_is_not_the_current_folder(capsys):
+    assert main(["matrix", ""]) == 1
+    assert capsys.readouterr().err.startswith("isagen: error: WHERE: is empty\n  give a build folder, ")
+
+
 def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
     """1 says that something differs: where nothing can be written, or binaries do not pair, it is 2."""
     sides = {

@@ -17,8 +17,7 @@ def test_times(tmp_path, monkeypatch, folder):
     here.mkdir(parents=True)
     made = f"isagen/libisa_AVX2.a.p/meson-generated_.._{COPY}.o"
     log = (
-        f"# ninja log v5\n1\t1501\t0\t{made}\tabc\nx\ty\t0\t{made}\tabc\n7\t\n"
-    log += f"1\t9\t0\tother/x.p/{COPY}.o\tabc\n\xff\n"
+        f"# ninja log v5\n1\t1501\t0\t{made}\tabc\nx\ty\t0\t{made}\tabc\n7\t\n1\t9\t0\tother/x.p/{COPY}.o\tabc\n\xff\n"
     )
     (tmp_path / "build/.ninja_log").write_text(log, encoding="latin-1")
     monkeypatch.chdir(here if folder == "." else tmp_path)
