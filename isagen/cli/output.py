@@ -40,7 +40,7 @@ def standard_output() -> TextIO:
 def write(options: argparse.Namespace, text: str) -> None:
     """Write a text where the options say; a file is there whole, or as it was. Devices and pipes are written to."""
     if options.output is None:
-        standard_output().write(text.translate(UNSAFE))
+        _say(text.translate(UNSAFE))
         return
     path: Path = options.output
     data = text.translate(SURROGATES).encode(errors="surrogateescape")
@@ -52,3 +52,17 @@ def write(options: argparse.Namespace, text: str) -> None:
             raise
     else:
         write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
+
+
+def _say(text: str) -> None:
+    """Write to the standard output at once, so that the command may still choose its exit status."""
+    stream = standard_output()
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what waits there goes nowhere
+        problem.filename = "standard output"
+        raise

@@ -338,4 +338,9 @@ def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
     assert main(["diff", "a", "a"]) == 0
     assert main(["diff", "a", "b"]) == 1
     assert main(["diff", "a", "b", "-o", str(tmp_path)]) == 2
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main(["diff", "a", "a"]) == 2
+        monkeypatch.undo()
+        monkeypatch.setattr("isagen.matrix.where.find_matrices", sides.__getitem__)
     assert main(["diff", "c", "d"]) == main(["diff", "d", "e"]) == main(["diff", "d", "c"]) == 2
