@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
         "diff",
         help="show what differs between two builds",
         description="Show what differs between two build matrices: compilers, levels, flags, kernels and code. "
-        "The exit status is 0 where nothing differs, 1 where something does.",
+        "The exit status is 0 where nothing differs, 1 where something does, and 2 where it fails.",
     )
     parser.add_argument("before", metavar="A", help=WHERE)
     parser.add_argument("after", metavar="B", help="the same")

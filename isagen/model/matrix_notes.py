@@ -17,8 +17,8 @@ from .matrix import MATRIX_FORMAT, LevelCode, Matrix
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
 T = TypeVar("T", Matrix, LevelCode)
-# More than a matrix of ten thousand kernels has: a damaged note cannot fill the memory.
-LONGEST = 1 << 28
+# Twice what a matrix of ten thousand kernels has. As JSON, a byte may take some thirty bytes of memory.
+LONGEST = 1 << 26
 
 
 def pack(value: Matrix | LevelCode) -> bytes:
@@ -45,7 +45,7 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
         else:
             _check_code(value)
         return value
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+    except (zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError) as problem:
         raise AuditError(f"its build matrix is damaged: {problem}", where=shown) from None
 
 

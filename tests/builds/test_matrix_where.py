@@ -235,7 +235,7 @@ def test_a_module_in_a_python_without_zlib(house):
         ),
         PYTHONPATH=str(house.site),
     ).stdout
-    assert f" {supported_levels()[-1]} in use\n- override: HELLO_ISA " in said
+    assert " in use\n- override: HELLO_ISA " in said
 
 
 def test_diff(house, tmp_path):
