@@ -59,7 +59,7 @@ class Isa:
         import os
         import platform
 
-        plan = self.matrix or {}
+        plan = planned()
         compilers = ", ".join(one["name"] for one in plan.get("compilers", {}).values())
         value = os.environ.get(override) if override else None
         said = "is not set" if value is None else f"= {value!r} now"
@@ -114,8 +114,15 @@ def known(level):
     return name
 
 
+def planned():
+    try:
+        return isa.matrix or {}
+    except ImportError:  # a Python without zlib
+        return {}
+
+
 def reason(level):
-    found = [one for one in (isa.matrix or {}).get("levels", ()) if one["name"] == level]
+    found = [one for one in planned().get("levels", ()) if one["name"] == level]
     return f": {found[0]['verdict']} {found[0]['reason']}" if found else ""
 
 

@@ -251,8 +251,11 @@ class ObjectFile(Protocol):
     def code(self) -> Sequence[bytes]:
         """Return the bytes of each section of code."""
 
-    def digest(self) -> str:
-        """Return a text that two objects share if their code, data and relocations are equal, names aside."""
+    def digest(self, mark: str = "") -> str:
+        """Return a text that two objects share if their code, data and relocations are equal, names aside.
+
+        Of symbols whose names start with `mark`, the rest of the name and the place count.
+        """
 
 
 class Format(Protocol):

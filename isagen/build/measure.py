@@ -11,6 +11,7 @@ from ..binary.formats import architecture_of
 from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError
 from ..model.matrix import Code, KernelCode, LevelCode
+from ..model.names import KERNEL_SYMBOL
 from ..model.plan import Build
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
@@ -23,8 +24,10 @@ CODE = attrgetter("code")
 def level_code(build: Build, registered: Registrations, objects: Mapping[str, ObjectFile]) -> LevelCode:
     """Return what the objects of one level hold, by their kernel source."""
     measure = Measure(features_of(build.record), objects.values())
+    mark = KERNEL_SYMBOL.format(level=registered.level)
     kernels = {
-        source: KernelCode(registered.kernels[source].registers, measure.code(file)) for source, file in objects.items()
+        source: KernelCode(registered.kernels[source].registers, measure.code(file, mark))
+        for source, file in objects.items()
     }
     return LevelCode(build.record.project, registered.level, kernels)
 
@@ -36,8 +39,11 @@ class Measure:
         self._features = features
         self._first = next(iter(objects), None)
 
-    def code(self, file: ObjectFile) -> Code:
-        """Return what the code of an object is made of, without counts where nothing decodes it."""
+    def code(self, file: ObjectFile, mark: str) -> Code:
+        """Return what the code of an object is made of, without counts where nothing decodes it.
+
+        Symbols whose names start with `mark` register functions for stubs.
+        """
         parts = file.code()
         decoder = self._decoder
         instructions, widest, families = self._instructions(decoder, parts) if decoder is not None else (None, 0, {})
@@ -47,7 +53,7 @@ class Measure:
             instructions=instructions,
             widest=widest,
             families=families,
-            digest=file.digest(),
+            digest=file.digest(mark),
         )
 
     def _instructions(self, decoder: Decoder, parts: Sequence[bytes]) -> tuple[int, int, dict[str, int]]:

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ..model.errors import IsagenError, ProjectError
+from ..model.errors import IsagenError, ProjectError, reported
 from .matrix import WHERE
 from .output import add_output, write
 
@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
         "diff",
         help="show what differs between two builds",
         description="Show what differs between two build matrices: compilers, levels, flags, kernels and code. "
-        "The exit status is 0 where nothing differs, 1 where something does.",
+        "The exit status is 0 where nothing differs, 1 where something does, and 2 where it fails.",
     )
     parser.add_argument("before", metavar="A", help=WHERE)
     parser.add_argument("after", metavar="B", help="the same")
@@ -35,14 +35,21 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    try:
+        return _run(options)
+    except BrokenPipeError:
+        raise
+    except (IsagenError, OSError) as problem:
+        error = reported(problem)
+        error.exit_code = FAILED
+        raise error from None
+
+
+def _run(options: argparse.Namespace) -> int:
     from ..matrix.difference import differences
     from ..matrix.where import find_matrices
 
-    try:
-        pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
-    except IsagenError as problem:
-        problem.exit_code = FAILED
-        raise
+    pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
     changes = [(name, change) for name, old, new in pairs for change in differences(old.matrix, new.matrix)]
     if options.format == "json":
         write(options, json.dumps([{"in": name, **asdict(change)} for name, change in changes], indent=2) + "\n")
@@ -61,7 +68,7 @@ def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found])
         return [("", before[0], after[0])]
     old = {(one.matrix.project, one.label.rpartition("/")[2]): one for one in before}
     new = {(one.matrix.project, one.label.rpartition("/")[2]): one for one in after}
-    if old.keys() != new.keys() or len(old) != len(before):
+    if old.keys() != new.keys() or len(old) != len(before) or len(new) != len(after):
         raise ProjectError(
             f"the matrices there ({len(before)}) and in {options.after} ({len(after)}) are not of the same binaries",
             where=options.before,

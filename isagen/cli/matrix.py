@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import io
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import ConfigError
-from .output import add_output, write
+from .output import add_output, standard_output, write
 
 if TYPE_CHECKING:
     from ..matrix.where import Found
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("is shown in a page only", where="--speeds", remedy="give --format html too")
     found = [one for where in options.where for one in find_matrices(where)]
     if options.format == "terminal":
-        stream = io.StringIO() if options.output is not None else sys.stdout
+        stream = io.StringIO() if options.output is not None else standard_output()
         for number, one in enumerate(found):
             if number:
                 print(file=stream)

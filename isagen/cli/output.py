@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from ..model.files import write_atomically
+
+# A terminal obeys control characters, and a binary's notes may hold any; lone surrogates are no text, but for those by
+# which Python has the bytes of a name that are not UTF-8 (PEP 383).
+CONTROLS = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0)) if chr(number) not in "\n\t"}
+SURROGATES = dict.fromkeys((*range(0xD800, 0xDC80), *range(0xDD00, 0xE000)), "\N{REPLACEMENT CHARACTER}")
+UNSAFE = CONTROLS | SURROGATES
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
@@ -20,10 +29,40 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     )
 
 
+def standard_output() -> TextIO:
+    """Return the standard output, which takes names of any letters. Raises OSError where it is closed."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    return sys.stdout
+
+
 def write(options: argparse.Namespace, text: str) -> None:
-    """Write a text where the options say; a file is there whole, or as it was."""
+    """Write a text where the options say; a file is there whole, or as it was. Devices and pipes are written to."""
     if options.output is None:
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names may be of any letters
-        sys.stdout.write(text)
+        _say(text.translate(UNSAFE))
+        return
+    path: Path = options.output
+    data = text.translate(SURROGATES).encode(errors="surrogateescape")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            path.write_bytes(data)
+        except OSError as problem:
+            problem.filename = str(path)
+            raise
     else:
-        write_atomically(options.output, text.encode(errors="surrogateescape"))
+        write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
+
+
+def _say(text: str) -> None:
+    """Write to the standard output at once, so that the command may still choose its exit status."""
+    stream = standard_output()
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what waits there goes nowhere
+        problem.filename = "standard output"
+        raise

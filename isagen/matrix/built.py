@@ -77,17 +77,19 @@ def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 
 def _times(build: Build, folder: Path) -> Mapping[str, float]:
     """Return the seconds that compiling each copy took, by its file name, as far as ninja's log tells."""
+    folder = folder.absolute()
     log = next((place / NINJA_LOG for place in (folder, *folder.parents) if (place / NINJA_LOG).is_file()), None)
     if log is None:
         return {}
     copies = {cell.copy for _, cell in build.plan.copies()}
     here = folder.relative_to(log.parent).as_posix()
     found = {}
-    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         start, _, rest = line.partition("\t")
         end, _, rest = rest.partition("\t")
         place, _, name = rest.partition("\t")[2].partition("\t")[0].rpartition("/")
         copy = copy_of_object(name)
-        if copy in copies and place.rpartition("/")[0] in (here, "." if here == "." else here):
+        known = copy in copies and start.isdecimal() and end.isdecimal()  # a killed ninja leaves a part of a line
+        if known and (place.rpartition("/")[0] or ".") == here:
             found[copy] = (int(end) - int(start)) / 1000
     return found

@@ -45,7 +45,8 @@ def _levels(before: Matrix, after: Matrix) -> Iterator[Change]:
             yield Change(name, _verdict(old.get(name)), _verdict(new.get(name)))
             continue
         yield Change(name, _verdict(old[name]), _verdict(new[name]))
-        yield Change(f"{name}: features", _text(old[name].features), _text(new[name].features))
+        for part in ("rank", "requires", "features", "macros"):
+            yield Change(f"{name}: {part}", *(_text(getattr(one, part)) for one in (old[name], new[name])))
         for language in dict.fromkeys((*old[name].flags, *new[name].flags)):
             flags = (_text(one.flags.get(language, ())) for one in (old[name], new[name]))
             yield Change(f"{name}: flags of {language}", *flags)
@@ -77,9 +78,10 @@ def _cell(what: str, old: MatrixCell, new: MatrixCell) -> Iterator[Change]:
         yield Change(f"{what}: stubs", _text(old.stubs), _text(new.stubs))
     if old.code is None or new.code is None:
         return
-    yield Change(f"{what}: code", size_text(old.code.code_bytes), size_text(new.code.code_bytes))
+    sizes = size_text(old.code.code_bytes), size_text(new.code.code_bytes)
+    yield Change(f"{what}: code", *sizes)
     yield Change(f"{what}: widest register", width_text(old.code.widest), width_text(new.code.widest))
-    if old.code.digest != new.code.digest and old.code.code_bytes == new.code.code_bytes:
+    if sizes[0] == sizes[1]:
         yield Change(f"{what}: code", old.code.digest, new.code.digest)
 
 

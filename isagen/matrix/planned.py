@@ -49,7 +49,7 @@ def public(matrix: Matrix) -> Matrix:
     """Return a matrix without the paths of the machine that it was built on."""
     return replace(
         matrix,
-        table=without_paths(matrix.table),
+        table=words_without_paths((matrix.table,))[0],
         baseline_origin=without_paths(matrix.baseline_origin),
         seal_reason=without_paths(matrix.seal_reason),
         audit_reason=without_paths(matrix.audit_reason),
@@ -58,7 +58,9 @@ def public(matrix: Matrix) -> Matrix:
                 level,
                 reason=without_paths(level.reason),
                 dropped={
-                    language: tuple((flag, without_paths(reason)) for flag, reason in dropped)
+                    language: tuple(
+                        (words_without_paths((flag,))[0], without_paths(reason)) for flag, reason in dropped
+                    )
                     for language, dropped in level.dropped.items()
                 },
                 flags={language: words_without_paths(flags) for language, flags in level.flags.items()},
@@ -100,7 +102,7 @@ def _cell(cell: Cell) -> MatrixCell:
 def _public_kernel(kernel: MatrixKernel) -> MatrixKernel:
     return replace(
         kernel,
-        source=without_paths(kernel.source),
+        source=words_without_paths((kernel.source,))[0],
         args=words_without_paths(kernel.args),
         levels={
             name: replace(cell, reason=without_paths(cell.reason), flags=words_without_paths(cell.flags))

@@ -6,17 +6,27 @@ import re
 from functools import cache
 
 PATH = "PATH"
-# An absolute path of two names or more, alone or after an option that takes one: /arch:AVX2 and -Isrc/x are none.
+# Options whose path stands directly behind them; each other slash behind one of PART is inside a relative path.
+OPTION = (
+    r"(?<![\w./\\-])-(?:[A-Za-z]|M[FJQT]|(?:cxx-)?isystem|iquote|idirafter|include|imacros|isysroot|iprefix|iframework"
+    r"|iwithprefix|iwithprefixbefore)"
+)
+PART = r"(?<![\w.+~$%*)}/\\-])"
+# An absolute path of two names or more, or one below a user's home: /arch:AVX2 and -Isrc/x are none.
+START = r"(?:[/\\]+[^/\\\s]+[^/\\]*[/\\]|~[\w.-]*[/\\])"
 WORD = re.compile(
-    r"(?P<option>-(?:I|L|B|F|isystem|iquote|idirafter|include|imacros)|[^/\\]*[=:,'\"(])?"
-    r"(?:[/\\]{1,2}[^/\\]+[/\\].*?|[A-Za-z]:[/\\].*?)(?P<end>[:,;.'\")]*)\Z",
+    rf"(?P<before>.*?(?:{OPTION}|{PART})){START}.*?(?P<end>[:,;.'\"`\u2019\u201d)\]}}>]*)\Z",
     re.DOTALL,
 )
+# A path in quotes or brackets, which may have spaces.
+CLOSING = "'\"`\u2019\u201d)\\]}>"
+QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
 
 
 @cache
 def without_paths(text: str) -> str:
     """Return a text with absolute paths taken out of its words."""
+    text = QUOTED.sub(rf"\g<open>{PATH}", text)
     return re.sub(r"\S+", lambda word: _word(word[0]), text)
 
 
@@ -28,4 +38,4 @@ def words_without_paths(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _word(word: str) -> str:
     found = WORD.match(word)
-    return f"{found['option'] or ''}{PATH}{found['end']}" if found else word
+    return f"{found['before']}{PATH}{found['end']}" if found else word

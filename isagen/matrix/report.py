@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any
 
@@ -50,12 +50,13 @@ class Report:
 def report_on(found: Found) -> Report:
     """Return the report on one matrix; an installed module is imported in a process of its own."""
     matrix = public(found.matrix)
+    selected = here(matrix)
     return Report(
         package=_package(found.module),
         name=found.module or found.label.rpartition("/")[2],
         matrix=matrix,
         machine=_machine(matrix),
-        here=here(matrix),
+        here=replace(selected, override=without_paths(selected.override)),
         running=ask(found.module) if found.module else None,
     )
 
@@ -87,7 +88,7 @@ def _lines(report: Report) -> Iterator[str]:
     }
     facts_of.pop("override at run time", None)
     for name, text in facts_of.items():
-        yield f"- {name}: {without_paths(text)}"
+        yield f"- {name}: {without_paths(' '.join(text.splitlines()))}"
     yield ""
     yield "| level | build | CPU and OS |"
     yield "|---|---|---|"
@@ -96,13 +97,18 @@ def _lines(report: Report) -> Iterator[str]:
         if missing := report.here.missing.get(level.name, ()):
             state = f"lack {' '.join(missing)}"
         reason = f": {level.reason}" if level.verdict != BUILT else ""
-        yield f"| {level.name} | {verdict_text(level)}{reason} | {state} |".replace("\n", " ")
+        yield _row(level.name, verdict_text(level) + reason, state)
     if report.running is not None and report.running.kernels:
         yield ""
         yield "| stub | level |"
         yield "|---|---|"
         for stub, name in report.running.kernels.items():
-            yield f"| {stub} | {name or 'none'} |"
+            yield _row(stub, name or "none")
+
+
+def _row(*cells: str) -> str:
+    """Return a row of a table; a cell is of one line, and what would end it is escaped."""
+    return f"| {' | '.join(' '.join(cell.splitlines()).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _override(report: Report) -> str:

@@ -32,6 +32,8 @@ PIPED = 100  # columns where nothing tells how many there are
 NARROWEST = 32  # columns that the last column of a table needs; with fewer, a list is easier to read
 GAP = "  "
 TOGETHER = "\N{NO-BREAK SPACE}"  # a space at which no line ends
+# A terminal obeys control characters, and a binary's notes may hold any.
+UNPRINTED = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
 
 # A line: parts of text, each with its style.
 Line = list[tuple[str, str]]
@@ -44,8 +46,9 @@ def print_matrix(matrix: Matrix, label: str = "", stream: TextIO | None = None) 
 
     console = Console(highlight=False, file=stream)
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED
+    console.width = width = max(1, width)  # with COLUMNS=0, rich prints nothing
     for line in matrix_lines(matrix, label, width):
-        text: Text = Text.assemble(*((part, style) for part, style in line))
+        text: Text = Text.assemble(*((part.translate(UNPRINTED), style) for part, style in line))
         text.rstrip()
         console.print(text, soft_wrap=True)
 

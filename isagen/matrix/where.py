@@ -17,6 +17,8 @@ from ..model.plan_file import plans_in
 from .built import built_matrix
 from .noted import matrices_in
 
+WANTED = "give a build folder, a binary, a wheel, a folder of them, or the name of a module that this Python finds"
+
 
 @dataclass(frozen=True)
 class Found:
@@ -37,6 +39,8 @@ def find_matrices(where: str) -> list[Found]:
 
     Raises `ProjectError` where there is none, and `AuditError` where a binary or wheel cannot be read.
     """
+    if not where:  # a path of no name is the current folder's
+        raise ProjectError("is empty", where="WHERE", remedy=WANTED)
     path = Path(where)
     if path.is_dir():
         if plans := list(plans_in(path)):
@@ -75,8 +79,7 @@ def _in_module(name: str) -> list[Found]:
         raise ProjectError(
             "is no folder, file or installed module",
             where=name,
-            remedy="give a build folder, a binary, a wheel, a folder of them, or the name of a module that this Python "
-            "finds",
+            remedy=WANTED,
         )
     if place.is_dir():
         found: list[Found] = []

@@ -78,7 +78,7 @@ def flags_text(level: MatrixLevel) -> list[str]:
     """Return a level's flags by language, and the optional ones that were dropped; the reason where it is not built."""
     if level.verdict != BUILT:
         return [level.reason]
-    said = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()}
+    said = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()} or {"": "no flags"}
     if len(set(said.values())) == 1:
         lines = [next(iter(said.values()))]
     else:

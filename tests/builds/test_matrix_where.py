@@ -226,6 +226,18 @@ def test_a_module_whose_import_fails_is_reported(house, tmp_path):
     assert "- selected: importing it failed: ImportError: no luck" in said
 
 
+def test_a_module_in_a_python_without_zlib(house):
+    said = house.project.run(
+        *(
+            sys.executable,
+            "-c",
+            "import sys; sys.modules['zlib'] = None\nimport hello._core as m\nprint(m.isa.report())",
+        ),
+        PYTHONPATH=str(house.site),
+    ).stdout
+    assert " in use\n- override: HELLO_ISA " in said
+
+
 def test_diff(house, tmp_path):
     assert ask(house.project, "diff", "build", house.wheel) == "nothing differs\n"
     other = make_project(tmp_path)

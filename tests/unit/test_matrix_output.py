@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zlib
 from dataclasses import asdict, replace
 
 import jsonschema
@@ -15,8 +16,8 @@ from isagen.matrix.private import without_paths, words_without_paths
 from isagen.matrix.terminal import matrix_lines, print_matrix
 from isagen.matrix.words import size_text, width_text
 from isagen.model.errors import AuditError
-from isagen.model.matrix import LevelCode, Matrix
-from isagen.model.matrix_notes import pack, unpack
+from isagen.model.matrix import KernelCode, LevelCode, Matrix
+from isagen.model.matrix_notes import LONGEST, pack, unpack
 from support.checkout import ROOT
 from support.matrices import matrix_of
 
@@ -146,6 +147,22 @@ def test_widths():
         ("-mavx2", "-mavx2"),
         ("-DNAME=a/b", "-DNAME=a/b"),
         ("1/2", "1/2"),
+        ("file:///home/ada/x", "file:PATH"),
+        ("//server/share/x", "PATH"),
+        ("~ada/x", "PATH"),
+        ("-isysroot/home/ada/x", "-isysrootPATH"),
+        ("-MF/home/ada/x", "-MFPATH"),
+        ("-o/home/ada/x", "-oPATH"),
+        ("@/home/ada/x", "@PATH"),
+        ("-Wl,-rpath,lib/x:/home/ada/lib", "-Wl,-rpath,lib/x:PATH"),
+        ('-DNAME="/home/ada/x"', '-DNAME="PATH"'),
+        ("\u2018/home/ada/x.c\u2019:", "\u2018PATH\u2019:"),
+        ("`/home/ada/x'", "`PATH'"),
+        ("</home/ada/x.h>", "<PATH>"),
+        ("[/home/ada/x]", "[PATH]"),
+        ("-I../include/x", "-I../include/x"),
+        ("$ORIGIN/../lib/x", "$ORIGIN/../lib/x"),
+        ("and/or", "and/or"),
     ],
 )
 def test_paths_of_the_builder_are_taken_out(word, kept):
@@ -157,6 +174,13 @@ def test_paths_in_messages():
     said = "cannot find '/home/ada/x/probe.c': (/tmp/b/c.h), see /home/ada/log."
     assert "ada" not in without_paths(said)
     assert "tmp" not in without_paths(said)
+
+
+@pytest.mark.parametrize("quotes", ["''", '""', "\u2018\u2019", "`'", "()", "[]"])
+def test_a_quoted_path_may_have_spaces(quotes):
+    opening, closing = quotes
+    said = without_paths(f"cannot import x from {opening}/home/ada/My Docs/y.py{closing} today")
+    assert said == f"cannot import x from {opening}PATH{closing} today"
 
 
 def test_a_public_matrix_names_no_folder_of_the_builder():
@@ -218,3 +242,46 @@ def test_differences_of_levels_and_cells():
     assert said["AVX512_FP16"][1] == "not there"
     assert said[f"{first.source} at AVX2: code"] == (size_text(code.code_bytes), "1 B")
     assert said[rest[0].source] == ("kernel", "not there")
+
+
+def test_code_that_differs_though_its_size_looks_the_same():
+    before = matrix_of()
+    first, *rest = before.kernels
+    code = replace(first.levels["AVX2"].code, code_bytes=100_100, digest="x")
+    sides = []
+    for one in (code, replace(code, code_bytes=100_200, digest="y")):
+        cells = {**first.levels, "AVX2": replace(first.levels["AVX2"], code=one)}
+        sides.append(replace(before, kernels=(replace(first, levels=cells), *rest)))
+    (change,) = differences(*sides)
+    assert (change.what, change.before, change.after) == (f"{first.source} at AVX2: code", "x", "y")
+
+
+def test_a_level_with_another_rank_differs():
+    before = matrix_of()
+    levels = (*before.levels[:-1], replace(before.levels[-1], rank=7, macros=()))
+    said = {change.what for change in differences(before, replace(before, levels=levels))}
+    assert said == {"AVX512_FP16: rank", "AVX512_FP16: macros"}
+
+
+def test_notes_whose_parts_do_not_fit():
+    matrix = matrix_of(2)
+    first, second = matrix.kernels
+    fewer = replace(first, levels={"DEFAULT": first.levels["DEFAULT"]})
+    other = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], verdict="odd")})
+    time = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], seconds=float("nan"))})
+    for damaged in (
+        *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other, time, replace(first, language="x"))),
+        replace(matrix, levels=(*matrix.levels, matrix.levels[0])),
+        replace(matrix, levels=(replace(matrix.levels[0], verdict="odd"), *matrix.levels[1:])),
+    ):
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+            unpack(Matrix, pack(damaged), "x.so")
+    text = json.dumps({"format": 2, **asdict(LevelCode("a", "b", {}))})
+    assert unpack(LevelCode, zlib.compress(text.encode()), "x.so").project == "a"
+    with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+        unpack(LevelCode, zlib.compress(b" " * (LONGEST - len(text) + 1) + text.encode(), 1), "x.so")
+    code = first.levels["DEFAULT"].code
+    for damaged in (replace(code, code_bytes=-1), replace(code, families={"avx": 0})):
+        level = LevelCode("hello", "DEFAULT", {first.source: KernelCode((), damaged)})
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+            unpack(LevelCode, pack(level), "x.so")

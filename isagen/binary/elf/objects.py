@@ -136,9 +136,9 @@ class ElfObject:
         """Return the bytes of each section of code."""
         return [self.elf.content(section) for section in self.sections if section.executable]
 
-    def digest(self) -> str:
+    def digest(self, mark: str = "") -> str:
         """Return a text that two objects share if their code, data and relocations are equal, names aside."""
-        return digest_of(self.elf)
+        return digest_of(self.elf, mark)
 
     def held_by_sets(self) -> dict[str, Held]:
         """Return the addresses in sections that any object finds by name, through ``__start_NAME`` and ``__stop_NAME``.

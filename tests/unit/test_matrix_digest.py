@@ -1,0 +1,57 @@
+"""Objects with one digest are the same: whatever else changes what a program does changes the digest."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from isagen.binary.formats import load_object
+from support.projects import need
+
+CODE = ".text\nf:\n ret\ng:\n nop\n ret\n"
+
+
+def assembled(folder: Path, name: str, text: str) -> Path:
+    need("as")
+    path = folder / f"{name}.o"
+    subprocess.run(["as", "-o", path, "-"], input=text, text=True, check=True)
+    return path
+
+
+def digest(folder: Path, name: str, text: str, mark: str = "") -> str:
+    return load_object(assembled(folder, name, text)).digest(mark)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (".data\n.balign 16\n.quad 1,2,3,4,5,6,7,8", ".data\n.balign 64\n.quad 1,2,3,4,5,6,7,8"),
+        (".data\n.quad x", ".data\n.weak x\n.quad x"),
+        (".comm c,8,8\n.data\n.quad c", ".comm c,16,8\n.data\n.quad c"),
+        (".comm c,8,8\n.data\n.quad c", ".comm c,8,32\n.data\n.quad c"),
+        (
+            '.section .init_array.00101,"aw",@init_array\n.quad 0',
+            '.section .init_array.00102,"aw",@init_array\n.quad 0',
+        ),
+        (CODE + ".data\n.quad f", CODE + ".type f,%gnu_indirect_function\n.data\n.quad f"),
+        (CODE + ".data\n.quad f,g", CODE + ".data\n.quad g,f"),
+        ('.section .rodata.str1.1,"aMS",%progbits,1\n.asciz "a"', '.section .rodata.str1.1,"a",%progbits\n.asciz "a"'),
+        (".bss\n.zero 8", ".bss\n.zero 16"),
+        ('.section .x,"awT"\n.quad 1', '.section .x,"aw"\n.quad 1'),
+    ],
+)
+def test_what_changes_the_digest(tmp_path, one, other):
+    assert digest(tmp_path, "one", one + "\n") != digest(tmp_path, "other", other + "\n")
+
+
+def test_names_of_defined_symbols_do_not(tmp_path):
+    text = '.section .text.LEVEL,"ax"\n.globl f_LEVEL\nf_LEVEL:\n ret\n.data\n.quad f_LEVEL\n'
+    assert len({digest(tmp_path, level, text.replace("LEVEL", level)) for level in ("A", "B2")}) == 1
+
+
+def test_two_stubs_that_change_places_do(tmp_path):
+    """The functions behind two stubs are swapped: names alone tell."""
+    text = CODE + ".data\n.globl {0}a,{0}b\n{0}{1}: .quad f\n{0}{2}: .quad g\n"
+    plain = digest(tmp_path, "plain", text.format("mark_A__", "a", "b"), "mark_A__")
+    assert plain == digest(tmp_path, "level", text.format("mark_B__", "a", "b"), "mark_B__")
+    assert plain != digest(tmp_path, "swapped", text.format("mark_B__", "b", "a"), "mark_B__")

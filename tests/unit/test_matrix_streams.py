@@ -1,0 +1,69 @@
+"""What commands write: to terminals of odd widths, pipes, devices, links and full disks, and with which exit status."""
+
+import os
+from argparse import Namespace
+from dataclasses import replace
+
+import pytest
+
+from isagen.cli import main
+from isagen.cli.output import write
+from isagen.matrix.terminal import print_matrix
+from isagen.matrix.where import Found
+from support.matrices import matrix_of
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "abc", "-5", ""])
+def test_odd_widths(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", columns)
+    print_matrix(matrix_of())
+    assert "kernels/softmax.cpp" in capsys.readouterr().out
+
+
+def test_control_characters_do_not_reach_a_terminal(capsys):
+    matrix = matrix_of(1)
+    print_matrix(replace(matrix, kernels=(replace(matrix.kernels[0], source="a\x1b]0;x\x07\nb\x9b.c"),)))
+    said = capsys.readouterr().out
+    assert "a\\x1b]0;x\\x07\\x0ab\\x9b.c" in said
+    assert not any(one in said for one in "\x1b\x07\x9b")
+
+
+def test_output_to_what_is_no_file(tmp_path, capfd):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write(Namespace(output=pipe), "said\n")
+    assert os.read(reader, 100) == b"said\n"
+    os.close(reader)
+    assert pipe.is_fifo()
+    link, file = tmp_path / "link", tmp_path / "file"
+    link.symlink_to(file)
+    write(Namespace(output=link), "\ud800\udcff")
+    assert link.is_symlink()
+    assert file.read_bytes() == "\N{REPLACEMENT CHARACTER}".encode() + b"\xff"
+
+
+def test_no_name_is_not_the_current_folder(capsys):
+    assert main(["matrix", ""]) == 1
+    assert capsys.readouterr().err.startswith("isagen: error: WHERE: is empty\n  give a build folder, ")
+
+
+def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
+    """1 says that something differs: where nothing can be written, or binaries do not pair, it is 2."""
+    sides = {
+        "a": [Found("x.so", matrix_of())],
+        "b": [Found("x.so", matrix_of(isagen="9"))],
+        "c": [Found(f"{folder}/x.so", matrix_of()) for folder in "12"],
+        "d": [Found("x.so", matrix_of()), Found("y.so", matrix_of())],
+        "e": [Found(f"{folder}/x.so", matrix_of()) for folder in "12"] + [Found("y.so", matrix_of())],
+    }
+    monkeypatch.setattr("isagen.matrix.where.find_matrices", sides.__getitem__)
+    assert main(["diff", "a", "a"]) == 0
+    assert main(["diff", "a", "b"]) == 1
+    assert main(["diff", "a", "b", "-o", str(tmp_path)]) == 2
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main(["diff", "a", "a"]) == 2
+        monkeypatch.undo()
+        monkeypatch.setattr("isagen.matrix.where.find_matrices", sides.__getitem__)
+    assert main(["diff", "c", "d"]) == main(["diff", "d", "e"]) == main(["diff", "d", "c"]) == 2
