@@ -52,7 +52,7 @@ def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -
         undecoded = not_decoded(path, str(path))
         try:
             with open_binary(path) as binary:
-                if binary.relocatable or not (binary.notes(MATRIX_OWNER) if undecoded else records_of(binary)):
+                if binary.relocatable or not (records_of(binary) or (undecoded and binary.notes(MATRIX_OWNER))):
                     continue
                 found = True
                 yield undecoded or audit_with_plans(binary, path, plans, folder, baseline)
