@@ -101,7 +101,7 @@ def _head(path: Path) -> bytes:
     """Return the first bytes of a file, none of one that cannot be read."""
     try:
         return _read_head(path)
-    except OSError:
+    except (OSError, ValueError):  # the locale may have no letters for a name
         return b""
 
 

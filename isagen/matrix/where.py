@@ -8,6 +8,7 @@ from importlib import util
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from ..audit.builds import is_build
 from ..audit.files import WHEEL, files_in, other_format, unpacked
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import ProjectError
@@ -119,7 +120,12 @@ def _some(found: Iterable[Found], where: str, files: Iterable[Path]) -> list[Fou
     files = list(files)
     binaries = sum(map(is_binary, files))
     formats = sorted({name for path in files if (name := other_format(path))})
-    if binaries:
+    if is_build(Path(where)):
+        said, remedy = (
+            "is a build folder of Meson without a plan of isagen",
+            "configuring failed, or the project does not use isagen: see what `meson setup` says",
+        )
+    elif binaries:
         said = f"{'its binary holds' if binaries == 1 else f'its {binaries} binaries hold'} no build matrix of isagen"
         remedy = "they are built without isagen, or by one that is older than this; give the build folder"
     elif formats:

@@ -158,11 +158,13 @@ def test_what_holds_no_matrix(house, tmp_path):
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             archive.writestr("pkg/one.so", content)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "failed/meson-info").mkdir(parents=True)
     for where, said in {
         "true": "its binary holds no build matrix of isagen\n  they are built without isagen",
         "mac.whl": "its binaries are of Mach-O, which isagen does not read",
         "pure.whl": "no build of isagen is here",
         "empty": "no build of isagen is here",
+        "failed": "is a build folder of Meson without a plan of isagen\n  configuring failed, or ",
     }.items():
         text = ask(house.project, "matrix", tmp_path / where, check=False)
         assert text.startswith(f"isagen: error: {tmp_path / where}: {said}"), text
