@@ -14,7 +14,7 @@ import pytest
 
 from support.checkout import ROOT
 from support.levels import supported_levels
-from support.projects import Project, make_project, need
+from support.projects import Project, make_project, matrix, need
 
 SCHEMA = json.loads((ROOT / "docs/matrix.schema.json").read_text(encoding="utf-8"))
 CROSS = """\
@@ -115,20 +115,24 @@ def test_the_kernels_of_isagen(house):
     assert all(cell["code"] for kernel in data["kernels"] for cell in kernel["levels"].values() if cell["copy"])
 
 
-@pytest.mark.parametrize("package", ["mixed", "cython"])
-def test_packages(package, new_project):
+@pytest.mark.parametrize(("package", "module"), [("pybind11", "bound"), ("cython", "cythonic")])
+def test_packages(package, module, new_project, tmp_path):
     project = new_project(package)
-    project.setup()
+    project.setup("-Disa_levels=AVX2")
     before = project.isagen("matrix", "build").stdout
     assert "to build" in before
     assert " built " not in before.replace(" built by", "")
     project.ninja()
-    after = json.loads(project.isagen("matrix", "build", "--format", "json").stdout)
-    binaries = [path for path in project.path(".").iterdir() if path.suffix == ".so" or path.name == "mixed"]
-    assert binaries
-    for path in binaries:
-        data = json.loads(project.isagen("matrix", path, "--format", "json").stdout)
-        assert without_times(data) == without_times(after)
+    after = without_times(matrix(project))
+    (binary,) = project.path(".").glob(f"{module}.*.so")
+    site, wheel = tmp_path / "site", tmp_path / "package-1-py3-none-linux_x86_64.whl"
+    site.mkdir()
+    subprocess.run(["strip", "-o", site / binary.name, binary], check=True)
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(binary, binary.name)
+    project.environment["PYTHONPATH"] = str(site)
+    for where in (binary, site / binary.name, site, wheel, module):
+        assert without_times(matrix(project, where)) == after, where
 
 
 def test_a_wheel_of_another_architecture(new_project, tmp_path):
