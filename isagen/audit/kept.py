@@ -136,7 +136,11 @@ class _Keepers:
             for variable in self._variables(step, values) if place.size >= self._least else ():
                 if secrets:
                     yield Kept(number, step.instruction.ip, secrets[0], variable)
-                elif effect.number is None and all(UNKNOWN in step.values(register) for register in effect.reads):
+                elif (
+                    place.size >= WORD  # half of a register that is not followed is a number
+                    and effect.number is None
+                    and all(UNKNOWN in step.values(register) for register in effect.reads)
+                ):
                     unknown.append(Kept(number, step.instruction.ip, 0, variable))
         yield from unknown if hidden else ()
 
@@ -148,15 +152,17 @@ class _Keepers:
 
     def _is_loaded(self, step: Step, values: Values) -> bool:
         """Return whether an instruction loads a secret address from memory into a register that is not followed."""
-        place = step.effect.place
+        effect, place = step.effect, step.effect.place
         if place is None or not place.read or place.size < WORD:
             return False
+        if effect.how == How.OTHER and effect.to in effect.reads:
+            return False  # arithmetic with a register: of addresses, it would compute one from parts
         address = values.base(step)
         if not address:  # a pointer that a loop moves through a table
             held = step.values(place.base) if place.base else frozenset()
             return len(held) > 1 and any(isinstance(one, int) and one and self._secrets.is_table(one) for one in held)
         section = self._code.binary.section_at(address)
-        if section is None or section.executable or (step.effect.how != How.OTHER and section.constant):
+        if section is None or section.executable or (effect.how != How.OTHER and section.constant):
             return False  # no data, or a constant whose value is followed
         return bool(self._secrets.held(address, 0 if place.index else place.size))
 

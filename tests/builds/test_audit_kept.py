@@ -40,3 +40,34 @@ def test_a_function_object_of_all_levels(tmp_path, compiler):
         level = level_of(tmp_path, compiler, ".cpp", source, optimise, "-std=c++17")
         for found in (level.found(), level.found_in_object()):
             assert "address" in {finding.kind for finding in found}, optimise
+
+
+# Numbers that a level stores in a variable of others, in a function that also has addresses of the level's code.
+NUMBERS = {
+    "a counter beside a function object": (
+        "#include <functional>\nextern int counter;\n"
+        "template <class T> __attribute__((noinline)) T runs(const std::function<T(T)> &f, T x) { return f(x); }\n"
+        "int use(int x) { x += runs<int>([&](int y) { return y + x; }, x); x += ++counter; return x; }",
+        "int counter;\nint main() {}",
+    ),
+    "integers beside pointers to members": (
+        "struct worker { int n; int one(int x) { return x + n; } int two(int x) { return x * n; } };\n"
+        "extern int integers[16];\n"
+        "int use(int x) {\n"
+        "  int (worker::*const of[])(int) = {&worker::one, &worker::two};\n"
+        "  worker w = {x};\n  x += (w.*of[x & 1])(x);\n"
+        "  for (int i = 0; i < 16; i++) integers[i] += x * i;\n  return x;\n}",
+        "int integers[16];\nint main() {}",
+    ),
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_are_no_addresses_in_programs_at_fixed_addresses(tmp_path, compiler, name):
+    source, other = NUMBERS[name]
+    (tmp_path / "main.cpp").write_text(other)
+    for optimise in OPTIMISED:
+        shared = ("-no-pie", "-fno-pic", tmp_path / "main.cpp")
+        level = level_of(tmp_path, compiler, ".cpp", source, optimise, "-fno-pic", shared=shared)
+        assert level.found() == [], optimise

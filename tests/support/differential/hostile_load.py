@@ -1,6 +1,6 @@
 """Ingredients whose initialisers hand out a level's code in roundabout ways."""
 
-from .ingredients import HOSTILE, Ingredient, ingredient
+from .ingredients import ASSUMED, HOSTILE, Ingredient, ingredient
 
 IMPL = "static NOINLINE int impl_$n(int x) { $body }\n"
 OTHER = "static NOINLINE int other_$n(int x) { $body2 }\n"
@@ -177,11 +177,13 @@ x += given_$n(x);
 }
 
 CPP = {"object that its base registers"}
+# The audit assumes that code computes no addresses from bytes that it copies (docs/audit.md).
+KEPT = {"bytes copied when loaded"}
 
 HOSTILE_LOAD: list[Ingredient] = [
     ingredient(
         name,
-        HOSTILE,
+        ASSUMED if name in KEPT else HOSTILE,
         text.replace("IMPL", IMPL).replace("OTHER", OTHER),
         "cpp" if name in CPP else "c cpp",
         single=True,
