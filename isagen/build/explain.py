@@ -89,7 +89,9 @@ def _registering(objects: BuildObjects, folder: Path, stub: str) -> str:
     """Return the kernel source that registers a stub, at the lowest level that has a kernel for it."""
     for level in objects.plan.levels:
         with suppress(IsagenError):
-            for source, found in read_registrations(folder / registrations_name(level.name)).kernels.items():
+            for source, found in read_registrations(
+                folder / registrations_name(level.name, objects.plan.kernel_set)
+            ).kernels.items():
                 if stub in found.registers:
                     return source
     return "a kernel source"

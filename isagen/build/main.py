@@ -28,9 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="isagen step", allow_abbrev=False)
     steps = parser.add_subparsers(dest="step", required=True)
-    step = steps.add_parser("emit", help="write copies and headers")
+    step = steps.add_parser("emit", help="write copies")
     step.add_argument("plan", type=Path)
     step.add_argument("folder", type=Path)
+    step.add_argument("--generated", nargs="*", default=[], help="the generated kernel sources, in the plan's order")
     step = steps.add_parser("seal", help="seal a level's objects, and list what they register")
     step.add_argument("plan", type=Path)
     step.add_argument("--level", required=True)
@@ -42,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     step = steps.add_parser("stubs", help="write the dispatch source")
     step.add_argument("plan", type=Path)
     step.add_argument("output", type=Path)
-    step.add_argument("--registrations", type=Path, nargs="+", required=True)
+    step.add_argument("--registrations", type=Path, nargs="+", default=[])
     step = steps.add_parser("used", help="warn where no target takes the kernels; Meson calls it after configuring")
     step.add_argument("source", type=Path)
     return parser
@@ -53,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.step == "emit":
         from .emit import emit
 
-        emit(options.plan, options.folder)
+        emit(options.plan, options.folder, options.generated)
     elif options.step == "seal":
         from .seal import seal
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from ..binary.protocol import Binary
 from ..model.errors import BuildError
-from ..model.names import copy_of_object, level_of_section, sealed_name
+from ..model.names import DISPATCH_SOURCE, copy_of_object, level_of_section, sealed_name
 from ..model.plan import Plan
-
-DISPATCH_SOURCES = ("isa_dispatch.c", "isa_dispatch.cpp")
 
 
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:
@@ -36,6 +34,6 @@ def _are_of_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
     sealed = {(folder / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
     return any(
         path.resolve() in sealed
-        or (path.name.startswith("meson-generated_") and copy_of_object(path.name).endswith(DISPATCH_SOURCES))
+        or (path.name.startswith("meson-generated_") and DISPATCH_SOURCE.search(copy_of_object(path.name)))
         for path in inputs
     )

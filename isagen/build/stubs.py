@@ -14,9 +14,10 @@ from .texts import dispatch_source
 
 def write_dispatch_source(plan_path: Path, registrations: Sequence[Path], output: Path) -> None:
     """Write the dispatch source from what sealing noted. Raises `BuildError` where a stub is incomplete."""
-    levels = [level.name for level in read_plan(plan_path).plan.levels]
-    table = stub_table(stubs_of(map(read_registrations, registrations), levels[0]), levels)
-    write_if_changed(output, dispatch_source(plan_path).replace(STUBS_MARK, table))
+    plan = read_plan(plan_path).plan
+    levels = [level.name for level in plan.levels]
+    stubs = stubs_of(map(read_registrations, registrations), levels[0]) if plan.kernels else {}
+    write_if_changed(output, dispatch_source(plan_path, plan.kernel_set).replace(STUBS_MARK, stub_table(stubs, levels)))
 
 
 def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str]) -> str:
@@ -27,11 +28,16 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str]) -> str
         lines += [f"extern ISA_HIDDEN const struct isa_kernel {_kernel(level, stub)};" for level in found]
         lines += [f"ISA_HIDDEN void {UNREGISTERED_SYMBOL}{stub}(void);"]
         lines += [f'void {UNREGISTERED_SYMBOL}{stub}(void) {{ isa_no_level("{stub}"); }}']
-    lines += ["ISA_END_C", "", "static const struct isa_stub isa_stubs[] = {"]
+    # One more element than there are stubs: C has no empty arrays.
+    lines += ["ISA_END_C", "", f"static const unsigned isa_stub_total = {len(stubs)};"]
+    lines += [f"static const struct isa_stub isa_stubs[{len(stubs)} + 1] = {{"]
     for stub, found in stubs.items():
         cells = ", ".join(f"&{_kernel(level, stub)}" if level in found else "NULL" for level in levels)
         lines.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
-    return "\n".join([*lines, "};"])
+    lines.append("  {NULL, NULL, {NULL}},")
+    return "\n".join(
+        [*lines, "};", "", f"static int isa_stub_levels[{len(stubs)} + 1]; /* the level that each stub calls, or -1 */"]
+    )
 
 
 def _kernel(level: str, stub: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from ..model.files import write_if_changed
 from ..planning.config import COMPAT
 from ..processors.table import Table
 from ..rendering import render
@@ -35,12 +33,3 @@ def _aten_name(defines: Sequence[str]) -> str:
         if f"CPU_CAPABILITY_{name}" in defines:
             return name
     return "DEFAULT"
-
-
-def write_compat(texts: Mapping[str, str], folder: Path) -> None:
-    """Leave exactly the headers `texts` in `folder`: one that stayed behind would shadow PyTorch's own."""
-    for path in [p for p in folder.rglob("*") if p.is_file()]:
-        if path.relative_to(folder).as_posix() not in texts:
-            path.unlink()
-    for name, text in texts.items():
-        write_if_changed(folder / name, text)

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import KernelError, TableError
-from ..model.files import write_if_changed
-from ..model.names import LINK_PROOF, PLAN_FILE, TOOL_FOLDER
+from ..model.errors import ConfigError, KernelError, TableError, did_you_mean
+from ..model.files import leave_exactly, write_if_changed
+from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, dispatch_name, headers_folder, plan_name
 from ..model.plan import BUILT, Build, CompilerUse, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import DEFAULT_TABLE, Config, load_config
-from ..planning.plan import Style, check_kernels, make_plan
+from ..planning.plan import Style, make_plan
 from ..planning.sealing import check_system, sealing_of
 from ..probe.cache import NO_CACHE, default_cache
 from ..probe.compiler import Compiler
@@ -24,7 +24,7 @@ from ..probe.probe import baseline_features, probe_all
 from ..processors.registry import default_table
 from ..processors.table import Table, load_table, other_levels
 from .answer import answer
-from .compat import COMPAT_FOLDER, compat_texts, write_compat
+from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
 from .keyval import write_keyval
 from .linkers import find_linkers, write_linkers
@@ -40,20 +40,24 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     Nothing is written where an error is raised.
     """
     check_paths(request.source_root, request.build_root)
-    config = load_config(request.config)
+    config = load_config(request.config).of_set(request.kernel_set, request.sets)
     table = _table(request, config)
-    _check(request, config)
+    _check(request)
     build = _build(request, config, table)
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
-    tool = write_tool(request.output / TOOL_FOLDER, {**headers, "isa_dispatch.c": source}, table.features.processor)
-    link_folder = write_linkers(build.link_audit, request.output)
-    write_compat(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
-    write_if_changed(request.output / PLAN_FILE, text)
+    folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
+    dispatch = {dispatch_name(request.kernel_set, "c"): source}
+    tool = write_tool(request.output / TOOL_FOLDER, dispatch, table.features.processor)
+    link_folder = write_linkers(build.link_audit, request.output, plan_file)
+    leave_exactly(headers, request.output / folder)
+    leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
+    write_if_changed(request.output / plan_file, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
-        **answer(build, headers),
-        "compat_folders": [COMPAT_FOLDER] if config.compat else [],
+        **answer(build, _editor_level(request, table)),
+        "plan": plan_file,
+        "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
         "link_proof": f"-Wl,{LINK_PROOF}",
         "python": sys.executable,
@@ -76,16 +80,33 @@ def _table(request: Request, config: Config) -> Table:
     return table
 
 
-def _check(request: Request, config: Config) -> None:
+def _editor_level(request: Request, table: Table) -> str:
+    """Return the level that the Meson option isa_editor names; "" for none. Raises `ConfigError`."""
+    word = request.editor.strip()
+    if word.casefold() in ("", "none", "best"):
+        return word.casefold().removeprefix("none")
+    for name in table.names():
+        if name.casefold() == word.casefold():
+            return name
+    known = (*table.names(), "best", "none")
+    raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
+
+
+def _check(request: Request) -> None:
     """Raise `KernelError`, `ConfigError` or `CompilerError` for what cannot be built at all."""
-    check_kernels(request.kernels, config)
     check_system(request.system)
+    if request.kernel_set and not SET_NAME.fullmatch(request.kernel_set):
+        raise ConfigError(
+            f"{request.kernel_set!r} cannot name a set of kernels",
+            where="isa_sets",
+            remedy="use letters, digits and _, and start with a letter",
+        )
     for source in request.kernels:
-        if not (request.source_root / source).is_file():
+        if source not in request.generated and not (request.source_root / source).is_file():
             raise KernelError(
                 "there is no such kernel source",
                 where=f"isa_kernels: {source}",
-                remedy=f"looked in {request.source_root}; name kernels with files(); they cannot be generated",
+                remedy=f"looked in {request.source_root}; name kernels with files()",
             )
 
 
@@ -93,15 +114,18 @@ def _build(request: Request, config: Config, table: Table) -> Build:
     """Probe the compilers, and return the whole build that results."""
     cache = default_cache() if request.cache else NO_CACHE
     verdicts = probe_all(table, request.compilers, cache)
-    sealing = sealing_of(request.name, request.seal)
+    sealing = sealing_of(request.full_name, request.seal)
     plan = make_plan(
         config=config,
         table=table,
         kernels=request.kernels,
+        generated=request.generated,
+        kernel_set=request.kernel_set,
+        others=request.elsewhere,
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
-        style=_style(request.compilers, sealing),
+        style=_style(request.compilers),
         elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
     check_own_flags(plan, table.features, request.compilers, config.shown)
@@ -121,7 +145,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
 
 def _record(request: Request, config: Config, table: Table, plan: Plan, sealing: Sealing) -> Record:
     return Record(
-        project=request.name,
+        project=request.full_name,
         isagen=__version__,
         table=plan.table,
         features=table.features.name,
@@ -141,7 +165,7 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(compilers: Iterable[Compiler], sealing: Sealing) -> Style:
+def _style(compilers: Iterable[Compiler]) -> Style:
     """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
@@ -151,6 +175,6 @@ def _style(compilers: Iterable[Compiler], sealing: Sealing) -> Style:
             flags[compiler.language] = ("/GL-",)
         else:
             # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
-            unique = ("-fno-gnu-unique",) if compiler.id == "gcc" and sealing.usable else ()
+            unique = ("-fno-gnu-unique",) if compiler.id == "gcc" else ()
             flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
     return Style("/I" if msvc else "-iquote", flags)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import PLAN_FILE, TOOL_FOLDER
+from ..model.names import TOOL_FOLDER
 from ..model.plan import LinkAudit
 from ..probe.compiler import Compiler
 from ..probe.probe import bare_macros
@@ -58,10 +58,10 @@ def _on_path() -> Iterator[str]:
             yield from filter(LINKER.fullmatch, os.listdir(folder))
 
 
-def write_linkers(audit: LinkAudit, output: Path) -> Path:
+def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
     """Write a script in the place of each linker: it links, then audits. Return their folder, below `output`."""
-    folder = output / TOOL_FOLDER / f"audit_{audit.mode}"
-    tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / PLAN_FILE))
+    folder = output / TOOL_FOLDER / f"audit_{audit.mode}{plan_file.removeprefix('isa_plan').removesuffix('.json')}"
+    tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / plan_file))
     for name in audit.linkers:
         command = f"{shlex.quote(sys.executable)} {tool} link {plan} {audit.mode} {name}"
         write_if_changed(folder / name, f'#!/bin/sh\nexec {command} "$@"\n', mode=0o777)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..probe.compiler import Compiler
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 3
+FRAGMENT_FORMAT = 4
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target")
 # Options that describe a compiler. Each follows its --language, so their order matters.
 COMPILER_WORDS = ("language", "id", "version", "syntax", "linker", "command", "arg")
+# Options that name a kernel: of this set in the project or generated, and of another set.
+KERNEL_WORDS = ("kernel", "generated", "elsewhere")
 AUDIT_MODES = ("error", "warn", "off", "unreached")
 
 
 @dataclass(frozen=True)
 class Request:
-    """The build as the fragment knows it: folders, machine, compilers, options. Kernels start at `source_root`."""
+    """The build of one set of kernels, as the fragment knows it: folders, machine, compilers, options.
+
+    Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
+    `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel.
+    """
 
     config: Path
     source_root: Path
@@ -30,13 +36,23 @@ class Request:
     system: str
     compilers: tuple[Compiler, ...]
     kernels: tuple[str, ...]
+    generated: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: tuple[str, ...] = ()
     name: str = "project"
+    kernel_set: str = ""
+    sets: tuple[str, ...] = ()
+    editor: str = "none"
     levels: str = ""
     cache: bool = True
     seal: bool = True
     audit: str = "error"
     optimization: str = ""
     lto: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The project's name, and that of the set, if it has one: no other set of the program has the same."""
+        return f"{self.name}.{self.kernel_set}" if self.kernel_set else self.name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,11 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lto", choices=("true", "false"), default="false")
     parser.add_argument("--levels", default="")
     parser.add_argument("--name", default="project")
+    parser.add_argument("--set", dest="kernel_set", default="")
+    parser.add_argument("--sets", default="")
+    parser.add_argument("--editor", default="none")
     parser.add_argument("--fragment-format", type=int, default=0)
     parser.add_argument("--probe-cache", choices=("true", "false"), default="true")
     parser.add_argument("--seal", choices=("true", "false"), default="true")
     parser.add_argument("--audit", choices=AUDIT_MODES, default="error")
-    parser.add_argument("--kernel", action="append", default=[])
+    for name in KERNEL_WORDS:
+        parser.add_argument(f"--{name}", dest="kernels", action="append", type=_tagged(name), default=[])
     for name in COMPILER_WORDS:
         parser.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
 
@@ -63,6 +83,7 @@ def _tagged(name: str) -> Callable[[str], tuple[str, str]]:
 
 def request_of(options: argparse.Namespace) -> Request:
     """Return the request that parsed arguments make."""
+    kernels = [(word, _of_project(path, options), path) for word, path in options.kernels]
     return Request(
         config=options.config,
         source_root=options.project_root,
@@ -71,12 +92,13 @@ def request_of(options: argparse.Namespace) -> Request:
         cpu_family=options.cpu_family,
         system=options.system,
         compilers=_compilers(options.compilers or ()),
-        # Meson names files from the outermost project's root, people from their own project's.
-        kernels=tuple(
-            Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()
-            for path in options.kernel
-        ),
+        kernels=tuple(source for word, source, _ in kernels if word != "elsewhere"),
+        generated={source: path for word, source, path in kernels if word == "generated"},
+        elsewhere=tuple(source for word, source, _ in kernels if word == "elsewhere"),
         name=options.name,
+        kernel_set=options.kernel_set,
+        sets=tuple(filter(None, options.sets.split(","))),
+        editor=options.editor,
         levels=options.levels,
         cache=options.probe_cache == "true",
         seal=options.seal == "true",
@@ -84,6 +106,11 @@ def request_of(options: argparse.Namespace) -> Request:
         optimization=options.optimization,
         lto=options.lto == "true",
     )
+
+
+def _of_project(path: str, options: argparse.Namespace) -> str:
+    """Return a path from the project's root: Meson names files from the outermost project's."""
+    return Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()
 
 
 def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:

@@ -19,13 +19,12 @@ MAIN = "import sys\n\nfrom isagen.build.main import main\n\nsys.exit(main())\n"
 def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> str:
     """Write the build steps, the decoder of `processor` and the rendered `texts` into `folder`; return their digest.
 
-    Files that an earlier configuration left and this one does not need are removed.
+    Modules that an earlier configuration left and this one does not need are removed; texts of other sets are kept.
     """
     wanted = {Path("__main__.py"): MAIN.encode(), **_sources(processor)}
     wanted |= {Path(TEXTS_FOLDER, name): text.encode() for name, text in texts.items()}
     for path in [p for p in folder.rglob("*") if p.is_file()]:
-        ours = path.suffix in SUFFIXES or path.parent == folder / TEXTS_FOLDER
-        if ours and path.relative_to(folder) not in wanted:
+        if path.suffix in SUFFIXES and path.relative_to(folder) not in wanted:
             path.unlink()
     digest = hashlib.sha256()
     for name, content in sorted(wanted.items()):

@@ -29,7 +29,11 @@ def built_matrix(plan_path: Path) -> Matrix:
     return replace(
         matrix,
         levels=tuple(
-            replace(level, compiled=level.verdict == BUILT and (folder / registrations_name(level.name)).is_file())
+            replace(
+                level,
+                compiled=level.verdict == BUILT
+                and (folder / registrations_name(level.name, build.plan.kernel_set)).is_file(),
+            )
             for level in matrix.levels
         ),
         kernels=tuple(

@@ -13,7 +13,7 @@ from ..audit.files import WHEEL, files_in, other_format, unpacked
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import ProjectError
 from ..model.matrix import Matrix
-from ..model.names import PLAN_FILE
+from ..model.names import PLAN
 from ..model.plan_file import plans_in
 from .built import built_matrix
 from .noted import matrices_in
@@ -45,7 +45,7 @@ def find_matrices(where: str) -> list[Found]:
     path = Path(where)
     if path.is_dir():
         if plans := list(plans_in(path)):
-            return [Found(where if len(plans) == 1 else str(plan.parent), built_matrix(plan), plan) for plan in plans]
+            return [Found(where if len(plans) == 1 else _label(plan), built_matrix(plan), plan) for plan in plans]
         found = list(_in_folder(path))
         if not found and _located(where) not in (None, path.resolve()):  # a module whose name a folder here has too
             return _in_module(where)
@@ -53,11 +53,17 @@ def find_matrices(where: str) -> list[Found]:
     if path.suffix == WHEEL and path.is_file():
         with unpacked(path) as folder:
             return _some(_in_folder(folder), where, files_in(folder))
-    if path.name == PLAN_FILE and path.is_file():
+    if PLAN.fullmatch(path.name) and path.is_file():
         return [Found(where, built_matrix(path), path)]
     if path.is_file():
         return _some(_in_binary(path, where), where, [path])
     return _in_module(where)
+
+
+def _label(plan: Path) -> str:
+    """Return how output names one of several plans: by its folder, and its set of kernels."""
+    found = PLAN.fullmatch(plan.name)
+    return f"{plan.parent} ({found[1]})" if found and found[1] else str(plan.parent)
 
 
 def _in_folder(folder: Path) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 # What the OS answers where a file has no room to grow: the disk is full, or a limit of the user or the process is met.
@@ -46,3 +47,12 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
         if isinstance(problem, OSError):
             problem.filename, problem.filename2 = str(path), None
         raise
+
+
+def leave_exactly(texts: Mapping[str, str], folder: Path) -> None:
+    """Leave exactly the files `texts` (by path) in `folder`: a header that stayed behind would shadow another."""
+    for path in [p for p in folder.rglob("*") if p.is_file()]:
+        if path.relative_to(folder).as_posix() not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        write_if_changed(folder / name, text)

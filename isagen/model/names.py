@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-# Files and folders that configuring leaves beside the fragment's outputs.
+import re
+
+# Files and folders that configuring leaves beside the fragment's outputs. Each set of kernels has a plan of its own.
 PLAN_FILE = "isa_plan.json"
+PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
 TOOL_FOLDER = "isa_tool"
-# Inside the tool's folder: the texts of the dispatch headers and source, as configuring rendered them.
+# Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
+DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
+# The name of a set of kernels: it becomes part of file names and symbols.
+SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The mark in the dispatch source that the build replaces with the table of stubs.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 
@@ -43,9 +49,28 @@ def guard_name(level: str) -> str:
     return f"isa_guard_{level}.h"
 
 
-def registrations_name(level: str) -> str:
-    """Return the name of the file that holds what the objects of `level` register."""
-    return f"isa_{level}.json"
+def plan_name(kernels: str = "") -> str:
+    """Return the name of the plan file of a set of `kernels`; "" is the set of a project that has only one."""
+    return _of_set("isa_plan", kernels, "json")
+
+
+def headers_folder(kernels: str = "") -> str:
+    """Return the name of the folder of a set's generated headers."""
+    return _of_set("isa_include", kernels)
+
+
+def dispatch_name(kernels: str, language: str) -> str:
+    """Return the file name of a set's dispatch source in a Meson language."""
+    return _of_set("isa_dispatch", kernels, language)
+
+
+def registrations_name(level: str, kernels: str = "") -> str:
+    """Return the name of the file that holds what a set's objects of `level` register."""
+    return _of_set(f"isa_{level}", kernels, "json")
+
+
+def _of_set(name: str, kernels: str, suffix: str = "") -> str:
+    return ".".join(filter(None, (name, kernels, suffix)))
 
 
 def sealed_name(copy: str, level: str) -> str:

@@ -41,7 +41,8 @@ class Cell:
 class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
-    `line` is the path from the build folder's root, which compiler messages and debuggers show.
+    `line` is the path from the build folder's root, which compiler messages and debuggers show. A `generated` source
+    is made in the build folder.
     """
 
     source: str
@@ -49,6 +50,7 @@ class KernelRow:
     language: str
     args: tuple[str, ...]
     cells: tuple[Cell, ...]
+    generated: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole plan."""
+    """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one."""
 
     table: str
     override: str
     levels: tuple[LevelRow, ...]
     kernels: tuple[KernelRow, ...]
     units: tuple[Unit, ...]
+    kernel_set: str = ""
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
         """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first."""

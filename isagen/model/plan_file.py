@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from .codec import from_data, to_text
 from .errors import PlanError, ProjectError
-from .names import PLAN_FILE, TOOL_FOLDER
+from .names import PLAN, TOOL_FOLDER
 from .plan import Build
 from .registrations import Registrations
 
 # Raise it when what is written changes in a way that an older reader does not know.
-PLAN_FORMAT = 4
+PLAN_FORMAT = 5
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 T = TypeVar("T")
@@ -68,8 +68,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
     """Yield the plan files in a folder and below."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
-        if PLAN_FILE in files:
-            yield Path(place, PLAN_FILE)
+        yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
 
 
 def _text(value: Build | Registrations) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..model.errors import ConfigError, did_you_mean
@@ -33,6 +33,14 @@ class KernelConfig:
 
 
 @dataclass(frozen=True)
+class SetConfig:
+    """What isa.toml says of one set of kernels; None: what it says of the project."""
+
+    levels: tuple[str, ...] | None = None
+    override: str | None = None
+
+
+@dataclass(frozen=True)
 class Config:
     """A project's isa.toml. `override` is None where the table's own variable is to be used."""
 
@@ -43,6 +51,26 @@ class Config:
     compat: tuple[str, ...] = ()
     allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
+    sets: Mapping[str, SetConfig] = field(default_factory=dict)
+
+    def of_set(self, name: str, known: Sequence[str]) -> Config:
+        """Return the settings of the set `name`, one of the `known`; "" is a project's only one.
+
+        Raises `ConfigError` for settings of a set that is not known.
+        """
+        for other in self.sets:
+            if other not in known:
+                raise ConfigError(
+                    f"{other!r} is no set of kernels",
+                    where=f"{self.shown}: sets",
+                    remedy=did_you_mean(other, known) if known else "name the set in isa_sets of meson.build",
+                )
+        own = self.sets.get(name, SetConfig())
+        return replace(
+            self,
+            levels=self.levels if own.levels is None else own.levels,
+            override=self.override if own.override is None else own.override,
+        )
 
     @property
     def shown(self) -> str:
@@ -73,16 +101,28 @@ def load_config(path: Path) -> Config:
         compat=tuple(dict.fromkeys(top.strings("compat", ()))),
         allow=_allow(top.section("audit")),
         kernels=kernels,
+        sets=dict(_sets(top)),
     )
-    if config.override and not VARIABLE.match(config.override):
-        raise top.fail(
-            "override", f"{config.override!r} cannot name an environment variable", "use letters, digits and _"
-        )
+    _check_override(top, config.override)
     for name in config.compat:
         if name not in COMPAT:
             raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
     top.finish()
     return config
+
+
+def _sets(top: Section) -> Iterator[tuple[str, SetConfig]]:
+    """Read the settings of single sets of kernels."""
+    for name, section in top.sections("sets"):
+        override = section.string("override", None)
+        _check_override(section, override)
+        yield name, SetConfig(section.strings("levels", None) if "levels" in section else None, override)
+        section.finish()
+
+
+def _check_override(section: Section, override: str | None) -> None:
+    if override and not VARIABLE.match(override):
+        raise section.fail("override", f"{override!r} cannot name an environment variable", "use letters, digits and _")
 
 
 def _allow(audit: Section) -> tuple[Allowance, ...]:

@@ -61,17 +61,23 @@ def make_plan(
     source_root: str,
     style: Style,
     elsewhere: frozenset[str] = frozenset(),
+    generated: Mapping[str, str] | None = None,
+    kernel_set: str = "",
+    others: Sequence[str] = (),
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
+    `generated` gives the paths of those that are made in the build folder, from its root.
+
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
-    be named too. Raises `ConfigError` and `KernelError`.
+    be named too. `others` are the kernels of other sets. Raises `ConfigError` and `KernelError`.
     """
-    check_kernels(kernels, config)
-    names = copy_names(kernels)
+    check_kernels(kernels, config, others)
+    names = copy_names(kernels, kernel_set)
     project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
     packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
+    made = generated or {}
     rows = []
     for source in kernels:
         language = language_of(source)
@@ -87,13 +93,15 @@ def make_plan(
                 where=f"table {table.name}",
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
-        rows.append(KernelRow(source, posixpath.join(source_root, source), language, own.args, cells))
+        line = made.get(source, posixpath.join(source_root, source))
+        rows.append(KernelRow(source, line, language, own.args, cells, generated=source in made))
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
-        units=tuple(_units(rows, table, style)),
+        units=tuple(_units(rows, table, style, source_root, kernel_set)),
+        kernel_set=kernel_set,
     )
 
 
@@ -128,14 +136,11 @@ def _cell(
     return Cell(level, BUILT, verdict.reason, flags, f"{name}.{level}{posixpath.splitext(name)[1]}")
 
 
-def check_kernels(kernels: Sequence[str], config: Config) -> None:
-    """Raise `KernelError` or `ConfigError` if the list of kernels, or what isa.toml says of one, cannot be right."""
-    if not kernels:
-        raise KernelError(
-            "there are no kernels",
-            where="isa_kernels",
-            remedy="set isa_kernels = files('kernels/one.cpp', ...) before subdir()",
-        )
+def check_kernels(kernels: Sequence[str], config: Config, others: Sequence[str] = ()) -> None:
+    """Raise `KernelError` or `ConfigError` if the list of kernels, or what isa.toml says of one, cannot be right.
+
+    `others` are the kernels of other sets.
+    """
     for source in kernels:
         language_of(source)
     for source, count in Counter(kernels).items():
@@ -149,16 +154,24 @@ def check_kernels(kernels: Sequence[str], config: Config) -> None:
             if character in source:
                 raise KernelError(f"has a {reason}", where=f"isa_kernels: {source}", remedy="rename the file or folder")
     for source in config.kernels:
-        if source not in kernels:
+        if source not in kernels and source not in others:
             raise ConfigError(
                 f"{source!r} is not among the kernels",
                 where=f"{config.shown}: kernels",
-                remedy=did_you_mean(source, kernels) + " (paths start at the project's root)",
+                remedy=did_you_mean(source, (*kernels, *others)) + " (paths start at the project's root)",
             )
 
 
-def copy_names(kernels: Sequence[str]) -> dict[str, str]:
-    """Return a name for the copies of each kernel: its file name, with as many folders before it as make it unique."""
+def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
+    """Return a name for the copies of each kernel: its file name, with as many folders before it as make it unique.
+
+    The name of a set is its start: the copies of all sets are in one folder.
+    """
+    names = _unique_names(kernels)
+    return {source: f"{kernel_set}.{name}" for source, name in names.items()} if kernel_set else names
+
+
+def _unique_names(kernels: Sequence[str]) -> dict[str, str]:
     names = {source: posixpath.basename(source) for source in kernels}
     depth = 1
     while True:
@@ -182,7 +195,9 @@ def _level_rows(
     languages = dict.fromkeys(kernel.language for kernel in kernels)
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
-        best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict))
+        # Without kernels, the lowest level is what the program itself runs at.
+        none = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
+        best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=none)
         found = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in found.values() for name in verdict.features}
@@ -199,25 +214,42 @@ def _level_rows(
         )
 
 
-def _units(kernels: Sequence[KernelRow], table: Table, style: Style) -> Iterable[Unit]:
-    """Group the copies: by level, by folder of the original (its near includes), and by the kernel's own arguments."""
-    groups: dict[tuple[str, str, tuple[str, ...]], dict[str, list[Cell]]] = {}
+def _units(
+    kernels: Sequence[KernelRow], table: Table, style: Style, source_root: str, kernel_set: str
+) -> Iterable[Unit]:
+    """Group the copies: by level, by folders of the original (its near includes), and by the kernel's own arguments."""
+    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     for level in table.names():
         for kernel in kernels:
             cell = next(cell for cell in kernel.cells if cell.level == level)
             if cell.verdict == BUILT:
-                key = (level, posixpath.dirname(kernel.line), kernel.args)
+                key = (level, _near(kernel, source_root), kernel.args)
                 groups.setdefault(key, {}).setdefault(kernel.language, []).append(cell)
     extra = style.kernel_flags or {}
-    for (level, folder, args), by_language in groups.items():
+    for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
-        suffix = hashlib.sha256("\0".join((folder, *args)).encode()).hexdigest()[:8]
+        key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
+        suffix = hashlib.sha256("\0".join(key_words).encode()).hexdigest()[:8]
         yield Unit(
             name=f"isa_{level}__{suffix}",
             level=level,
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
-                language: (style.include_folder + (folder or "."), *extra.get(language, ()), *cells[0].flags)
+                language: (
+                    *(style.include_folder + folder for folder in folders),
+                    *extra.get(language, ()),
+                    *cells[0].flags,
+                )
                 for language, cells in by_language.items()
             },
         )
+
+
+def _near(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
+    """Return the folders of a kernel's near includes, from the build folder's root.
+
+    A generated source finds what is generated beside it first, then what is at the same place in the project.
+    """
+    here = posixpath.dirname(kernel.line) or "."
+    beside = posixpath.dirname(posixpath.join(source_root, kernel.source)) or "."
+    return (here, beside) if kernel.generated else (here,)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")
-KERNELS = r"\bisa_kernels\s*\+?=(?!=)"
+KERNELS = r"\bisa_(?:kernels|sets)\s*\+?=(?!=)"
 SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
 # A string, which may hold a '#', or a comment.
 STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)

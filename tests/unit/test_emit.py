@@ -15,7 +15,7 @@ OLD = 1_000_000_000
 LEVELS = ("DEFAULT", "AVX2")
 
 
-def write_plan(folder: Path, *sources: str, header: str = "/* header */\n", left_out: str = "") -> Path:
+def write_plan(folder: Path, *sources: str, left_out: str = "") -> Path:
     kernels = [
         kernel_row(
             source,
@@ -24,7 +24,7 @@ def write_plan(folder: Path, *sources: str, header: str = "/* header */\n", left
         )
         for source in sources
     ]
-    return write_build(folder, plan_of(LEVELS, kernels), {"isa_dispatch.h": header})
+    return write_build(folder, plan_of(LEVELS, kernels))
 
 
 @pytest.fixture
@@ -83,19 +83,15 @@ def test_compiler_names_the_original(tmp_path, name, end):
 # ---- all copies
 
 
-def test_emits_every_built_cell_and_the_header(build):
+def test_emits_every_built_cell(build):
     emit(write_plan(build, "a.c", "b.c"), build / "out")
-    assert {p.name for p in (build / "out").iterdir()} == {
-        "isa_dispatch.h",
-        *(f"{k}.c.{level}.c" for k in "ab" for level in LEVELS),
-    }
-    assert (build / "out" / "isa_dispatch.h").read_text() == "/* header */\n"
+    assert {p.name for p in (build / "out").iterdir()} == {f"{k}.c.{level}.c" for k in "ab" for level in LEVELS}
     assert (build / "out" / "b.c.AVX2.c").read_bytes() == copy_of(b"int b;\n", "../src/b.c", "b.c", "AVX2")
 
 
 def test_cell_that_is_not_built_has_no_copy(build):
     emit(write_plan(build, "a.c", left_out="AVX2"), build / "out")
-    assert {p.name for p in (build / "out").iterdir()} == {"isa_dispatch.h", "a.c.DEFAULT.c"}
+    assert {p.name for p in (build / "out").iterdir()} == {"a.c.DEFAULT.c"}
 
 
 def test_only_what_changed_is_written(build):

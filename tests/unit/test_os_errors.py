@@ -57,7 +57,10 @@ def test_a_step_that_cannot_read(tmp_path, capsys):
     (tmp_path / "isa_DEFAULT.json").write_text(registrations_text(registered_at("DEFAULT", a="dot")))
     arguments = ["stubs", str(plan), str(tmp_path / "out.c"), "--registrations", str(tmp_path / "isa_DEFAULT.json")]
     assert step(arguments) == 1
-    assert "holds no dispatch source\n  configure the build folder again" in capsys.readouterr().err
+    assert (
+        "isa_dispatch.c: cannot be read: No such file or directory\n  configure the build folder again"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_command_that_cannot_write(tmp_path, monkeypatch, capsys):

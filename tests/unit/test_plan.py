@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,7 @@ def plan_of(
     verdicts: Mapping[tuple[str, str], Verdict] | None = None,
     override: str | None = None,
     style: Style | None = None,
+    **more: Any,
 ) -> Plan:
     return make_plan(
         config=Config(Path("some/isa.toml"), levels=levels, override=override, kernels=own or {}),
@@ -71,6 +73,7 @@ def plan_of(
         verdicts=verdicts or verdicts_of(table),
         source_root="..",
         style=style or Style(),
+        **more,
     )
 
 
@@ -318,7 +321,6 @@ def test_neither_c_nor_cpp(table, source):
 @pytest.mark.parametrize(
     ("kernels", "message"),
     [
-        ((), "isa_kernels: there are no kernels"),
         (("a.c", "b.c", "a.c"), "isa_kernels: a.c: is listed twice"),
         (("a\nb.c",), "has a line break in its name"),
     ],
@@ -346,3 +348,35 @@ def test_unknown_level_names_the_place(table, changes, where):
         plan_of(table, "a.c", **changes)
     assert caught.value.where == where
     assert "did you mean 'WIDE'?" in caught.value.remedy
+
+
+# ---- sets of kernels
+
+
+def test_no_kernels_leave_the_lowest_level(table):
+    plan = plan_of(table)
+    assert [level.verdict for level in plan.levels] == ["built"] + ["disabled"] * (len(plan.levels) - 1)
+    assert not list(plan.copies())
+    assert not plan.units
+
+
+def test_the_copies_of_two_sets_have_other_names(table):
+    plans = [plan_of(table, "k/dot.c", kernel_set=name) for name in ("", "one", "two")]
+    copies = [{cell.copy for _, cell in plan.copies()} for plan in plans]
+    units = [{unit.name for unit in plan.units} for plan in plans]
+    for found in (copies, units):
+        assert len(set.union(*found)) == sum(map(len, found))
+
+
+def test_isa_toml_may_name_a_kernel_of_another_set(table):
+    own = {"k/far.c": KernelConfig(args=("-g",))}
+    assert plan_of(table, "k/dot.c", own=own, others=("k/far.c",)).kernels[0].args == ()
+
+
+def test_a_generated_kernel_is_found_in_the_build_folder(table):
+    plan = plan_of(table, "k/made.c", "k/dot.c", generated={"k/made.c": "part/k/made.c"})
+    made, dot = plan.kernels
+    assert (made.line, made.generated) == ("part/k/made.c", True)
+    assert (dot.line, dot.generated) == ("../k/dot.c", False)
+    folders = {unit.copies[0]: unit.args["c"][:2] for unit in plan.units if unit.level == table.base.name}
+    assert folders["made.c." + table.base.name + ".c"] == ("-iquotepart/k", "-iquote../k")
