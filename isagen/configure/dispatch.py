@@ -9,7 +9,7 @@ from typing import Any
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
 from ..model.matrix_notes import pack
-from ..model.names import STUBS_MARK, guard_name
+from ..model.names import STUBS_MARK, dispatch_name, guard_name
 from ..model.plan import BUILT, Build, LevelRow
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..processors.features import Features
@@ -45,7 +45,9 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     """
     plan, project = build.plan, build.record.project
     matrix = pack(public(planned_matrix(build)))
+    header = dispatch_name(plan.kernel_set, "h")
     values: Mapping[str, Any] = {
+        "header": header,
         "table": plan.table,
         "override": plan.override,
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
@@ -58,13 +60,21 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "notes": _notes(build.record.to_json() if table.features.processor.decodable else "", matrix),
     }
     headers = {
-        "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
+        **_forwarded(header, render("isa_dispatch.h.j2", **values)),
         "isa_python.h": render(
             "isa_python.h.j2", override=plan.override, python_parts=render("isa_object.py").split("\n\n\n")
         ),
         **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }
     return headers, render("isa_dispatch.c.j2", **values)
+
+
+def _forwarded(header: str, text: str) -> dict[str, str]:
+    """Return the dispatch header, under the name that sources include too.
+
+    The dispatch sources of two sets in one target find each its own.
+    """
+    return {header: text, **({"isa_dispatch.h": f'#include "{header}"\n'} if header != "isa_dispatch.h" else {})}
 
 
 def _notes(record: str, matrix: bytes) -> list[dict[str, Any]]:
