@@ -58,7 +58,7 @@ def test_steps(project, step):
     copies = sorted(folder.glob("libisa_AVX2__*.a.p/*.o"))
     target = project.folder / f"new_{step}"
     arguments, written = {
-        "emit": ([target], "isa_dispatch.h"),
+        "emit": ([target], "dot.cpp.DEFAULT.cpp"),
         "seal": (["--level=AVX2", target / "r.json", f"--sealed={target}", "--objects", *copies], "isa_AVX2.dot.cpp.o"),
         "stubs": ([target / "d.cpp", "--registrations", *folder.glob("isa_[AD]*.json")], "d.cpp"),
     }[step]

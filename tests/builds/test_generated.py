@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import isagen
+from isagen.build.stubs import stub_table
+from isagen.model.names import STUBS_MARK
 from isagen.project.init import is_unchanged
 from support.checkout import ROOT
 from support.projects import need
@@ -16,7 +18,7 @@ from support.projects import need
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """The dispatch header and source of a built project."""
+    """The dispatch header and source of a built project, and the source of one without kernels."""
     import os
     import sys
 
@@ -29,16 +31,22 @@ def sources(tmp_path_factory):
     ):
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     shutil.copy(folder / "build/isagen/isa_dispatch.cpp", folder / "isa_dispatch.c")
-    for name in ("isa_dispatch.h", "isa_python.h", "isa_dispatch.cpp"):
+    for name in ("isa_include/isa_dispatch.h", "isa_include/isa_python.h", "isa_dispatch.cpp"):
         shutil.copy(folder / "build/isagen" / name, folder)
+    empty = (
+        (folder / "build/isagen/isa_tool/texts/isa_dispatch.c").read_text().replace(STUBS_MARK, stub_table({}, ["A"]))
+    )
+    for suffix in ("c", "cpp"):
+        (folder / f"empty.{suffix}").write_text(empty)
     return folder
 
 
 @pytest.mark.parametrize("optimization", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", ["gcc", "gcc-11", "clang-14", "clang-16"])
-@pytest.mark.parametrize(("name", "standard"), [("isa_dispatch.c", "c11"), ("isa_dispatch.cpp", "c++17")])
-def test_the_dispatch_source_compiles_without_warnings(sources, compiler, name, standard, optimization):
+@pytest.mark.parametrize("name", ["isa_dispatch.c", "isa_dispatch.cpp", "empty.c", "empty.cpp"])
+def test_the_dispatch_source_compiles_without_warnings(sources, compiler, name, optimization):
     need(compiler)
+    standard = "c++17" if name.endswith(".cpp") else "c11"
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     command = [compiler, f"-std={standard}", optimization, *warnings, "-fPIC", "-c", name, "-o", "/dev/null"]
     done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)

@@ -1,0 +1,139 @@
+"""Several sets of kernels in one project, generated kernels, and what a set takes from the project."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from support.levels import level_that_runs
+from support.projects import make_project
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    project = make_project(tmp_path_factory.mktemp("sets"), "sets")
+    project.setup()
+    project.ninja()
+    return project
+
+
+def lines(project, **environment):
+    return project.run(project.path("one"), **environment).stdout.splitlines()
+
+
+def test_each_set_has_its_levels_and_its_override(sets):
+    best = level_that_runs("AVX2")
+    top = level_that_runs("AVX2", "AVX512")
+    assert lines(sets) == [f"mean {top}", f"conf7 {best}", f"custom {best}", f"run {best}"]
+    assert lines(sets, STATS_ISA="default") == ["mean DEFAULT", f"conf7 {best}", f"custom {best}", f"run {best}"]
+    assert lines(sets, GEN_ISA="default")[1:] == ["conf7 DEFAULT", "custom DEFAULT", "run DEFAULT"]
+
+
+def test_a_set_without_kernels_has_queries(sets):
+    assert sets.run(sets.path("without")).stdout == "DEFAULT 0\n"
+
+
+def test_matrix_and_audit_know_all_sets(sets):
+    assert sets.isagen("audit", "build").returncode == 0
+    said = sets.isagen("matrix", "build").stdout
+    for name, count in (("stats", "1 kernel x"), ("gen", "3 kernels x"), ("none", "0 kernels x")):
+        assert f"sets.{name}: {count}" in said
+    assert "(stats)" in said
+
+
+def test_edits_compile_what_they_change(sets):
+    assert sets.steps() == []
+    sets.edit("gen/run.c.txt", "NEAR", 'NEAR ""')
+    compiled = [step for step in sets.steps() if step.startswith("Compiling") and "isa_dispatch" not in step]
+    assert len(compiled) == 2
+    assert all("gen.run.c." in step for step in compiled)
+    assert lines(sets)[3].startswith("run ")
+
+
+def test_sealing_is_no_reason_to_compile_again(sets):
+    sets.run("meson", "configure", "-Disa_seal=false", "build")
+    try:
+        assert not [step for step in sets.steps() if step.startswith("Compiling") and "_dispatch." not in step]
+    finally:
+        sets.run("meson", "configure", "-Disa_seal=true", "build")
+        sets.ninja()
+
+
+def commands_of(project, source):
+    found = json.loads(project.path("compile_commands.json").read_text())
+    return [entry["command"] for entry in found if entry["file"] == f"../{source}"]
+
+
+def test_editors_see_each_kernel_once(sets):
+    (command,) = commands_of(sets, "stats/mean.cpp")
+    assert "-DCPU_CAPABILITY=AVX512" in command
+    words = re.sub(r" -o \S+| -MF \S+| -MQ \S+| -MD| -c", "", command)
+    checked = f"{words} -include string -fsyntax-only"  # the precompiled header is made for builds alone
+    done = subprocess.run(checked, shell=True, cwd=sets.path(""), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("option", "count"), [("avx2", 1), ("none", 0)])
+def test_the_level_of_editors_is_an_option(sets, option, count):
+    sets.setup("--reconfigure", f"-Disa_editor={option}")
+    found = commands_of(sets, "stats/mean.cpp")
+    assert len(found) == count
+    assert all("-DCPU_CAPABILITY=AVX2" in command for command in found)
+
+
+# ---- mistakes
+
+MISTAKES = {
+    "an unknown word": ("meson.build", "'cpp_pch':", "'pch':", "isa_sets: stats: pch is unknown: a set has kernels, generated"),
+    "a string": ("meson.build", "files('stats/mean.cpp')", "['mean.cpp']", "name kernels with files(), not strings"),
+    "a name": ("meson.build", "'none': {}", "'no-ne': {}", "isa_sets: 'no-ne' cannot name a set of kernels"),
+    "settings of no set": ("isagen/isa.toml", "[sets.stats]", "[sets.stat]", "isa.toml: sets: 'stat' is no set of kernels"),
+    "a kernel of no set": ("isagen/isa.toml", "gen/run.c", "gen/runs.c", "did you mean 'gen/run.c'?"),
+    "a level for editors": ("meson_options.txt", "value: 'best'", "value: 'AVX3'", "Meson option isa_editor: unknown level 'AVX3'"),
+    "a generated kernel with a suffix of no language": ("meson.build", "'gen/run.c':", "'gen/run.x':", "gen/run.x: is neither C nor C++"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "expected"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes(new_project, file, old, new, expected):
+    project = new_project("sets")
+    project.edit(file, old, new)
+    said = project.setup(check=False)
+    assert expected in said
+    assert said.count("ERROR") == 1
+
+
+# ---- two fragments
+
+
+def test_two_fragments_in_one_project(new_project):
+    project = new_project()
+    (project.folder / "meson.build").write_text(
+        """project('two', 'c', meson_version: '>=1.0.1')
+isa_kernels = files('a.c')
+subdir('one')
+first = isa_kernels_dep
+isa_kernels = files('b.c')
+subdir('other')
+executable('both', 'main.c', dependencies: [first, isa_kernels_dep])
+"""
+    )
+    header = '#include "isa_dispatch.h"\ntypedef int (*fn)(void);\n'
+    for name in "ab":
+        (project.folder / f"{name}.h").write_text(f"{header}ISA_DECLARE_DISPATCH(fn, {name}_stub)\n")
+        (project.folder / f"{name}.c").write_text(
+            f'#include "{name}.h"\nstatic int f(void) {{ return 1; }}\nISA_REGISTER_DISPATCH({name}_stub, &f)\n'
+        )
+    (project.folder / "main.c").write_text(
+        '#include "a.h"\n#undef ISA_DISPATCH_H\nISA_DEFINE_DISPATCH(a_stub)\n'
+        "ISA_DECLARE_DISPATCH(fn, b_stub)\nISA_DEFINE_DISPATCH(b_stub)\n"
+        "int main(void) { return a_stub() + b_stub(); }\n"
+    )
+    project.isagen("init", "--fragment", "one")
+    project.isagen("init", "--fragment", "other")
+    said = project.setup("-Disa_levels=AVX2")
+    assert "kernels by CPU level\n" in said
+    assert "kernels by CPU level in other\n" in said
+    project.ninja()
+    assert project.run(project.path("both"), check=False).returncode == 2
