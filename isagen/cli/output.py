@@ -6,10 +6,12 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from ..model.errors import IsagenError, reported
 from ..model.files import write_atomically
 from ..model.printable import CONTROLS, SURROGATES
 
@@ -50,6 +52,19 @@ def write(options: argparse.Namespace, text: str) -> None:
             raise
     else:
         write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
+
+
+@contextmanager
+def failing(status: int) -> Iterator[None]:
+    """Let what fails inside end the command with `status`, where 1 means something else."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (IsagenError, OSError) as problem:
+        error = reported(problem)
+        error.exit_code = status
+        raise error from None
 
 
 def flush(text: str = "") -> None:
