@@ -89,14 +89,17 @@ class Use:
 
     def __init__(self, level):
         self.level, self.before = known(level), Use.chosen
-        self.__enter__()
+        self.switch()
 
-    def __enter__(self):
+    def switch(self):
         try:
             use(self.level)
         except RuntimeError as problem:
             raise RuntimeError(f"{problem}{'' if isa.levels[self.level][0] else reason(self.level)}") from None
         Use.chosen = self.level
+
+    def __enter__(self):
+        self.switch()
         return self
 
     def __exit__(self, *unused):

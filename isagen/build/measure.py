@@ -38,6 +38,7 @@ class Measure:
     def __init__(self, features: Features, objects: Iterable[ObjectFile]) -> None:
         self._features = features
         self._first = next(iter(objects), None)
+        self._widths: dict[int, int] = {}  # in bits, by code: the copies of a level have most codes in common
 
     def code(self, file: ObjectFile, mark: str) -> Code:
         """Return what the code of an object is made of, without counts where nothing decodes it.
@@ -65,7 +66,10 @@ class Measure:
         for code, count in counts.items():
             for feature in self._needs.get(code, ()):
                 families[feature] += count
-        return counts.total(), max(map(decoder.width, counts), default=0), dict(sorted(families.items()))
+        for code in counts.keys() - self._widths.keys():
+            self._widths[code] = decoder.width(code)
+        widest = max((self._widths[code] for code in counts), default=0)
+        return counts.total(), widest, dict(sorted(families.items()))
 
     @cached_property
     def _decoder(self) -> Decoder | None:

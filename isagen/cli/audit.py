@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import AuditError, did_you_mean
+from .output import failing, flush, standard_output
 
 if TYPE_CHECKING:
     from ..audit.allow_files import AllowFiles
@@ -100,6 +101,11 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    with failing(AuditError.exit_code):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     from ..audit.allow_files import AllowFiles, read_allow_files
     from ..audit.data import as_data
     from ..audit.findings import found_any
@@ -110,20 +116,18 @@ def run(options: argparse.Namespace) -> int:
         raise AuditError("is for data", where="--pretty", remedy="give --format json too")
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # symbols may be of any letters
+    standard_output()  # symbols may be of any letters
     with progress() as line:
         results = list(_results(options, allowances, line))
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary)
         layout = {"indent": 2} if options.pretty else {"separators": (",", ":")}
-        print(json.dumps(data, **layout))
+        flush(json.dumps(data, **layout) + "\n")
     else:
         if options.summary or len(results) > 1:
-            sys.stdout.write(summary_text(results, fail_on))
-        for sentence in allowances.unused():
-            print(sentence)
+            flush(summary_text(results, fail_on))
+        flush("".join(f"{sentence}\n" for sentence in allowances.unused()))
     problems = [result.problem for result in results if result.problem]
-    sys.stdout.flush()
     for problem in problems:
         print(f"isagen: error: {problem}", file=sys.stderr)
     return AuditError.exit_code if problems else int(found_any(results, fail_on))
@@ -146,8 +150,7 @@ def _results(options: argparse.Namespace, allowances: AllowFiles, line: Progress
                 waiting.append(result)
             if waiting and any(one.decoded for one in results):
                 with line.hidden():
-                    sys.stdout.write("".join(text_of(one, every=options.all) for one in waiting))
-                    sys.stdout.flush()
+                    flush("".join(text_of(one, every=options.all) for one in waiting))
                 waiting.clear()
     require_audited(results)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from .common import add_table, table_of
+from .output import standard_output
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
         text = report_text(cpu)
         data = report(cpu)
     name = cpu_name(machine)
-    if options.format == "json":
-        print(json.dumps({"cpu": name, **data}, indent=2))
-    else:
-        sys.stdout.write(f"CPU: {name or 'unknown'}\n{text}")
+    as_text = f"CPU: {name or 'unknown'}\n{text}"
+    as_json = json.dumps({"cpu": name, **data}, indent=2) + "\n"
+    standard_output().write(as_json if options.format == "json" else as_text)
     return 0

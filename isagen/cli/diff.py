@@ -7,9 +7,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ..model.errors import IsagenError, ProjectError, reported
+from ..model.errors import ProjectError
 from .matrix import WHERE
-from .output import add_output, write
+from .output import add_output, failing, write
 
 if TYPE_CHECKING:
     from ..matrix.where import Found
@@ -35,14 +35,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    try:
+    with failing(FAILED):
         return _run(options)
-    except BrokenPipeError:
-        raise
-    except (IsagenError, OSError) as problem:
-        error = reported(problem)
-        error.exit_code = FAILED
-        raise error from None
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -11,6 +10,7 @@ from .. import __version__
 from ..model.errors import IsagenError, reported
 from . import audit, completion, configure, cpu, demo, diff, doctor, init, matrix, probe, report, why
 from .examples import examples_text
+from .output import flush
 from .parser import HIDDEN, Parser, commands_of
 
 # In the order of the help text. The fragment calls `configure`, which the help does not show.
@@ -23,9 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(arguments)
         finally:
-            _flush()
+            flush()
     except BrokenPipeError:
-        _leave_output()
         return 1
     except (IsagenError, OSError) as problem:
         error = reported(problem)
@@ -46,24 +45,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     options.parser, options.unknown = parser, unknown
     command: Callable[[argparse.Namespace], int] = options.run
     return command(options)
-
-
-def _flush() -> None:
-    """Write what waits for the standard output: at its end, the interpreter would report a full disk in its own way."""
-    try:
-        if sys.stdout is not None:  # it is None where it is closed
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
-        _leave_output()
-        problem.filename = "standard output"
-        raise
-
-
-def _leave_output() -> None:
-    """Let what still waits for the standard output go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_parser() -> Parser:

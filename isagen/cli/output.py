@@ -6,17 +6,16 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from ..model.errors import IsagenError, reported
 from ..model.files import write_atomically
+from ..model.printable import CONTROLS, SURROGATES
 
-# A terminal obeys control characters, and a binary's notes may hold any; lone surrogates are no text, but for those by
-# which Python has the bytes of a name that are not UTF-8 (PEP 383).
-CONTROLS = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0)) if chr(number) not in "\n\t"}
-SURROGATES = dict.fromkeys((*range(0xD800, 0xDC80), *range(0xDD00, 0xE000)), "\N{REPLACEMENT CHARACTER}")
-UNSAFE = CONTROLS | SURROGATES
+UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
@@ -40,7 +39,8 @@ def standard_output() -> TextIO:
 def write(options: argparse.Namespace, text: str) -> None:
     """Write a text where the options say; a file is there whole, or as it was. Devices and pipes are written to."""
     if options.output is None:
-        _say(text.translate(UNSAFE))
+        standard_output()  # an error where there is none
+        flush(text.translate(UNSAFE))
         return
     path: Path = options.output
     data = text.translate(SURROGATES).encode(errors="surrogateescape")
@@ -54,15 +54,31 @@ def write(options: argparse.Namespace, text: str) -> None:
         write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
 
 
-def _say(text: str) -> None:
-    """Write to the standard output at once, so that the command may still choose its exit status."""
-    stream = standard_output()
+@contextmanager
+def failing(status: int) -> Iterator[None]:
+    """Let what fails inside end the command with `status`, where 1 means something else."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (IsagenError, OSError) as problem:
+        error = reported(problem)
+        error.exit_code = status
+        raise error from None
+
+
+def flush(text: str = "") -> None:
+    """Write what waits for the standard output, and `text`, while the command may still choose its exit status.
+
+    Where that fails, what waits goes nowhere.
+    """
+    stream = sys.stdout
+    if stream is None:  # it is closed
+        return
     try:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
-        raise
     except OSError as problem:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what waits there goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         problem.filename = "standard output"
         raise

@@ -11,18 +11,7 @@ from typing import Any
 
 from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
-from .words import (
-    cell_text,
-    code_bytes,
-    facts,
-    flags_text,
-    level_cells,
-    size_text,
-    title,
-    verdict_text,
-    widest,
-    width_text,
-)
+from .words import LEVEL_HEADS, cell_text, facts, flags_text, level_columns, title
 
 COLUMNS = (
     *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
@@ -81,22 +70,8 @@ def _section(label: str, matrix: Matrix) -> Iterator[str]:
     yield ""
     yield _escaped(label)
     yield ""
-    rows = []
-    for level in matrix.levels:
-        cells = level_cells(matrix, level.name)
-        code, bits = code_bytes(cells), widest(cells)
-        built = sum(cell.verdict == BUILT for cell in cells)
-        rows.append(
-            [
-                level.name,
-                verdict_text(level),
-                f"{built} of {len(cells)}",
-                "" if code is None else size_text(code),
-                "" if bits is None else width_text(bits),
-                "; ".join(flags_text(level)),
-            ]
-        )
-    yield from _table(("level", "verdict", "kernels", "code", "widest", "flags, or why not"), rows)
+    rows = [[*level_columns(matrix, level), "; ".join(flags_text(level))] for level in matrix.levels]
+    yield from _table(LEVEL_HEADS, rows)
     yield ""
     compiled = {level.name: level.compiled is not False for level in matrix.levels}
     names = [level.name for level in matrix.levels]

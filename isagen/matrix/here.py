@@ -31,10 +31,6 @@ class Here:
     asked: str
     selected: str
 
-    def supports(self, level: str) -> bool:
-        """Return whether CPU and OS support a level."""
-        return not self.problem and not self.missing[level]
-
 
 def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
     """Return what this machine runs of a matrix, if a program or library of it were loaded now."""

@@ -7,22 +7,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from ..model.matrix import Matrix, MatrixCell, MatrixLevel
+from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
-from .words import (
-    TO_BUILD,
-    cell_text,
-    code_bytes,
-    disabled,
-    facts,
-    flags_text,
-    level_cells,
-    size_text,
-    title,
-    verdict_text,
-    widest,
-    width_text,
-)
+from ..model.printable import CONTROLS
+from .words import LEVEL_HEADS, TO_BUILD, cell_text, disabled, facts, flags_text, level_columns, title, verdict_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -32,8 +20,6 @@ PIPED = 100  # columns where nothing tells how many there are
 NARROWEST = 32  # columns that the last column of a table needs; with fewer, a list is easier to read
 GAP = "  "
 TOGETHER = "\N{NO-BREAK SPACE}"  # a space at which no line ends
-# A terminal obeys control characters, and a binary's notes may hold any.
-UNPRINTED = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
 
 # A line: parts of text, each with its style.
 Line = list[tuple[str, str]]
@@ -48,7 +34,7 @@ def print_matrix(matrix: Matrix, label: str = "", stream: TextIO | None = None) 
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED
     console.width = width = max(1, width)  # with COLUMNS=0, rich prints nothing
     for line in matrix_lines(matrix, label, width):
-        text: Text = Text.assemble(*((part.translate(UNPRINTED), style) for part, style in line))
+        text: Text = Text.assemble(*((part.translate(CONTROLS), style) for part, style in line))
         text.rstrip()
         console.print(text, soft_wrap=True)
 
@@ -70,14 +56,13 @@ def matrix_lines(matrix: Matrix, label: str, width: int) -> Iterator[Line]:
 
 
 def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
-    rows = [_level(matrix, level) for level in matrix.levels]
-    heads = ("level", "verdict", "kernels", "code", "widest", "flags, or why not")
-    sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(heads[:-1])]
+    rows = [level_columns(matrix, level) for level in matrix.levels]
+    sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(LEVEL_HEADS[:-1])]
     before = sum(sizes) + len(GAP) * len(sizes)
     if width - before < NARROWEST:
         yield from _level_list(matrix, rows, width)
         return
-    yield [(_row(heads, sizes), "bold")]
+    yield [(_row(LEVEL_HEADS, sizes), "bold")]
     for level, row in zip(matrix.levels, rows, strict=True):
         shown = flags_text(level)
         first, *rest = _folded(shown, width - before)
@@ -85,20 +70,6 @@ def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
         cells = _cells(row, sizes)
         yield [(cells[0] + GAP, ""), (cells[1] + GAP, style), (GAP.join(cells[2:]) + GAP, ""), (first, "")]
         yield from ([(" " * before + line, "")] for line in rest)
-
-
-def _level(matrix: Matrix, level: MatrixLevel) -> list[str]:
-    """Return the columns of a level, but for the last."""
-    cells = level_cells(matrix, level.name)
-    built = sum(cell.verdict == BUILT for cell in cells)
-    code, bits = code_bytes(cells), widest(cells)
-    return [
-        level.name,
-        verdict_text(level),
-        f"{built} of {len(cells)}" if level.verdict == BUILT else "",
-        "" if code is None else size_text(code),
-        "" if bits is None else width_text(bits),
-    ]
 
 
 def _level_list(matrix: Matrix, rows: Iterable[Sequence[str]], width: int) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from .summary import NEEDED, WITHOUT_LTO
 TO_BUILD = "to build"
 TILE = 8192  # bits of a tile register: 16 rows of 512 bits
 UNITS = ("B", "kB", "MB", "GB")
+LEVEL_HEADS = ("level", "verdict", "kernels", "code", "widest", "flags, or why not")
 
 
 def size_text(size: int) -> str:
@@ -67,11 +68,25 @@ def widest(cells: list[MatrixCell]) -> int | None:
 
 
 def title(matrix: Matrix) -> str:
-    """Return the line that names the matrix: the project, how large it is, and what built it."""
+    """Return the line that names the matrix: the project, how large it is, and its table."""
     return (
         f"{matrix.project}: {count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')} "
         f"of table {matrix.table}"
     )
+
+
+def level_columns(matrix: Matrix, level: MatrixLevel) -> list[str]:
+    """Return the columns of a level below `LEVEL_HEADS`, but for the last, which is `flags_text`."""
+    cells = level_cells(matrix, level.name)
+    built = sum(cell.verdict == BUILT for cell in cells)
+    code, bits = code_bytes(cells), widest(cells)
+    return [
+        level.name,
+        verdict_text(level),
+        f"{built} of {len(cells)}" if level.verdict == BUILT else "",
+        "" if code is None else size_text(code),
+        "" if bits is None else width_text(bits),
+    ]
 
 
 def flags_text(level: MatrixLevel) -> list[str]:

@@ -93,7 +93,10 @@ def build_time(folder: Path, build: str) -> tuple[float, float]:
 
 
 def seal_time(folder: Path, build: str) -> float:
-    """Return the seconds that the last build spent in its steps of sealing, by ninja's log (milliseconds)."""
+    """Return the wall seconds that the last build's steps of sealing took together, by ninja's log (milliseconds).
+
+    Each step waits while others run: on a busy machine this is a multiple of its CPU time.
+    """
     steps = {}
     for line in (folder / build / ".ninja_log").read_text().splitlines()[1:]:
         start, end, _, output, command = line.split("\t")
@@ -124,9 +127,8 @@ def main() -> None:
             for build, found in times.items():
                 found.append(build_time(folder, build))
                 wall, cpu = found[-1]
-                print(
-                    f"{build:<9} wall {wall:6.2f} s   CPU {cpu:6.2f} s   seal steps {seal_time(folder, build):5.2f} s"
-                )
+                steps = seal_time(folder, build)
+                print(f"{build:<9} wall {wall:6.2f} s   CPU {cpu:6.2f} s   seal steps: wall {steps:5.2f} s")
         for place, what in enumerate(("wall", "CPU")):
             middle = {build: statistics.median(t[place] for t in found) for build, found in times.items()}
             print(f"{what}: sealing adds {100 * (middle['sealed'] / middle['unsealed'] - 1):+.1f} % to the median")

@@ -11,27 +11,11 @@ import pytest
 from isagen.model.errors import ProjectError
 from isagen.model.files import write_if_changed
 from isagen.planning.config import load_config
-from isagen.project.init import OPTIONS_BEGIN, OPTIONS_END, init_project, is_unchanged, package_name, signed
+from isagen.project.init import OPTIONS_BEGIN, OPTIONS_END, is_unchanged, signed
+from support.init import refused, run, tree
 
 EXISTING = "project('mine', 'cpp', version: '1')\nexecutable('mine', 'main.cpp')\n"
 OPTIONS = "option('speed', type: 'boolean')\n"
-
-
-def run(folder: Path, **arguments) -> str:
-    return "\n".join(init_project(folder, **arguments))
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def refused(folder: Path, match: str, **arguments) -> None:
-    """Check that init raises, and that it wrote nothing, not even a folder."""
-    before, paths = tree(folder), set(folder.rglob("*"))
-    with pytest.raises(ProjectError, match=match):
-        run(folder, **arguments)
-    assert tree(folder) == before
-    assert set(folder.rglob("*")) == paths
 
 
 @pytest.fixture
@@ -287,58 +271,7 @@ def test_meson_options_is_preferred(project):
     assert (project / "meson_options.txt").read_text() == OPTIONS
 
 
-# ---- names of packages
-
-
-@pytest.mark.parametrize(
-    ("folder", "name"),
-    [
-        ("plain", "plain"),
-        ("My-Kernels 2", "my_kernels_2"),
-        ("a.b--c", "a_b_c"),
-        ("2fast", "my_2fast"),
-        ("_private_", "private"),
-        ("ÄÖ größe", "ao_groe"),
-        ("日本", "my"),
-        ("-", "my"),
-        ("class", "class_package"),
-        ("isagen", "isagen_package"),
-        ("Kernels", "kernels_package"),
-        ("src", "src_package"),
-        ("build", "build_package"),
-        ('l\'été & "co"', "l_ete_co"),
-    ],
-)
-def test_package_name_of_a_folder(tmp_path, folder, name):
-    (tmp_path / folder).mkdir()
-    assert package_name(None, tmp_path / folder) == name
-    assert package_name(name, tmp_path) == name
-    run(tmp_path / folder)
-    assert (tmp_path / folder / "src" / name / "__init__.py").is_file()
-
-
-def test_package_name_of_the_folder_one_is_in(tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    assert package_name(None, Path()) == "here"
-
-
-@pytest.mark.parametrize("name", ["", "a-b", "2a", "a b", "class", "kernels", "isagen", "grün", "a.b", "a/b", "a\n"])
-def test_name_that_cannot_be(empty, name):
-    refused(empty, "--name: .* cannot name the package", name=name)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason", "remedy"),
-    [
-        ("class", "it is a keyword of Python", "take another name: class_package"),
-        ("json", "a module of Python's standard library has this name", "take another name: json_package"),
-        ("kernels", "a folder of the project has this name", "take another name: kernels_package"),
-        ("a-b", "it is no name in Python", "use letters, digits and _, and start with a letter"),
-    ],
-)
-def test_name_that_cannot_be_says_why(empty, name, reason, remedy):
-    refused(empty, f"^--name: '{name}' cannot name the package: {reason}\n  {remedy}$", name=name)
+# ---- what else it says, and where it fails
 
 
 def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):

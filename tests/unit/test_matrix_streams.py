@@ -1,6 +1,9 @@
 """What commands write: to terminals of odd widths, pipes, devices, links and full disks, and with which exit status."""
 
+import errno
 import os
+import platform
+import sys
 from argparse import Namespace
 from dataclasses import replace
 
@@ -67,3 +70,21 @@ def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
         monkeypatch.undo()
         monkeypatch.setattr("isagen.matrix.where.find_matrices", sides.__getitem__)
     assert main(["diff", "c", "d"]) == main(["diff", "d", "e"]) == main(["diff", "d", "c"]) == 2
+
+
+@pytest.mark.parametrize("form", [[], ["--format", "json"]], ids=["text", "json"])
+@pytest.mark.parametrize(("command", "status"), [("cpu", 1), ("audit", 2)])
+def test_an_output_that_takes_nothing(command, status, form, monkeypatch, capsys):
+    """1 from an audit says that something was found."""
+    words = [command, *form]
+    if command == "audit":
+        if platform.machine() not in ("x86_64", "AMD64"):
+            pytest.skip("Python's own code cannot be audited here")
+        words.append(sys.executable)
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(words) == status
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main(words) == status
+    said = [os.strerror(number) for number in (errno.EBADF, errno.ENOSPC)]
+    assert capsys.readouterr().err.splitlines() == [f"isagen: error: standard output: {text}" for text in said]

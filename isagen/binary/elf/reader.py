@@ -98,7 +98,7 @@ class Elf:
             tables = (e.SHT_SYMTAB, e.SHT_DYNSYM)
             if (kind in tables or kind in e.RELOCATION_SECTIONS) and link >= len(headers):
                 raise self.fail(f"section {shown or index} is linked to one that is not there")
-            yield ElfSection(index, shown, kind, flags, address, offset, size, link, info)
+            yield ElfSection(index, shown, kind, flags, address, offset, size, link, info, align)
 
     def close(self) -> None:
         """Close the file."""

@@ -26,10 +26,11 @@ def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, 
     else:
         every = _plain(elf, section)
     shift = elf.layout.symbol_shift
+    kinds = (1 << shift) - 1
     for offset, info, addend in every:
         if addend is None:
             addend = 0 if elf.relocatable else word_at(elf, offset)
-        yield offset, info & ((1 << shift) - 1), info >> shift & 0xFFFFFFFF, addend
+        yield offset, info & kinds, info >> shift & 0xFFFFFFFF, addend
 
 
 def word_at(elf: Elf, address: int) -> int:
@@ -39,12 +40,13 @@ def word_at(elf: Elf, address: int) -> int:
 
 
 def _plain(elf: Elf, section: ElfSection) -> Iterator[Entry]:
-    form = elf.layout.relocation(addend=section.type == e.SHT_RELA)
+    own = section.type == e.SHT_RELA
+    form = elf.layout.relocation(addend=own)
     chunk = form.size * 65536
     for start in range(0, section.size, chunk):
         raw = elf.at_offset(section.offset + start, min(chunk, section.size - start))
-        for offset, info, *addend in form.iter_unpack(raw[: len(raw) // form.size * form.size]):
-            yield offset, info, addend[0] if addend else None
+        found = form.iter_unpack(raw[: len(raw) // form.size * form.size])
+        yield from found if own else ((offset, info, None) for offset, info in found)
 
 
 def _packed(elf: Elf, section: ElfSection) -> Iterator[Entry]:

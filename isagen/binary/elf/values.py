@@ -25,6 +25,7 @@ class ElfSection:
     size: int
     link: int
     info: int
+    alignment: int
 
     @property
     def in_file(self) -> bool:
