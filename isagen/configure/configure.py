@@ -40,7 +40,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     Nothing is written where an error is raised.
     """
     check_paths(request.source_root, request.build_root)
-    config = load_config(request.config).of_set(request.kernel_set, request.sets)
+    config = load_config(request.config).of_set(request.config_set, request.sets)
     table = _table(request, config)
     _check(request)
     build = _build(request, config, table)
@@ -95,9 +95,9 @@ def _editor_level(request: Request, table: Table) -> str:
 def _check(request: Request) -> None:
     """Raise `KernelError`, `ConfigError` or `CompilerError` for what cannot be built at all."""
     check_system(request.system)
-    if request.kernel_set and not SET_NAME.fullmatch(request.kernel_set):
+    if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
-            f"{request.kernel_set!r} cannot name a set of kernels",
+            f"{request.config_set!r} cannot name a set of kernels",
             where="isa_sets",
             remedy="use letters, digits and _, and start with a letter",
         )

@@ -48,6 +48,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     header = dispatch_name(plan.kernel_set, "h")
     values: Mapping[str, Any] = {
         "header": header,
+        "kernels": plan.kernels,
         "table": plan.table,
         "override": plan.override,
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),

@@ -25,7 +25,8 @@ class Request:
     """The build of one set of kernels, as the fragment knows it: folders, machine, compilers, options.
 
     Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
-    `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel.
+    `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel. `kernel_set` is
+    the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets of its own.
     """
 
     config: Path
@@ -40,6 +41,7 @@ class Request:
     elsewhere: tuple[str, ...] = ()
     name: str = "project"
     kernel_set: str = ""
+    config_set: str = ""
     sets: tuple[str, ...] = ()
     editor: str = "none"
     levels: str = ""
@@ -64,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lto", choices=("true", "false"), default="false")
     parser.add_argument("--levels", default="")
     parser.add_argument("--name", default="project")
-    parser.add_argument("--set", dest="kernel_set", default="")
+    parser.add_argument("--label", dest="kernel_set", default="")
+    parser.add_argument("--set", dest="config_set", default="")
     parser.add_argument("--sets", default="")
     parser.add_argument("--editor", default="none")
     parser.add_argument("--fragment-format", type=int, default=0)
@@ -97,6 +100,7 @@ def request_of(options: argparse.Namespace) -> Request:
         elsewhere=tuple(source for word, source, _ in kernels if word == "elsewhere"),
         name=options.name,
         kernel_set=options.kernel_set,
+        config_set=options.config_set,
         sets=tuple(filter(None, options.sets.split(","))),
         editor=options.editor,
         levels=options.levels,

@@ -32,7 +32,7 @@ def built_matrix(plan_path: Path) -> Matrix:
             replace(
                 level,
                 compiled=level.verdict == BUILT
-                and (folder / registrations_name(level.name, build.plan.kernel_set)).is_file(),
+                and (not matrix.kernels or (folder / registrations_name(level.name, build.plan.kernel_set)).is_file()),
             )
             for level in matrix.levels
         ),

@@ -57,7 +57,7 @@ def matrix_lines(matrix: Matrix, label: str, width: int) -> Iterator[Line]:
 
 def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
     rows = [level_columns(matrix, level) for level in matrix.levels]
-    sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(LEVEL_HEADS[:-1])]
+    sizes = [max([len(head), *(len(row[column]) for row in rows)]) for column, head in enumerate(LEVEL_HEADS[:-1])]
     before = sum(sizes) + len(GAP) * len(sizes)
     if width - before < NARROWEST:
         yield from _level_list(matrix, rows, width)
@@ -95,7 +95,7 @@ def _kernels(matrix: Matrix, width: int) -> Iterator[Line]:
         for kernel in matrix.kernels
     ]
     heads = ["kernel", *names]
-    sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(heads)]
+    sizes = [max([len(head), *(len(row[column]) for row in rows)]) for column, head in enumerate(heads)]
     if sum(sizes) + len(GAP) * (len(sizes) - 1) > width:
         yield from _kernel_list(matrix, names, rows, width)
         return
