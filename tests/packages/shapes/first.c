@@ -1,0 +1,4 @@
+#include "stub.h"
+
+const char *first(void);
+const char *first(void) { return level_stub(); }

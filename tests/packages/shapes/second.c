@@ -1,0 +1,4 @@
+#include "stub.h"
+
+const char *second(void);
+const char *second(void) { return level_stub(); }

@@ -1,0 +1,4 @@
+#include "stub.h"
+
+const char *inner(void);
+const char *inner(void) { return level_stub(); }

@@ -1,0 +1,3 @@
+#include "stub.h"
+
+ISA_DEFINE_DISPATCH(level_stub)
