@@ -22,6 +22,7 @@ from .. import __version__
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
+from .meson_files import Sources
 
 CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
@@ -210,13 +211,18 @@ def _write(folder: Path, path: str, text: str) -> str:
     return f"{('updated' if existed else 'wrote') if changed else 'kept':<8} {path}{'' if changed else ' (up to date)'}"
 
 
+def _is_entered(sources: Sources, fragment: str) -> bool:
+    """Return whether the project uses a fragment, as far as its text tells."""
+    alone = sources.fragments == [fragment]
+    return sources.place_of_subdir(fragment) is not None or (
+        alone and sources.find(r"\bisa_kernels_deps?\b") is not None
+    )
+
+
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
-    own = folder / fragment / "meson.build"
-    files = (path for path in folder.rglob("meson.build") if path != own)
-    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in files)
     if fresh:
         yield "\nBuild and install it:  pip install ."
-    elif "isa_kernels_dep" not in text:
+    elif not _is_entered(Sources(folder), fragment):
         yield (
             "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
             "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"

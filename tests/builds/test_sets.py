@@ -132,8 +132,10 @@ executable('both', 'main.c', dependencies: [first, isa_kernels_dep])
         "ISA_DECLARE_DISPATCH(fn, b_stub)\nISA_DEFINE_DISPATCH(b_stub)\n"
         "int main(void) { return a_stub() + b_stub(); }\n"
     )
-    project.isagen("init", "--fragment", "one")
-    project.isagen("init", "--fragment", "other")
+    assert "subdir('one')" not in project.isagen("init", "--fragment", "one").stdout
+    project.edit("meson.build", "subdir('other')", "")
+    assert "subdir('other')" in project.isagen("init", "--fragment", "other").stdout
+    project.edit("meson.build", "isa_kernels = files('b.c')", "isa_kernels = files('b.c')\nsubdir('other')")
     said = project.setup("-Disa_levels=AVX2")
     assert "kernels by CPU level\n" in said
     assert "kernels by CPU level in other\n" in said
