@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
@@ -12,11 +13,19 @@ from ..model.plan import BUILT, Build, Plan
 Values = dict[str, str | Sequence[str]]
 
 
-def answer(build: Build, editor: str) -> Values:
-    """Return what the fragment reads of a build; it refers to copies by their place in `copies`.
+@dataclass(frozen=True)
+class Editor:
+    """The level at which editors see kernel sources, "best" for the highest that is built, "" for none.
 
-    `editor` is the level at which editors see kernel sources, "best" for the highest that is built, "" for none.
+    The `tuning` arguments are left out: clangd, a Clang, refuses those that only GCC knows.
     """
+
+    level: str = ""
+    tuning: frozenset[str] = frozenset()
+
+
+def answer(build: Build, editor: Editor) -> Values:
+    """Return what the fragment reads of a build; it refers to copies by their place in `copies`."""
     plan = build.plan
     copies = [cell.copy for _, cell in plan.copies()]
     place = {copy: str(index) for index, copy in enumerate(copies)}
@@ -40,14 +49,19 @@ def answer(build: Build, editor: str) -> Values:
     return {**values, **_editor(plan, editor), "warnings": list(baseline_warnings(build)), **_summary(build)}
 
 
-def _editor(plan: Plan, level: str) -> Values:
+def _editor(plan: Plan, editor: Editor) -> Values:
     """Return the kernel sources that editors see as those of one level, by unit: their places in the project's list."""
+    level = editor.level
     if level == "best":
         level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
     sources = [kernel for kernel in plan.kernels if not kernel.generated]
     units = [unit for unit in plan.units if unit.level == level]
-    values: Values = {"editor_args": ["-include", guard_name(level)]}
+    guard = ["-include", guard_name(level)]
+    values: Values = {}
     for unit in units:
+        for language in ("c", "cpp"):
+            args = [arg for arg in unit.args.get(language, ()) if arg not in editor.tuning]
+            values[f"{unit.name}_editor_{language}_args"] = [*guard, *args]
         copies = frozenset(unit.copies)
         values[f"{unit.name}_editor"] = [
             str(index) for index, kernel in enumerate(sources) if any(cell.copy in copies for cell in kernel.cells)

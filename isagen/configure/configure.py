@@ -23,7 +23,7 @@ from ..probe.compiler import Compiler
 from ..probe.probe import baseline_features, probe_all
 from ..processors.registry import default_table
 from ..processors.table import Table, load_table, other_levels
-from .answer import answer
+from .answer import Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
 from .keyval import write_keyval
@@ -32,6 +32,9 @@ from .own_flags import check_own_flags
 from .paths import check_paths
 from .request import Request
 from .tool import write_tool
+
+# Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
+NO_UNIQUE = "-fno-gnu-unique"
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -55,7 +58,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
-        **answer(build, _editor_level(request, table)),
+        **answer(build, _editor(request, table)),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
@@ -80,14 +83,13 @@ def _table(request: Request, config: Config) -> Table:
     return table
 
 
-def _editor_level(request: Request, table: Table) -> str:
-    """Return the level that the Meson option isa_editor names; "" for none. Raises `ConfigError`."""
+def _editor(request: Request, table: Table) -> Editor:
+    """Return what editors see, by the Meson option isa_editor. Raises `ConfigError` for a level that is unknown."""
     word = request.editor.strip()
-    if word.casefold() in ("", "none", "best"):
-        return word.casefold().removeprefix("none")
-    for name in table.names():
-        if name.casefold() == word.casefold():
-            return name
+    names = {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
+    if word.casefold() in names:
+        optional = {flag for level in table.levels for flags in level.optional_flags.values() for flag in flags}
+        return Editor(names[word.casefold()], frozenset({*optional, NO_UNIQUE}))
     known = (*table.names(), "best", "none")
     raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
 
@@ -174,7 +176,6 @@ def _style(compilers: Iterable[Compiler]) -> Style:
             msvc = True
             flags[compiler.language] = ("/GL-",)
         else:
-            # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
-            unique = ("-fno-gnu-unique",) if compiler.id == "gcc" else ()
+            unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
             flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
     return Style("/I" if msvc else "-iquote", flags)

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from support.levels import level_that_runs, supported_levels
-from support.projects import make_project
+from support.projects import make_project, need
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,14 @@ def commands_of(project, source):
     return [entry["command"] for entry in found if entry["file"] == f"../{source}"]
 
 
-def test_editors_see_each_kernel_once(sets):
+@pytest.mark.parametrize("compiler", ["c++", "clang++-16"])
+def test_editors_see_each_kernel_once(sets, compiler):
+    """Also those that read arguments as Clang does, such as clangd."""
+    need(compiler)
     (command,) = commands_of(sets, "stats/mean.cpp")
     assert "-DCPU_CAPABILITY=AVX512" in command
-    words = re.sub(r" -o \S+| -MF \S+| -MQ \S+| -MD| -c", "", command)
-    checked = f"{words} -include string -fsyntax-only"  # the precompiled header is made for builds alone
+    words = re.sub(r" -o \S+| -MF \S+| -MQ \S+| -MD| -c", "", command).partition("c++ ")[2]
+    checked = f"{compiler} {words} -include string -fsyntax-only"  # only builds make the precompiled header
     done = subprocess.run(checked, shell=True, cwd=sets.path(""), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
