@@ -9,24 +9,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import KernelError, TableError
+from ..model.errors import KernelError
 from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF, PLAN_FILE, TOOL_FOLDER
-from ..model.plan import BUILT, Build, CompilerUse, Plan, Sealing
+from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
-from ..planning.config import DEFAULT_TABLE, Config, load_config
+from ..planning.config import Config, load_config
 from ..planning.plan import Style, check_kernels, make_plan
-from ..planning.sealing import check_system, sealing_of
+from ..planning.requirement import check_required
+from ..planning.sealing import sealing_of
 from ..probe.cache import NO_CACHE, default_cache
 from ..probe.compiler import Compiler
+from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
-from ..processors.registry import default_table
-from ..processors.table import Table, load_table, other_levels
+from ..processors.table import Table
 from .answer import answer
 from .compat import COMPAT_FOLDER, compat_texts, write_compat
 from .dispatch import dispatch_texts
 from .keyval import write_keyval
+from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
 from .own_flags import check_own_flags
 from .paths import check_paths
@@ -41,9 +43,10 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     """
     check_paths(request.source_root, request.build_root)
     config = load_config(request.config)
-    table = _table(request, config)
+    chosen = choose_table(config, request.cpu_family)
+    table = chosen.table
     _check(request, config)
-    build = _build(request, config, table)
+    build = _build(request, config, chosen)
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
     tool = write_tool(request.output / TOOL_FOLDER, {**headers, "isa_dispatch.c": source}, table.features.processor)
@@ -58,28 +61,12 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         "link_proof": f"-Wl,{LINK_PROOF}",
         "python": sys.executable,
     }
-    return write_keyval(values), (request.config, *table.files)
-
-
-def _table(request: Request, config: Config) -> Table:
-    """Load the table that isa.toml names. Raises `TableError` if it is for another architecture."""
-    name = config.table if config.table != DEFAULT_TABLE else default_table(request.cpu_family)
-    table = load_table(name, request.config.parent, f"{config.shown}: table")
-    processor = table.features.processor
-    if not processor.is_for(request.cpu_family):
-        raise TableError(
-            f"table {table.name} is for {', '.join(processor.cpu_families)}, "
-            f"but this build is for {request.cpu_family}",
-            where=f"{config.shown}: table",
-            remedy=f'set table = "{DEFAULT_TABLE}", which takes the table that fits each architecture',
-        )
-    return table
+    return write_keyval(values), (request.config, *chosen.files)
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError`, `ConfigError` or `CompilerError` for what cannot be built at all."""
+    """Raise `KernelError` or `ConfigError` for what cannot be built at all."""
     check_kernels(request.kernels, config)
-    check_system(request.system)
     for source in request.kernels:
         if not (request.source_root / source).is_file():
             raise KernelError(
@@ -89,11 +76,15 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _build(request: Request, config: Config, table: Table) -> Build:
+def _build(request: Request, config: Config, chosen: Chosen) -> Build:
     """Probe the compilers, and return the whole build that results."""
-    cache = default_cache() if request.cache else NO_CACHE
-    verdicts = probe_all(table, request.compilers, cache)
-    sealing = sealing_of(request.name, request.seal)
+    table = chosen.table
+    limit = find_limit(request.system, request.compilers, chosen.reason)
+    if limit.opaque:
+        verdicts = limited_verdicts(table, request.compilers, limit)
+    else:
+        verdicts = probe_all(table, request.compilers, default_cache() if request.cache else NO_CACHE)
+    sealing = sealing_of(request.name, request.seal, limit)
     plan = make_plan(
         config=config,
         table=table,
@@ -101,10 +92,12 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
-        style=_style(request.compilers, sealing),
-        elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
+        style=_style(request.compilers, sealing, limit),
+        elsewhere=chosen.elsewhere,
     )
-    check_own_flags(plan, table.features, request.compilers, config.shown)
+    check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
+    if not limit.foreign:
+        check_own_flags(plan, table.features, request.compilers, config.shown)
     return Build(
         isagen=__version__,
         plan=plan,
@@ -114,8 +107,9 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor),
+        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor, limit),
         record=_record(request, config, table, plan, sealing),
+        limit=limit,
     )
 
 
@@ -141,8 +135,10 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(compilers: Iterable[Compiler], sealing: Sealing) -> Style:
+def _style(compilers: Iterable[Compiler], sealing: Sealing, limit: Limit) -> Style:
     """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
+    if limit.foreign:
+        return Style("-I")
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in compilers:

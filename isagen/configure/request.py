@@ -11,7 +11,7 @@ from pathlib import Path
 from ..probe.compiler import Compiler
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 3
+FRAGMENT_FORMAT = 4
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target")
 # Options that describe a compiler. Each follows its --language, so their order matters.
 COMPILER_WORDS = ("language", "id", "version", "syntax", "linker", "command", "arg")
@@ -32,6 +32,7 @@ class Request:
     kernels: tuple[str, ...]
     name: str = "project"
     levels: str = ""
+    require: str = ""
     cache: bool = True
     seal: bool = True
     audit: str = "error"
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--lto", choices=("true", "false"), default="false")
     parser.add_argument("--levels", default="")
+    parser.add_argument("--require", default="")
     parser.add_argument("--name", default="project")
     parser.add_argument("--fragment-format", type=int, default=0)
     parser.add_argument("--probe-cache", choices=("true", "false"), default="true")
@@ -78,6 +80,7 @@ def request_of(options: argparse.Namespace) -> Request:
         ),
         name=options.name,
         levels=options.levels,
+        require=options.require,
         cache=options.probe_cache == "true",
         seal=options.seal == "true",
         audit=options.audit,

@@ -64,6 +64,11 @@ class Compiler:
         return f"{DISPLAY_NAME.get(self.id, self.id)} {self.version}"
 
     @property
+    def known(self) -> bool:
+        """Whether it takes the options that tables have for its dialect, and predefines the macros that they name."""
+        return self.id in DISPLAY_NAME
+
+    @property
     def quiet_args(self) -> tuple[str, ...]:
         """The project's arguments without its choice of warnings, which are about its code, not about ours."""
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")

@@ -22,7 +22,7 @@ from .pyproject import build_system
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
 LANGUAGES = {"cpp": ("CXX", "c++"), "c": ("CC", "cc")}
-OPTIONS = ("isa_levels", "isa_probe_cache", "isa_seal", "isa_audit")
+OPTIONS = ("isa_levels", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
 INIT = "run `isagen init`, and commit what it writes"
 
 

@@ -260,7 +260,7 @@ def test_arguments_of_one_kernel_compile_only_that_one(hello):
 
 
 def test_a_fragment_of_another_version_says_what_to_do(scaffold):
-    for old, new in (("--fragment-format=3", "--fragment-format=7"), ("--fragment-format=7", "--no-such-thing=1")):
+    for old, new in (("--fragment-format=4", "--fragment-format=7"), ("--fragment-format=7", "--no-such-thing=1")):
         scaffold.edit("isagen/meson.build", old, new)
         said = scaffold.setup(check=False)
         assert "the Meson fragment was not written by isagen" in said
