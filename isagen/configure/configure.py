@@ -43,7 +43,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     """
     check_paths(request.source_root, request.build_root)
     config = load_config(request.config)
-    chosen = choose_table(config, request.cpu_family)
+    chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table
     _check(request, config)
     build = _build(request, config, chosen)

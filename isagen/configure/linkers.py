@@ -36,7 +36,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
     if mode == "off":
         return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
     if limit.opaque:
-        return LinkAudit(mode, reason=limit.reason)
+        return LinkAudit(mode, reason="isagen does not read what this build links")
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
     if processor.decodable is None or processor.decoder_module is None:
         return undecoded

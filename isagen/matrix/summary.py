@@ -12,7 +12,7 @@ NEEDED = "every user's CPU must have them"
 
 
 def summary_lines(build: Build) -> list[tuple[str, str]]:
-    """Return the lines of Meson's summary: what limits the levels, baseline, levels, kernels not at every level, sealing, audit, LTO."""
+    """Return the lines of Meson's summary: baseline, levels, kernels not at every level, sealing, audit, LTO."""
     plan = build.plan
     lines = [("table", plan.table)]
     if build.limit.reason:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from ..binary.formats import are_made_under, format_names, known_systems
 from ..model.plan import Limit
 
+UNLISTED = "it does not list its macros (-dM -E)"
+
 
 @dataclass(frozen=True)
 class Maker:
@@ -25,20 +27,22 @@ class Maker:
     macros: Container[str] | None
 
 
-def limit_of(system: str, makers: Iterable[Maker], no_table: str = "") -> Limit:
-    """Return what limits a build for Meson's `system` by its compilers; `no_table` says why there are no levels."""
+def limit_of(system: str | None, makers: Iterable[Maker], no_table: str = "") -> Limit:
+    """Return what limits a build for Meson's `system` by its compilers; `no_table` says why there are no levels.
+
+    There is no `system` where only compilers are asked about.
+    """
     makers = tuple(makers)
-    blind = next((maker for maker in makers if maker.macros is None), None)
-    unread = f"; the baseline is unknown, because {blind.name} does not list its macros (-dM -E)" if blind else ""
     for maker in makers:
         if not maker.known:
-            return Limit(f"isagen does not know the compiler {maker.name}{unread}", opaque=True, foreign=True)
-    other = next((m for m in makers if m.macros is not None and not are_made_under(m.macros)), None)
-    unknown = bool(system) and system not in known_systems()
-    if unknown and (other or blind):
-        return Limit(f"objects of {system} are not {format_names()}, which isagen reads{unread}", opaque=True)
-    if unknown:
-        return Limit(f"isagen does not know the system {system}", opaque=True)
+            blind = "" if maker.macros else f", nor its baseline, as {UNLISTED}"
+            return Limit(f"isagen does not know the compiler {maker.name}{blind}", opaque=True, foreign=True)
+    known = system is None or system in known_systems()
+    other = next((maker for maker in makers if maker.macros is None or not are_made_under(maker.macros)), None)
     if other:
-        return Limit(f"{other.name} makes objects that are not {format_names()}, which isagen reads", opaque=True)
+        whose = f"of {other.name}" if known else f"for {system}"
+        blind = "" if other.macros else f"; the baseline of {other.name} is unknown, as {UNLISTED}"
+        return Limit(f"objects {whose} are not {format_names()}, which isagen reads{blind}", opaque=True)
+    if not known:
+        return Limit(f"isagen does not know the system {system}", opaque=True)
     return Limit(no_table)

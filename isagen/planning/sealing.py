@@ -12,6 +12,6 @@ def sealing_of(project: str, wanted: bool, limit: Limit) -> Sealing:
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal")
     if limit.opaque:
-        return Sealing(reason="there is one level alone, and isagen does not read its objects")
+        return Sealing(reason="isagen does not read objects of this build, and they are of one level")
     # Several projects may be linked into one program. Demanglers know suffixes of digits.
     return Sealing(mark=str(zlib.crc32(project.encode())))
