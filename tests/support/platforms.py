@@ -89,7 +89,7 @@ PLATFORMS = {
 
 
 def imposter(folder: Path, name: str, program: str, version: str, refused: str) -> Path:
-    """Write a compiler that answers --version with `version`, calls `program`, and refuses options (a shell pattern)."""
+    """Write a compiler that says it is of a `version`, calls `program`, and refuses options (a shell pattern)."""
     path = folder / name
     path.write_text(
         "#!/bin/sh\n"
