@@ -1,13 +1,15 @@
 """Platforms and compilers that isagen does not know: the baseline is built, every output says why, and programs run."""
 
 import json
+import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
 from support.platforms import PLATFORMS, imposter
-from support.projects import Project, make_project, matrix, need, verdicts
+from support.projects import CACHE, Project, make_project, matrix, need, verdicts
 
 STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
 SAID = f"14 200 30 DEFAULT, in use: DEFAULT, built: DEFAULT, 3 stubs: {' '.join(f'{one}=DEFAULT' for one in STUBS)}\n"
@@ -25,7 +27,7 @@ def built(tmp_path_factory):
         if name not in found:
             folder = tmp_path_factory.mktemp(name)
             project = make_project(folder, "portable")
-            zig = str(tmp_path_factory.getbasetemp() / "zig")
+            zig = str(Path(os.environ[CACHE], "zig"))
             project.environment |= {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig}
             project.environment |= {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
             options = ["-Dwerror=true", "-Dwarning_level=3", "--cross-file", str(platform.cross_file(folder))]
@@ -102,7 +104,7 @@ def test_what_kernels_say_of_stubs_is_found_in_objects_that_are_not_read(built, 
     project = built(name)
     text = (project.folder / "kernels/scale.c").read_text()
     with (project.folder / "kernels/scale.c").open("a") as file:
-        file.write("ISA_REGISTER_DISPATCH(dot_stub, 0)\n")
+        file.write("ISA_REGISTER_DISPATCH(dot_stub, (dot_fn)0)\n")
     failed = project.ninja(check=False)
     assert "dot_stub: is registered twice at DEFAULT: by kernels/dot.cpp and by kernels/scale.c" in failed
     (project.folder / "kernels/scale.c").write_text(f"{text}ISA_REGISTER_NO_DISPATCH(dot_stub)\n")
