@@ -72,10 +72,10 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
     chosen = choose_table("aten", "riscv64", tmp_path, "isa.toml: table")
     assert (chosen.table.names(), chosen.table.override) == (("DEFAULT",), "ATEN_CPU_CAPABILITY")
     assert chosen.reason == "table aten is for x86, x86_64, and this build is for riscv64"
-    assert {path.name for path in chosen.files} >= {"aten.toml", "generic.toml"}
     own = tmp_path / "own.toml"
     own.write_text('extends = "x86"\n[levels.MINE]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
     mine = choose_table("own.toml", "arm", tmp_path, "")
+    assert own in mine.files
     assert select_levels(["MINE", "avx2"], mine.table, "", mine.elsewhere) == {"DEFAULT"}
     assert choose_table("own.toml", "x86_64", tmp_path, "").reason == ""
     assert choose_table("default", "x86", tmp_path, "").reason == "isagen has no levels for x86"
@@ -132,7 +132,7 @@ def test_levels_that_are_required(tmp_path, words, said):
 def test_a_required_level_that_is_switched_off(tmp_path):
     table = load_table("aten", tmp_path)
     plan = planned(tmp_path, table, {}, levels=("AVX512",))
-    with pytest.raises(ConfigError, match="AVX2 is required, but not built: it is disabled by isa.toml: levels"):
+    with pytest.raises(ConfigError, match=r"AVX2 is required, but not built: it is disabled by isa\.toml: levels"):
         check_required(plan, "avx2", table, frozenset(), "")
 
 
@@ -142,7 +142,7 @@ def test_what_kernels_announce_is_found_in_bytes(tmp_path):
     a.write_bytes(b'\0isagen:registers:DEFAULT:one;isagen:registers:DEFAULT:two;\xff"isagen:registers:" #level ";"')
     b.write_bytes(b"isagen:without:DEFAULT:one;isagen:registers:AVX2:no;isagen:registers:DEFAULT:isagen:")
     found = announced_by_kernel(plan, "DEFAULT", [a, b]).kernels
-    assert sorted(found.values(), key=str) == [Registered((), ("one",)), Registered(("one", "two"), ())]
+    assert found == {"a.cpp": Registered(("one", "two"), ()), "b.cpp": Registered((), ("one",))}
     b.write_bytes(b"isagen:registers:DEFAULT:two;")
     with pytest.raises(BuildError, match="two: is registered twice at DEFAULT"):
         announced_by_kernel(plan, "DEFAULT", [a, b])
