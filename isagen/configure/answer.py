@@ -12,8 +12,11 @@ from ..model.plan import Build
 Values = dict[str, str | Sequence[str]]
 
 
-def answer(build: Build, headers: Iterable[str]) -> Values:
-    """Return what the fragment reads of a build; it refers to copies by their place in `copies`."""
+def answer(build: Build, headers: Iterable[str], warnings: Iterable[str] = ()) -> Values:
+    """Return what the fragment reads of a build; it refers to copies by their place in `copies`.
+
+    Meson shall warn of `warnings` besides what the build itself gives reason for.
+    """
     plan = build.plan
     copies = [cell.copy for _, cell in plan.copies()]
     place = {copy: str(index) for index, copy in enumerate(copies)}
@@ -33,7 +36,7 @@ def answer(build: Build, headers: Iterable[str]) -> Values:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
             for language in ("c", "cpp"):
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
-    return {**values, "warnings": list(baseline_warnings(build)), **_summary(build)}
+    return {**values, "warnings": [*warnings, *baseline_warnings(build)], **_summary(build)}
 
 
 def _summary(build: Build) -> Values:

@@ -34,6 +34,7 @@ from .own_flags import check_own_flags
 from .paths import check_paths
 from .request import Request
 from .tool import write_tool
+from .usable_args import without_refused
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -46,7 +47,9 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table
     _check(request, config)
-    build = _build(request, config, chosen)
+    limit = find_limit(request.system, request.compilers, chosen.reason)
+    config, left_out = without_refused(config, request.compilers, limit)
+    build = _build(request, config, chosen, limit)
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
     tool = write_tool(request.output / TOOL_FOLDER, {**headers, "isa_dispatch.c": source}, table.features.processor)
@@ -55,7 +58,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     write_if_changed(request.output / PLAN_FILE, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
-        **answer(build, headers),
+        **answer(build, headers, left_out),
         "compat_folders": [COMPAT_FOLDER] if config.compat else [],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
         "link_proof": f"-Wl,{LINK_PROOF}",
@@ -76,10 +79,9 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _build(request: Request, config: Config, chosen: Chosen) -> Build:
+def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Build:
     """Probe the compilers, and return the whole build that results."""
     table = chosen.table
-    limit = find_limit(request.system, request.compilers, chosen.reason)
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:

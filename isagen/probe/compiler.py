@@ -136,12 +136,13 @@ class Compiler:
             write_if_changed(source, "int isagen_empty;\n")
             return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
-    def compiles(self) -> bool:
-        """Return whether it compiles an empty source at all, as every compiler does."""
+    def compiles(self, args: Sequence[str] = ()) -> bool:
+        """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source, target = Path(folder, f"empty{SUFFIX[self.language]}"), Path(folder, "empty.o")
             write_if_changed(source, "int isagen_empty;\n")
-            return self.run(["-c", "-o", str(target), str(source)]).ok and target.is_file()
+            into = ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", str(target))
+            return self.run([*self.args, *args, *into, str(source)]).ok and target.is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile, assemble and link the program `text` under `flags`, with warnings as errors."""

@@ -13,7 +13,11 @@ from support.projects import CACHE, Project, make_project, matrix, need, verdict
 
 STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
 SAID = f"14 200 30 DEFAULT, in use: DEFAULT, built: DEFAULT, 3 stubs: {' '.join(f'{one}=DEFAULT' for one in STUBS)}\n"
-NVIDIA = ("-m*|-iquote*|-fno-*|-dM|-Werror*|-print-*", "nvc 23.1-0 64-bit target on x86-64 Linux", "nvidia_hpc 23.1-0")
+# What NVIDIA's compiler says of its version, and options of GCC and Clang that it refuses here.
+NVIDIA = (
+    "nvc 23.1-0 64-bit target on x86-64 Linux -tp zen3\nNVIDIA Compilers and Tools",
+    "-m*|-iquote*|-fno-*|-dM|-Werror*|-print-*",
+)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +119,19 @@ def test_what_kernels_say_of_stubs_is_found_in_objects_that_are_not_read(built, 
     project.ninja()
 
 
+def test_arguments_that_the_compiler_of_another_architecture_refuses(built):
+    project = built("arm")
+    with (project.folder / "isagen/isa.toml").open("a") as file:
+        file.write(
+            '[kernels."kernels/dot.cpp"]\nargs = ["-mprefer-vector-width=256", "--param", "max-gcse-memory=9"]\n'
+        )
+    said = project.setup("--reconfigure")
+    assert re.search(r"isa\.toml: kernels\.'kernels/dot\.cpp'\.args: -mprefer-vector-width=256 is left out: GCC", said)
+    (cell,) = [one["levels"]["DEFAULT"] for one in matrix(project)["kernels"] if one["source"] == "kernels/dot.cpp"]
+    assert cell["flags"][-2:] == ["--param", "max-gcse-memory=9"]
+    project.ninja()
+
+
 @pytest.mark.parametrize(("name", "is_it"), [("windows", "it is unavailable: "), ("arm", "")])
 def test_a_required_level_of_a_platform_without_it(built, name, is_it):
     project, platform = built(name), PLATFORMS[name]
@@ -125,27 +142,27 @@ def test_a_required_level_of_a_platform_without_it(built, name, is_it):
     assert expected in failed.stdout
 
 
-def test_a_compiler_that_isagen_does_not_know(new_project, tmp_path):
-    """Which refuses all options but those of every compiler, and lists no macros."""
-    refused, version, shown = NVIDIA
+@pytest.mark.parametrize(
+    ("as_gnu", "audited"),
+    [("", "the flags of kernels were not judged: {}"), (" -U__GNUC__", "nothing here can be audited\n  {}")],
+    ids=["as GNU C", "without extensions"],
+)
+def test_a_compiler_that_isagen_does_not_know(new_project, tmp_path, as_gnu, audited):
+    """It refuses all options but those that every compiler has, and lists no macros."""
     project = new_project("portable")
     project.edit("isagen/isa.toml", 'table = "default"', 'table = "x86-64"')
-    said = version + "\nNVIDIA Compilers and Tools"
-    c, cpp = (imposter(tmp_path, name, "gcc" if name == "nvc" else "g++", said, refused) for name in ("nvc", "nvc++"))
-    summary = project.setup(CC=str(c), CXX=str(cpp))
+    c = imposter(tmp_path, "nvc", f"gcc{as_gnu}", *NVIDIA)
+    cpp = imposter(tmp_path, "nvc++", f"g++{as_gnu}", *NVIDIA)
+    summary = project.setup("-Dc_std=c99", CC=str(c), CXX=str(cpp))
+    shown = "nvidia_hpc 23.1-0"
     reason = f"isagen does not know the compiler {shown}, nor its baseline, as it does not list its macros (-dM -E)"
     assert re.findall(r"levels +: (.*)", summary) == [f"only X86_64: {reason}"]
     project.ninja()
     assert project.run(project.path("portable")).stdout == SAID.replace("DEFAULT", "X86_64")
-    assert project.isagen("why", "x86-64_v3".replace("-", "_"), project.build).stdout.endswith(
-        f"unavailable: {reason}\n"
-    )
-    done = project.isagen("audit", project.build, check=False)
-    assert f"the flags of kernels were not judged: {reason}" in done.stdout
+    assert project.isagen("why", "x86_64_v3", project.build).stdout == f"X86_64_V3 is unavailable: {reason}\n"
+    assert audited.format(reason) in project.isagen("audit", project.build, check=False).stdout
     doctor = project.run("isagen", "doctor", CC=str(c), CXX=str(cpp), check=False).stdout
-    assert re.search(
-        r"ok +C compiler: nvc .*; only the baseline is built: isagen does not know the compiler nvc, ", doctor
-    )
+    assert re.search(r"ok +C compiler: nvc .*; only the baseline is built: isagen does not know .* nvc, nor", doctor)
 
 
 def test_a_compiler_of_another_name_that_is_a_clang(new_project, tmp_path):
