@@ -59,6 +59,9 @@ def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -
         except (IsagenError, OSError) as problem:
             if not undecoded:
                 yield failed(str(path), problem)
+    limits = dict.fromkeys(reason for plan in plans if (reason := read_plan(plan).limit.reason))
+    if not found and limits:
+        raise AuditError("nothing here can be audited", where=str(folder), remedy="; ".join(limits))
     if not found:
         raise AuditError(
             "nothing that is linked here holds isagen's record",
@@ -87,9 +90,11 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
             inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
             objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
             result = audit_linked(binary, records, objects)
-            flags = audit_flags(build.record, objects, root)
+            flags = audit_flags(build.record, objects, root) if not build.limit.foreign else []
             notes = result.notes
-            if not (root / COMMANDS).is_file():
+            if build.limit.foreign:
+                notes += (f"the flags of kernels were not judged: {build.limit.reason}",)
+            elif not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
             return baseline.note(replace(result, findings=(*result.findings, *flags), notes=notes))
     note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -48,6 +48,11 @@ def architecture_of(path: Path) -> Architecture | None:
 def known_systems() -> tuple[str, ...]:
     """Return Meson's names of the systems whose objects are of a format that isagen knows."""
     return tuple(system for one in FORMATS for system in one.systems)
+
+
+def are_made_under(macros: Container[str]) -> bool:
+    """Return whether a compiler that predefines `macros` makes objects of a format that isagen knows."""
+    return any(one.macro in macros for one in FORMATS)
 
 
 def open_binary(path: Path, shown: str = "") -> Binary:

@@ -273,6 +273,10 @@ class Format(Protocol):
     def systems(self) -> Sequence[str]:
         """Meson's host_machine.system() of the systems whose objects are of the format."""
 
+    @property
+    def macro(self) -> str:
+        """The macro that compilers predefine where they make objects of the format."""
+
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
 

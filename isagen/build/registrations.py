@@ -6,8 +6,8 @@ A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_ker
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..binary.protocol import ObjectFile
@@ -18,43 +18,55 @@ from ..model.registrations import Registered, Registrations
 from .addresses import shared_data
 
 
-@dataclass
-class _Found:
-    """The stubs of one kernel source, as its symbols are read."""
+@dataclass(frozen=True)
+class Said:
+    """What one object says: its kernel source, the stubs that it registers or is without, and the data it shares."""
 
-    registers: list[str] = field(default_factory=list)
-    without: list[str] = field(default_factory=list)
+    source: str
+    registers: tuple[str, ...]
+    without: tuple[str, ...]
+    shared: Mapping[str, int]
 
 
 def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> Registrations:
     """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
+    sources = sources_of(plan, level, objects)
+    return registrations_of(level, [_said(*pair, level) for pair in zip(sources, objects, strict=True)])
+
+
+def _said(source: str, file: ObjectFile, level: str) -> Said:
+    names = [symbol.name for symbol in file.symbols if symbol.defined]
+
+    def after(start: str) -> tuple[str, ...]:
+        return tuple(name.removeprefix(start) for name in names if name.startswith(start))
+
     registers, without = KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
-    kernels: dict[str, _Found] = {}
+    return Said(source, after(registers), after(without), shared_data(file.symbols))
+
+
+def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
+    """Return what all objects of `level` say. Raises `BuildError` where two of them register one stub."""
+    registers: dict[str, list[str]] = {}
+    without: dict[str, list[str]] = {}
     owners: dict[str, str] = {}
     shared: dict[str, int] = {}
-    for source, file in zip(sources_of(plan, level, objects), objects, strict=True):
-        found = kernels.setdefault(source, _Found())
-        shared.update(shared_data(file.symbols))
-        for symbol in file.symbols:
-            if not symbol.defined:
-                continue
-            if symbol.name.startswith(registers):
-                stub = symbol.name.removeprefix(registers)
-                if stub in owners:
-                    raise BuildError(
-                        f"is registered twice at {level}: by {owners[stub]} and by {source}",
-                        where=stub,
-                        remedy="a stub takes one kernel per level: remove one ISA_REGISTER_DISPATCH, or rename a stub",
-                    )
-                owners[stub] = source
-                found.registers.append(stub)
-            elif symbol.name.startswith(without):
-                found.without.append(symbol.name.removeprefix(without))
+    for one in objects:
+        shared.update(one.shared)
+        without.setdefault(one.source, []).extend(one.without)
+        registers.setdefault(one.source, []).extend(one.registers)
+        for stub in one.registers:
+            if stub in owners:
+                raise BuildError(
+                    f"is registered twice at {level}: by {owners[stub]} and by {one.source}",
+                    where=stub,
+                    remedy="a stub takes one kernel per level: remove one ISA_REGISTER_DISPATCH, or rename a stub",
+                )
+            owners[stub] = one.source
     return Registrations(
         level=level,
         kernels={
-            source: Registered(tuple(sorted(found.registers)), tuple(sorted(found.without)))
-            for source, found in sorted(kernels.items())
+            source: Registered(tuple(sorted(found)), tuple(sorted(without[source])))
+            for source, found in sorted(registers.items())
         },
         shared=dict(sorted(shared.items())),
     )
@@ -62,8 +74,13 @@ def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) 
 
 def sources_of(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> list[str]:
     """Return the kernel source behind each object of `level`. Raises `BuildError` if there is none."""
-    sources = {cell.copy: kernel.source for kernel, cell in plan.copies() if cell.level == level}
+    sources = copies_of(plan, level)
     return [source_of(file.path, sources) for file in objects]
+
+
+def copies_of(plan: Plan, level: str) -> dict[str, str]:
+    """Return the kernel source of each copy at `level`, by the copy's file name."""
+    return {cell.copy: kernel.source for kernel, cell in plan.copies() if cell.level == level}
 
 
 def source_of(path: Path, sources: Mapping[str, str]) -> str:

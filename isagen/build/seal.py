@@ -15,6 +15,7 @@ from ..model.names import copy_of_object, sealed_name
 from ..model.plan_file import read_plan, registrations_text
 from ..model.record import LEVEL_OWNER
 from .addresses import LevelCode
+from .announced import announced_by_kernel
 from .measure import level_code
 from .registrations import registered_by_kernel, sources_of
 
@@ -23,9 +24,13 @@ def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Pa
     """Seal the `objects` of `level` into `folder`, and write what they register to the file `registrations`.
 
     The first sealed object holds the note of what the level's objects hold. Without `folder`, only the registrations
-    are written.
+    are written. Objects that isagen does not read stay as they are.
     """
     build = read_plan(plan_path)
+    if build.limit.opaque:
+        announced = announced_by_kernel(build.plan, level, objects)
+        write_if_changed(registrations, registrations_text(announced))
+        return
     files = [load_object(path) for path in objects]
     registered = registered_by_kernel(build.plan, level, files)
     noted = registrations_text(registered)

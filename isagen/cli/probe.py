@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import add_table, table_of
+from .common import add_table
 
 if TYPE_CHECKING:
     from ..model.plan import Verdict
@@ -27,17 +28,24 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from ..configure.limits import limits_of
     from ..probe.cache import NO_CACHE
     from ..probe.compiler import find_compiler
+    from ..probe.limited import limited_verdicts
     from ..probe.probe import probe_each
     from .progress import progress
 
     compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
-    table = table_of(options)
+    chosen, limit = limits_of(compiler, options.table, Path.cwd(), "--table")
+    table = chosen.table
+    if limit.reason and options.format != "json":
+        print(f"only {table.base.name}: {limit.reason}")
+    limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
+    answers = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
     names, verdicts = table.names(), {}
     with progress() as line:
         line.show(names[0], 1, len(names))
-        for (level, _), verdict in probe_each(table, [compiler], NO_CACHE):
+        for (level, _), verdict in answers:
             verdicts[level] = verdict
             if options.format != "json":
                 with line.hidden():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..matrix.baseline import baseline_warnings
@@ -24,8 +24,11 @@ class Editor:
     tuning: frozenset[str] = frozenset()
 
 
-def answer(build: Build, editor: Editor) -> Values:
-    """Return what the fragment reads of a build; it refers to copies by their place in `copies`."""
+def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values:
+    """Return what the fragment reads of a build; it refers to copies by their place in `copies`.
+
+    Meson shall warn of `warnings` besides what the build itself gives reason for.
+    """
     plan = build.plan
     copies = [cell.copy for _, cell in plan.copies()]
     place = {copy: str(index) for index, copy in enumerate(copies)}
@@ -46,7 +49,7 @@ def answer(build: Build, editor: Editor) -> Values:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
             for language in ("c", "cpp"):
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
-    return {**values, **_editor(plan, editor), "warnings": list(baseline_warnings(build)), **_summary(build)}
+    return {**values, **_editor(plan, editor), "warnings": [*warnings, *baseline_warnings(build)], **_summary(build)}
 
 
 def _editor(plan: Plan, editor: Editor) -> Values:

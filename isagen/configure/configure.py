@@ -9,29 +9,32 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import ConfigError, KernelError, TableError, did_you_mean
+from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
 from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, dispatch_name, headers_folder, plan_name
-from ..model.plan import BUILT, Build, CompilerUse, Plan, Sealing
+from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
-from ..planning.config import DEFAULT_TABLE, Config, load_config
+from ..planning.config import Config, load_config
 from ..planning.plan import Style, make_plan
-from ..planning.sealing import check_system, sealing_of
+from ..planning.requirement import check_required
+from ..planning.sealing import sealing_of
 from ..probe.cache import NO_CACHE, default_cache
 from ..probe.compiler import Compiler
+from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
-from ..processors.registry import default_table
-from ..processors.table import Table, load_table, other_levels
+from ..processors.table import Table
 from .answer import Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
 from .keyval import write_keyval
+from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
 from .own_flags import check_own_flags
 from .paths import check_paths
 from .request import Request
 from .tool import write_tool
+from .usable_args import without_refused
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"
@@ -44,9 +47,12 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     """
     check_paths(request.source_root, request.build_root)
     config = load_config(request.config).of_set(request.config_set, request.sets)
-    table = _table(request, config)
+    chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
+    table = chosen.table
     _check(request)
-    build = _build(request, config, table)
+    limit = find_limit(request.system, request.compilers, chosen.reason)
+    config, left_out = without_refused(config, request.compilers, limit)
+    build = _build(request, config, chosen, limit)
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
@@ -58,35 +64,21 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
-        **answer(build, _editor(request, table)),
+        **answer(build, _editor(request, chosen), left_out),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
         "link_proof": f"-Wl,{LINK_PROOF}",
         "python": sys.executable,
     }
-    return write_keyval(values), (request.config, *table.files)
+    return write_keyval(values), (request.config, *chosen.files)
 
 
-def _table(request: Request, config: Config) -> Table:
-    """Load the table that isa.toml names. Raises `TableError` if it is for another architecture."""
-    name = config.table if config.table != DEFAULT_TABLE else default_table(request.cpu_family)
-    table = load_table(name, request.config.parent, f"{config.shown}: table")
-    processor = table.features.processor
-    if not processor.is_for(request.cpu_family):
-        raise TableError(
-            f"table {table.name} is for {', '.join(processor.cpu_families)}, "
-            f"but this build is for {request.cpu_family}",
-            where=f"{config.shown}: table",
-            remedy=f'set table = "{DEFAULT_TABLE}", which takes the table that fits each architecture',
-        )
-    return table
-
-
-def _editor(request: Request, table: Table) -> Editor:
+def _editor(request: Request, chosen: Chosen) -> Editor:
     """Return what editors see, by the Meson option isa_editor. Raises `ConfigError` for a level that is unknown."""
-    word = request.editor.strip()
-    names = {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
+    word, table = request.editor.strip(), chosen.table
+    names = {name.casefold(): "best" for name in chosen.elsewhere}  # a level of another architecture
+    names |= {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
     if word.casefold() in names:
         optional = {flag for level in table.levels for flags in level.optional_flags.values() for flag in flags}
         return Editor(names[word.casefold()], frozenset({*optional, NO_UNIQUE}))
@@ -95,8 +87,7 @@ def _editor(request: Request, table: Table) -> Editor:
 
 
 def _check(request: Request) -> None:
-    """Raise `KernelError`, `ConfigError` or `CompilerError` for what cannot be built at all."""
-    check_system(request.system)
+    """Raise `KernelError` or `ConfigError` for what cannot be built at all."""
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
             f"{request.config_set!r} cannot name a set of kernels",
@@ -112,11 +103,14 @@ def _check(request: Request) -> None:
             )
 
 
-def _build(request: Request, config: Config, table: Table) -> Build:
+def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Build:
     """Probe the compilers, and return the whole build that results."""
-    cache = default_cache() if request.cache else NO_CACHE
-    verdicts = probe_all(table, request.compilers, cache)
-    sealing = sealing_of(request.full_name, request.seal)
+    table = chosen.table
+    if limit.opaque:
+        verdicts = limited_verdicts(table, request.compilers, limit)
+    else:
+        verdicts = probe_all(table, request.compilers, default_cache() if request.cache else NO_CACHE)
+    sealing = sealing_of(request.full_name, request.seal, limit)
     plan = make_plan(
         config=config,
         table=table,
@@ -127,10 +121,12 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
-        style=_style(request.compilers),
-        elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
+        style=_style(request.compilers, limit),
+        elsewhere=chosen.elsewhere,
     )
-    check_own_flags(plan, table.features, request.compilers, config.shown)
+    check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
+    if not limit.foreign:
+        check_own_flags(plan, table.features, request.compilers, config.shown)
     return Build(
         isagen=__version__,
         plan=plan,
@@ -140,8 +136,9 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor),
+        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor, limit),
         record=_record(request, config, table, plan, sealing),
+        limit=limit,
     )
 
 
@@ -167,8 +164,10 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(compilers: Iterable[Compiler]) -> Style:
+def _style(compilers: Iterable[Compiler], limit: Limit) -> Style:
     """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
+    if limit.foreign:
+        return Style("-I")
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in compilers:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
 from ..model.matrix_notes import pack
 from ..model.names import STUBS_MARK, dispatch_name, guard_name
-from ..model.plan import BUILT, Build, LevelRow
+from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..processors.features import Features
 from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
 
+# The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
+NO_REGISTERS = "generic"
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
     "isa_current_level",
@@ -43,7 +46,8 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
     record, which tells an audit how the binary was built, becomes part of the source.
     """
-    plan, project = build.plan, build.record.project
+    plan, project, limit = build.plan, build.record.project, build.limit
+    processor = table.features.processor
     matrix = pack(public(planned_matrix(build)))
     header = dispatch_name(plan.kernel_set, "h")
     values: Mapping[str, Any] = {
@@ -53,19 +57,28 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "override": plan.override,
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
         "functions": FUNCTIONS,
-        **detection_values(plan, table.features, build.record.baseline),
+        **(
+            detection_values(_unchecked(plan), table.features, ())
+            if limit.foreign
+            else detection_values(plan, table.features, build.record.baseline)
+        ),
         "stubs_mark": STUBS_MARK,
-        "detection": table.features.processor.detection,
-        "oldest_cpu": table.features.processor.oldest_cpu,
+        "announced": limit.opaque,
+        "detection": NO_REGISTERS if limit.foreign else processor.detection,
+        "oldest_cpu": None if limit.foreign else processor.oldest_cpu,
         "matrix": _bytes(matrix),
-        "notes": _notes(build.record.to_json() if table.features.processor.decodable else "", matrix),
+        "notes": _notes(build.record.to_json() if processor.decodable else "", matrix),
     }
     headers = {
         **_forwarded(header, render("isa_dispatch.h.j2", **values)),
         "isa_python.h": render(
             "isa_python.h.j2", override=plan.override, python_parts=render("isa_object.py").split("\n\n\n")
         ),
-        **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
+        **{
+            guard_name(level.name): _guard(level, table.features, limit.foreign)
+            for level in plan.levels
+            if level.verdict == BUILT
+        },
     }
     return headers, render("isa_dispatch.c.j2", **values)
 
@@ -93,12 +106,20 @@ def _bytes(content: bytes) -> list[str]:
     return [", ".join(str(byte) for byte in content[i : i + 32]) for i in range(0, len(content), 32)]
 
 
-def _guard(level: LevelRow, features: Features) -> str:
-    """Return a header that refuses to compile with any feature that is not checked at run time for `level`."""
+def _unchecked(plan: Plan) -> Plan:
+    """Return a plan whose lowest level needs nothing: code for any compiler cannot ask the CPU."""
+    return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
+
+
+def _guard(level: LevelRow, features: Features, foreign: bool) -> str:
+    """Return a header that refuses to compile with any feature that is not checked at run time for `level`.
+
+    Under a compiler that is `foreign`, nothing is checked, and nothing refused.
+    """
     unchecked = [
         {"name": feature.name, "macro": macro}
         for feature in features.features.values()
-        if feature.name not in level.features
+        if not foreign and feature.name not in level.features
         for macro in feature.macros
     ]
     return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)

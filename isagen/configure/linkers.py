@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..model.files import write_if_changed
 from ..model.names import TOOL_FOLDER
-from ..model.plan import LinkAudit
+from ..model.plan import Limit, LinkAudit
 from ..probe.compiler import Compiler
 from ..probe.probe import bare_macros
 from ..processors.processor import Processor
@@ -28,13 +28,15 @@ LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 
 
-def find_linkers(compiler: Compiler, mode: str, processor: Processor) -> LinkAudit:
+def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit) -> LinkAudit:
     """Return the linkers whose places the scripts take, for an audit of `mode`: error, warn, off, or unreached.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
     if mode == "off":
         return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
+    if limit.opaque:
+        return LinkAudit(mode, reason="isagen does not read what this build links")
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
     if processor.decodable is None or processor.decoder_module is None:
         return undecoded

@@ -45,6 +45,7 @@ class Request:
     sets: tuple[str, ...] = ()
     editor: str = "none"
     levels: str = ""
+    require: str = ""
     cache: bool = True
     seal: bool = True
     audit: str = "error"
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--lto", choices=("true", "false"), default="false")
     parser.add_argument("--levels", default="")
+    parser.add_argument("--require", default="")
     parser.add_argument("--name", default="project")
     parser.add_argument("--label", dest="kernel_set", default="")
     parser.add_argument("--set", dest="config_set", default="")
@@ -104,6 +106,7 @@ def request_of(options: argparse.Namespace) -> Request:
         sets=tuple(filter(None, options.sets.split(","))),
         editor=options.editor,
         levels=options.levels,
+        require=options.require,
         cache=options.probe_cache == "true",
         seal=options.seal == "true",
         audit=options.audit,

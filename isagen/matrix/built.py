@@ -10,10 +10,10 @@ from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary, load_object, open_binary
 from ..build.measure import level_code
 from ..build.registrations import registered_by_kernel, sources_of
-from ..model.matrix import LevelCode, Matrix
+from ..model.matrix import KernelCode, LevelCode, Matrix
 from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import BUILT, Build
-from ..model.plan_file import read_plan
+from ..model.plan_file import read_plan, read_registrations
 from .noted import levels_in
 from .planned import planned_matrix, with_code
 
@@ -23,7 +23,10 @@ NINJA_LOG = ".ninja_log"
 def built_matrix(plan_path: Path) -> Matrix:
     """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` where it cannot be read."""
     build, folder = read_plan(plan_path), plan_path.parent
-    levels = dict(_sealed(build, folder) if build.sealing.usable else _measured(build, folder))
+    if build.limit.opaque:
+        levels = dict(_announced(build, folder))
+    else:
+        levels = dict(_sealed(build, folder) if build.sealing.usable else _measured(build, folder))
     matrix = with_code(planned_matrix(build), levels)
     times = _times(build, folder)
     return replace(
@@ -77,6 +80,16 @@ def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
             sources = sources_of(build.plan, level, files)
             registered = registered_by_kernel(build.plan, level, files)
             yield level, level_code(build, registered, dict(zip(sources, files, strict=True)))
+
+
+def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
+    """Yield what the build noted of each level's objects, with the level; their code is not read."""
+    for level in build.plan.levels:
+        path = folder / registrations_name(level.name, build.plan.kernel_set)
+        if level.verdict == BUILT and path.is_file():
+            kernels = read_registrations(path).kernels
+            code = {source: KernelCode(found.registers, None) for source, found in kernels.items()}
+            yield level.name, LevelCode(build.record.project, level.name, code)
 
 
 def _times(build: Build, folder: Path) -> Mapping[str, float]:

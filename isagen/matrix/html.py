@@ -106,6 +106,11 @@ class Build:
             ("Compiler", shown or "unknown", False),
             ("Target", f"{matrix.cpu_family} {matrix.system}", False),
             ("Table", matrix.table, True),
+            *(
+                [("Levels", f"only {matrix.levels[0].name}: {matrix.baseline_only}", False)]
+                if matrix.baseline_only
+                else []
+            ),
             ("Baseline", baseline or "the architecture's own", False),
             ("Optimization", "as the arguments say" if plain else f"-O{matrix.optimization}", not plain),
             ("Override", f"{matrix.override}=LEVEL" if matrix.override else "none", bool(matrix.override)),

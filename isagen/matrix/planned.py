@@ -42,6 +42,7 @@ def planned_matrix(build: Build) -> Matrix:
         audit_reason=build.link_audit.reason,
         levels=tuple(map(_level, plan.levels)),
         kernels=tuple(map(_kernel, plan.kernels)),
+        baseline_only=build.limit.reason,
     )
 
 
@@ -53,6 +54,7 @@ def public(matrix: Matrix) -> Matrix:
         baseline_origin=without_paths(matrix.baseline_origin),
         seal_reason=without_paths(matrix.seal_reason),
         audit_reason=without_paths(matrix.audit_reason),
+        baseline_only=without_paths(matrix.baseline_only),
         levels=tuple(
             replace(
                 level,
@@ -134,5 +136,6 @@ def _with_code(matrix: Matrix, kernel: MatrixKernel, levels: Mapping[str, LevelC
 
 def _same(found: Mapping[str, KernelCode], name: str, required: tuple[str, ...]) -> str:
     """Return the lowest of the levels that one requires whose copy has the same code; nothing where none has."""
-    lower = [other for other in found if other in required]
-    return next((other for other in lower if found[other].code.digest == found[name].code.digest), "")
+    digests = {level: one.code.digest for level, one in found.items() if one.code is not None}
+    lower = [other for other in digests if other in required]
+    return next((other for other in lower if digests[other] == digests.get(name)), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model.plan import BUILT, Build, LinkAudit
+from ..model.plan import BUILT, UNAVAILABLE, Build, LinkAudit
 from ..processors.registry import find_processor
 from .baseline import baseline_origin, beyond_architecture
 
@@ -15,11 +15,15 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
     """Return the lines of Meson's summary: baseline, levels, kernels not at every level, sealing, audit, LTO."""
     plan = build.plan
     lines = [("table", plan.table)]
+    if build.limit.reason:
+        lines.append(("levels", f"only {plan.levels[0].name}: {build.limit.reason}"))
     beyond = beyond_architecture(build)
     if beyond:
         lines.append(("baseline", f"{' '.join(beyond)} ({baseline_origin(build)}): {NEEDED}"))
     plain = f"no flags: the baseline{' above' if beyond else ' of the compiler'}"
     for number, level in enumerate(plan.levels):
+        if level.verdict == UNAVAILABLE and level.reason == build.limit.reason:
+            continue
         built = sum(kernel.cells[number].verdict == BUILT for kernel in plan.kernels)
         if level.verdict == BUILT:
             flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
@@ -34,7 +38,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         if own != names:
             lines.append((kernel.source, "only " + " ".join(own)))
     lines.append(("sealed", "yes" if build.sealing.usable else f"no: {build.sealing.reason}"))
-    lines.append(("audited", _audited(build.link_audit, is_decoded(build))))
+    lines.append(("audited", _audited(build.link_audit, is_decoded(build) and not build.limit.opaque)))
     if build.lto:
         lines.append(("lto", WITHOUT_LTO))
     return lines

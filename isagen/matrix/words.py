@@ -106,6 +106,8 @@ def flags_text(level: MatrixLevel) -> list[str]:
 def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of what holds for the whole build."""
     yield "built by", f"isagen {matrix.isagen}"
+    if matrix.baseline_only:
+        yield "levels", f"only {matrix.levels[0].name}: {matrix.baseline_only}"
     yield "compilers", ", ".join(f"{one.name} ({language})" for language, one in matrix.compilers.items())
     if matrix.beyond_architecture:
         yield "baseline", f"{' '.join(matrix.beyond_architecture)} ({matrix.baseline_origin}): {NEEDED}"

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 WIDTH = 120
+# The key of a field's metadata that says that data written by an earlier version may lack it, and then has its default.
+ADDED = "added"
 # How Python has the bytes of a name that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,7 +45,8 @@ def _line(data: Any) -> str:
 def from_data(kind: type[T], data: Any) -> T:
     """Return the `kind` that `data` describes, where `data` is what ``dataclasses.asdict`` and JSON made of one.
 
-    Raises ValueError, which names the field, where a field is missing, unknown, or of another type.
+    Raises ValueError, which names the field, where a field is missing (but for those `ADDED`), unknown, or of another
+    type.
     """
     try:
         return typing.cast("T", _reader(typing.cast("Any", kind))(data))
@@ -79,10 +82,11 @@ def _reader(kind: Any) -> Reader:
 def _instance(kind: Any) -> Reader:
     hints = typing.get_type_hints(kind)
     readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+    later = {field.name for field in fields(kind) if ADDED in field.metadata}
 
     def read(data: Any) -> Any:
         found = _checked(dict, data)
-        if found.keys() != readers.keys():
+        if found.keys() != readers.keys() and found.keys() | later != readers.keys():
             raise _other_fields(readers, found)
         return kind(**dict(_parts(((name, readers[name], value) for name, value in found.items()), ".{}")))
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .codec import ADDED
+
 # Raise it when what is written changes in a way that an older reader does not know.
 MATRIX_FORMAT = 2
 
@@ -93,7 +95,8 @@ class MatrixCompiler:
 class Matrix:
     """The matrix of one project's build.
 
-    Names of features are those of the processor's features file, `features`, or the table's own.
+    Names of features are those of the processor's features file, `features`, or the table's own. `baseline_only` is the
+    reason why only the lowest level is built, empty where every level was tried.
     """
 
     project: str
@@ -115,6 +118,7 @@ class Matrix:
     audit_reason: str
     levels: tuple[MatrixLevel, ...]
     kernels: tuple[MatrixKernel, ...]
+    baseline_only: str = field(default="", metadata={ADDED: True})
 
     def level(self, name: str) -> MatrixLevel | None:
         """Return the level of a name, in any case; None where the table has no such level."""
@@ -129,10 +133,10 @@ class Matrix:
 
 @dataclass(frozen=True)
 class KernelCode:
-    """What one kernel source registers at one level, and its code."""
+    """What one kernel source registers at one level, and its code; None where isagen does not read objects."""
 
     stubs: tuple[str, ...]
-    code: Code
+    code: Code | None
 
 
 @dataclass(frozen=True)

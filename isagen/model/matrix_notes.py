@@ -69,6 +69,8 @@ def _check(matrix: Matrix) -> None:
 def _check_code(level: LevelCode) -> None:
     for source, kernel in level.kernels.items():
         code = kernel.code
+        if code is None:
+            continue
         counts = code.loaded_bytes, code.code_bytes, code.instructions or 0, code.widest
         if min(counts) < 0 or min(code.families.values(), default=1) < 1:
             raise ValueError(f"a count of {source!r} is too small")

@@ -98,6 +98,19 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The reason why only the lowest level is built; empty where every level is tried.
+
+    Objects that are `opaque` are not read: nothing is sealed or audited, and the build finds in their bytes what they
+    register. Of a compiler that is `foreign`, no option or extension is assumed but those that all compilers have.
+    """
+
+    reason: str = ""
+    opaque: bool = False
+    foreign: bool = False
+
+
+@dataclass(frozen=True)
 class Sealing:
     """`mark` is a number in the sealed names, the project's own; `reason` says why levels are not sealed, if so."""
 
@@ -155,3 +168,4 @@ class Build:
     sealing: Sealing
     link_audit: LinkAudit
     record: Record
+    limit: Limit = Limit()

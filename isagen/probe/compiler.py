@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -18,6 +18,15 @@ from ..model.files import FULL, write_if_changed
 
 SUFFIX = {"c": ".c", "cpp": ".cpp"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
+# Macros of compilers that isagen does not know and that predefine __GNUC__ too, with Meson's names of them.
+FOREIGN = {
+    "__ARMCOMPILER_VERSION": "armclang",
+    "__EMSCRIPTEN__": "emscripten",
+    "__INTEL_COMPILER": "intel",
+    "__LCC__": "lcc",
+    "__NVCOMPILER": "nvidia_hpc",
+    "__PGIC__": "pgi",
+}
 # Environment variables that change the outcome of a compilation.
 ENVIRONMENT = (
     "COMPILER_PATH",
@@ -61,7 +70,17 @@ class Compiler:
     @property
     def name(self) -> str:
         """How messages name it: ``GCC 12.2.0``."""
-        return f"{DISPLAY_NAME.get(self.id, self.id)} {self.version}"
+        return f"{DISPLAY_NAME.get(self.id, self.id)} {self.version}".rstrip()
+
+    @property
+    def known(self) -> bool:
+        """Whether it takes the options that tables have for its dialect, and predefines the macros that they name."""
+        return self.id in DISPLAY_NAME
+
+    @property
+    def machine(self) -> str:
+        """The processor that it says it makes code for: ``aarch64``; nothing where it says none."""
+        return self.run([*self.args, "-dumpmachine"]).out.partition("-")[0].strip() if self.known else ""
 
     @property
     def quiet_args(self) -> tuple[str, ...]:
@@ -117,6 +136,14 @@ class Compiler:
             write_if_changed(source, "int isagen_empty;\n")
             return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
+    def compiles(self, args: Sequence[str] = ()) -> bool:
+        """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
+        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
+            source, target = Path(folder, f"empty{SUFFIX[self.language]}"), Path(folder, "empty.o")
+            write_if_changed(source, "int isagen_empty;\n")
+            into = ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", str(target))
+            return self.run([*self.args, *args, *into, str(source)]).ok and target.is_file()
+
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile, assemble and link the program `text` under `flags`, with warnings as errors."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
@@ -147,7 +174,7 @@ class Compiler:
 
     def program(self, name: str) -> str | None:
         """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
-        if self.dialect == "msvc":
+        if self.dialect == "msvc" or not self.known:
             return None
         said = self.run([f"-print-prog-name={name}"]).out.strip()
         return shutil.which(said) if said else None
@@ -168,9 +195,9 @@ class Compiler:
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:
-    """Identify the GNU-like compiler that `command` calls.
+    """Identify the GNU-like compiler that `command` calls; one that isagen does not know has an id that is not `known`.
 
-    Raises `CompilerError` if it does not exist or does not answer as GCC or Clang do.
+    Raises `CompilerError` if it does not exist or compiles nothing.
     """
     program = command[0] if command else ""
     if shutil.which(program) is None:
@@ -179,19 +206,22 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
             where=f"{language} compiler",
             remedy="install it, or give the path of another one",
         )
-    unknown = Compiler(language, tuple(command), "gcc", "0")
-    macros, outcome = unknown.macros(())
-    if not outcome.ok or "__GNUC__" not in macros:
-        raise CompilerError(
-            f"{command[0]!r} does not answer as GCC or Clang do",
-            where=f"{language} compiler",
-            remedy=first_error(outcome.err) or "give the path of a C or C++ compiler",
-        )
+    found = Compiler(language, tuple(command), "gcc", "0")
+    macros, outcome = found.macros(())
+    foreign = next((name for macro, name in FOREIGN.items() if macro in macros), "")
+    if foreign or not outcome.ok or "__GNUC__" not in macros:
+        if not found.compiles():
+            raise CompilerError(
+                f"{command[0]!r} does not answer as GCC or Clang do",
+                where=f"{language} compiler",
+                remedy=first_error(outcome.err) or "give the path of a C or C++ compiler",
+            )
+        return replace(found, id=foreign or Path(program).name, version="")
     if "__clang__" in macros:
         names = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
-        return Compiler(language, tuple(command), "clang", ".".join(macros[n] for n in names))
+        return replace(found, id="clang", version=".".join(macros[n] for n in names))
     names = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
-    return Compiler(language, tuple(command), "gcc", ".".join(macros[n] for n in names))
+    return replace(found, version=".".join(macros[n] for n in names))
 
 
 def first_error(text: str) -> str:

@@ -53,10 +53,12 @@ def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str,
 
 @cache
 def bare_macros(compiler: Compiler) -> frozenset[str]:
-    """Return the macros that the compiler predefines under the project's own arguments."""
+    """Return the macros that the compiler predefines under the project's own arguments; none where it lists none."""
     if compiler.dialect == "msvc":
         return frozenset()
     macros, outcome = compiler.macros(())
+    if not outcome.ok and not compiler.known:
+        return frozenset()
     if not outcome.ok:
         raise CompilerError(
             f"{compiler.name} cannot preprocess an empty file: {first_error(outcome.err)}",

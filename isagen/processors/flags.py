@@ -68,7 +68,7 @@ def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return the flags of all lists, each where it stands last; of options with one value, only the last."""
     flags: dict[str, tuple[str, ...]] = {}
     for words in lists:
-        for unit in _units(words):
+        for unit in units(words):
             value = ONE_VALUE.match(unit[0])
             key = value[0] if value else " ".join(unit)
             flags.pop(key, None)
@@ -76,7 +76,7 @@ def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(word for unit in flags.values() for word in unit)
 
 
-def _units(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def units(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield each flag, with the next word where that is its value."""
     rest = iter(words)
     for word in rest:

@@ -60,9 +60,10 @@ class Processor:
     """One processor: the folder holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
-    answers, in lower case, to them. `detection` names the folder whose `detect.c.j2` reads registers: the generic one
-    reads none. `oldest_cpu` says how generated code is compiled for every CPU; without it, the project's flags hold.
-    `baseline_table` is the table whose levels an audit's baseline is named after.
+    answers, in lower case, to them, and `macros` what compilers predefine where they make code for one. `detection`
+    names the folder whose `detect.c.j2` reads registers: the generic one reads none. `oldest_cpu` says how generated
+    code is compiled for every CPU; without it, the project's flags hold. `baseline_table` is the table whose levels an
+    audit's baseline is named after.
 
     The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
     `decoder_module` the Python module that it needs, or None where that is not installed. `registers` returns the rules
@@ -74,6 +75,7 @@ class Processor:
     cpu_families: tuple[str, ...]
     default_tables: Mapping[str, str] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)
+    macros: Mapping[str, str] = field(default_factory=dict)
     detection: str = "generic"
     oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +85,12 @@ def default_table(cpu_family: str) -> str:
     """Return the name of the table for Meson's `cpu_family`: a processor's, or the one that only has the baseline."""
     found = (p.default_tables[cpu_family] for p in PROCESSORS if cpu_family in p.default_tables)
     return next(found, PROCESSORS[-1].default_tables[PROCESSORS[-1].cpu_families[0]])
+
+
+def family_under(macros: Container[str]) -> str:
+    """Return Meson's name of the architecture that a compiler with `macros` makes code for; "" where none says."""
+    found = (family for p in PROCESSORS for macro, family in p.macros.items() if macro in macros)
+    return next(found, "")
 
 
 def this_cpu_family() -> str:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
+from ..configure.limits import limits_of
 from ..model.errors import IsagenError, ProjectError
-from ..planning.config import load_config
-from ..probe.compiler import find_compiler, older
+from ..planning.config import DEFAULT_TABLE, load_config
+from ..probe.compiler import Compiler, find_compiler, older
 from .meson_files import KERNELS, Sources, fragment_folder, without_comments
 from .pyproject import build_system
 
@@ -22,7 +23,7 @@ from .pyproject import build_system
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
 LANGUAGES = {"cpp": ("CXX", "c++"), "c": ("CC", "cc")}
-OPTIONS = ("isa_levels", "isa_editor", "isa_probe_cache", "isa_seal", "isa_audit")
+OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
 INIT = "run `isagen init`, and commit what it writes"
 
 
@@ -53,7 +54,7 @@ def examine_tools(folder: Path) -> Iterator[Check]:
     yield Check(True, f"Python {sys.version.split()[0]} ({sys.executable})")
     yield _program(("meson",), MESON, isolated)
     yield _program(("ninja", "ninja-build", "samu"), "", isolated)
-    yield from map(_compiler, _languages(Sources(folder)))
+    yield from (_compiler(language, folder) for language in _languages(Sources(folder)))
 
 
 def examine_files(folder: Path) -> Iterator[Check]:
@@ -95,7 +96,7 @@ def _languages(sources: Sources) -> list[str]:
     return [*(["cpp"] if suffixes != {".c"} else []), *(["c"] if ".c" in suffixes else [])]
 
 
-def _compiler(language: str) -> Check:
+def _compiler(language: str, folder: Path) -> Check:
     variable, default = LANGUAGES[language]
     try:
         compiler = find_compiler(language, os.environ.get(variable, default).split())
@@ -106,9 +107,18 @@ def _compiler(language: str) -> Check:
         return Check(
             False, f"{compiler.name} ({compiler.command[0]}) is older than {minimum}", f"name another in {variable}"
         )
-    return Check(
-        True, f"{'C++' if language == 'cpp' else 'C'} compiler: {compiler.name} ({' '.join(compiler.command)})"
-    )
+    shown = f"{'C++' if language == 'cpp' else 'C'} compiler: {compiler.name} ({' '.join(compiler.command)})"
+    reason = _limit(compiler, folder)
+    return Check(True, f"{shown}; only the baseline is built: {reason}" if reason else shown)
+
+
+def _limit(compiler: Compiler, folder: Path) -> str:
+    """Return why only the baseline is built with a compiler, by the table that isa.toml names, if it can be read."""
+    place = folder / fragment_folder(Sources(folder))
+    try:
+        return limits_of(compiler, load_config(place / "isa.toml").table, place, "table")[1].reason
+    except IsagenError:  # of the table, or of isa.toml, which has a check of its own
+        return limits_of(compiler, DEFAULT_TABLE, place, "table")[1].reason
 
 
 def _is_isolated(folder: Path) -> bool:

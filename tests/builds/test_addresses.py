@@ -37,6 +37,18 @@ def check(objects: list[ElfObject]) -> LevelCode:
     return code
 
 
+@pytest.mark.parametrize(
+    "target", ["aarch64-linux-gnu", "armv7-linux-gnueabihf", "mips-linux-gnu", "mips64el-linux-gnu"]
+)
+@pytest.mark.parametrize("compiler", ["clang++-16"])
+def test_a_registered_function_of_another_processor(tmp_path, compiler, target):
+    """MIPS's compilers give code labels without a name, and 64-bit little-endian MIPS has relocations of its own."""
+    text = HEAD + "static int impl(int x) { return x; } REGISTER(impl)"
+    check([compile_object(tmp_path / "x.cpp", text, compiler, f"--target={target}", "-fPIC", "-O2", "-g")])
+    with pytest.raises(BuildError, match="registers no function at AVX2"):
+        check([compile_object(tmp_path / "y.cpp", HEAD + "REGISTER(nullptr)", compiler, f"--target={target}", "-fPIC")])
+
+
 SHARED = {
     "table of a template": """
 template <class T> int impl(int x) { return x + sizeof(T); }

@@ -84,15 +84,6 @@ def test_a_compiler_that_does_not_exist(scaffold):
     assert "ERROR" in said
 
 
-def test_a_system_whose_objects_cannot_be_read(scaffold):
-    cross = scaffold.folder / "darwin.ini"
-    cross.write_text(
-        "[binaries]\ncpp = 'c++'\n[host_machine]\nsystem = 'darwin'\ncpu_family = 'x86_64'\ncpu = 'x86_64'\nendian = 'little'\n"
-    )
-    said = scaffold.setup("--cross-file", str(cross), check=False)
-    assert "host machine: objects of darwin cannot be read yet" in said
-
-
 @pytest.mark.parametrize(
     ("folder", "build", "kernel", "expected"),
     [

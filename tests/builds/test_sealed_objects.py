@@ -77,6 +77,8 @@ MACHINES = {
     "arm": ("x.c", C, ["clang-16", "--target=armv7-linux-gnueabihf", "-O1", "-g"]),
     "riscv64": ("x.c", C, ["clang-16", "--target=riscv64-linux-gnu", "-O1", "-g"]),
     "s390x": ("x.c", C, ["clang-16", "--target=s390x-linux-gnu", "-O1", "-g"]),
+    "mips": ("x.c", C, ["clang-16", "--target=mips-linux-gnu", "-O1", "-g", "-fPIC"]),
+    "mips64el": ("x.c", C, ["clang-16", "--target=mips64el-linux-gnuabi64", "-O1", "-g", "-fPIC"]),
     "powerpc": ("x.c", C, ["clang-16", "--target=powerpc-linux-gnu", "-O1", "-g"]),
     "powerpc64": ("x.c", C, ["clang-16", "--target=powerpc64-linux-gnu", "-O1", "-g"]),
 }

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from isagen.configure.answer import answer
+from isagen.configure.answer import Editor, answer
 from isagen.matrix.baseline import baseline_origin, baseline_warnings, beyond_architecture
 from isagen.matrix.summary import summary_lines
 from isagen.model.plan import CompilerUse
@@ -24,7 +24,7 @@ def test_the_architecture_s_own_baseline_is_nothing_to_warn_of():
     build = built_with()
     assert beyond_architecture(build) == ()
     assert not list(baseline_warnings(build))
-    assert answer(build, [])["warnings"] == []
+    assert answer(build, Editor())["warnings"] == []
     lines = dict(summary_lines(build))
     assert "baseline" not in lines
     assert lines["DEFAULT"].endswith("no flags: the baseline of the compiler")
@@ -50,6 +50,6 @@ def test_where_the_features_come_from(build, origin):
     features = " ".join(beyond_architecture(build))
     assert lines["baseline"] == f"{features} ({origin}): every user's CPU must have them"
     assert lines["DEFAULT"].endswith("no flags: the baseline above")
-    (said,) = answer(build, [])["warnings"]
+    (said,) = answer(build, Editor())["warnings"]
     assert f"every user's CPU must have {features}" in said
     assert origin in said

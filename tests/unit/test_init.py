@@ -219,7 +219,7 @@ def test_options_are_appended(project):
     assert "updated  meson_options.txt" in run(project)
     text = (project / "meson_options.txt").read_text()
     assert text.startswith(OPTIONS)
-    assert all(text.count(f"'{name}'") == 1 for name in ("isa_levels", "isa_probe_cache", "isa_seal"))
+    assert all(text.count(f"'{name}'") == 1 for name in ("isa_levels", "isa_require", "isa_probe_cache", "isa_seal"))
     assert text.count(OPTIONS_BEGIN) == text.count(OPTIONS_END) == 1
 
 

@@ -21,6 +21,7 @@ class ElfFormat:
     name = "elf"
     shown = "ELF"
     systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
+    macro = "__ELF__"
 
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""

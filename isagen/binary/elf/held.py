@@ -92,7 +92,8 @@ class HeldAddresses:
             return self._elf.name(symbol)
         known = self._local.get(symbol.section, [])
         place = bisect_right(known, (symbol.address + addend, len(known) + self._table.size)) - 1
-        return self._elf.name(known[place][2]) if place >= 0 else self._elf.sections[symbol.section].name
+        name = self._elf.name(known[place][2]) if place >= 0 else ""
+        return name or self._elf.sections[symbol.section].name  # MIPS's labels have no name
 
     def _end(self, section: int, address: int) -> int:
         """Return where the variable at an address ends at the latest: where the next one starts."""

@@ -10,6 +10,7 @@ from .values import ElfSection
 
 Entry = tuple[int, int, int | None]  # offset, info, addend where it has one of its own
 PACKED = b"APS2"
+EM_MIPS = 8
 
 
 def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, int]]:
@@ -27,7 +28,10 @@ def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, 
         every = _plain(elf, section)
     shift = elf.layout.symbol_shift
     kinds = (1 << shift) - 1
+    swapped = elf.machine == EM_MIPS and elf.layout.wide and elf.layout.byteorder == "little"
     for offset, info, addend in every:
+        if swapped:  # the ABI of 64-bit MIPS writes the symbol first, whatever the byte order
+            info = (info & 0xFFFFFFFF) << 32 | info >> 32
         if addend is None:
             addend = 0 if elf.relocatable else word_at(elf, offset)
         yield offset, info & kinds, info >> shift & 0xFFFFFFFF, addend

@@ -54,6 +54,7 @@ PROCESSOR = Processor(
     cpu_families=("x86", "x86_64"),
     default_tables={"x86_64": "x86"},
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
+    macros={"__x86_64__": "x86_64", "__i386__": "x86"},
     detection="x86",
     oldest_cpu=OLDEST_CPU,
     baseline_table="x86-64",

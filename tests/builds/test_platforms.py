@@ -1,0 +1,193 @@
+"""Platforms and compilers that isagen does not know: the baseline is built, every output says why, and programs run."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.platforms import PLATFORMS, imposter
+from support.projects import CACHE, Project, make_project, matrix, need, verdicts
+
+STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
+SAID = f"14 200 30 DEFAULT, in use: DEFAULT, built: DEFAULT, 3 stubs: {' '.join(f'{one}=DEFAULT' for one in STUBS)}\n"
+# What NVIDIA's compiler says of its version, and options of GCC and Clang that it refuses here.
+NVIDIA = (
+    "nvc 23.1-0 64-bit target on x86-64 Linux -tp zen3\nNVIDIA Compilers and Tools",
+    "-m*|-iquote*|-fno-*|-dM|-Werror*|-print-*",
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The project, built for each platform once; the summary is its `last`."""
+    found: dict[str, Project] = {}
+
+    def build(name: str) -> Project:
+        platform = PLATFORMS[name]
+        platform.require()
+        if name not in found:
+            folder = tmp_path_factory.mktemp(name)
+            project = make_project(folder, "portable")
+            zig = str(Path(os.environ[CACHE], "zig"))
+            project.environment |= {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig}
+            project.environment |= {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+            options = ["-Dwerror=true", "-Dwarning_level=3", "--cross-file", str(platform.cross_file(folder))]
+            project.last = project.setup(*options)
+            project.ninja()
+            found[name] = project
+        return found[name]
+
+    return build
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_the_baseline_is_built_and_the_summary_says_why(built, name):
+    project, platform = built(name), PLATFORMS[name]
+    lines = re.findall(r"levels +: (.*)", project.last)
+    assert lines == [f"only DEFAULT: {platform.reason}"]
+    assert project.last.count(platform.reason) == 1
+    assert re.search(r"DEFAULT +: 2 of 2 kernels", project.last)
+    assert not re.search(r"AVX2 +:", project.last)
+    assert re.search(r"audited +: not when linked: (?!.*isagen audit)", project.last)
+    assert project.path(platform.program).is_file()
+
+
+@pytest.mark.parametrize("name", [name for name, platform in PLATFORMS.items() if platform.runner is not None])
+def test_its_program_runs_with_all_stubs_set(built, name):
+    project, platform = built(name), PLATFORMS[name]
+    done = project.run(*platform.runner, project.path(platform.program), PORTABLE_ISA="default")
+    assert done.stdout.replace("\r", "").endswith(SAID)
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_the_matrix_and_why_say_the_same_reason(built, name):
+    project, reason = built(name), PLATFORMS[name].reason
+    found = matrix(project)
+    assert found["baseline_only"] == reason
+    assert {one["verdict"] for one in found["levels"][1:]} <= {"unavailable"}
+    assert {one["reason"] for one in found["levels"][1:]} <= {reason}
+    assert sorted(stub for kernel in found["kernels"] for stub in kernel["levels"]["DEFAULT"]["stubs"]) == STUBS
+    assert f"\nlevels: only DEFAULT: {reason}\n" in project.isagen("matrix", project.build).stdout
+    assert f"<dd>only DEFAULT: {reason}</dd>" in project.isagen("matrix", project.build, "--format", "html").stdout
+    if PLATFORMS[name].cpu_family == "x86_64":
+        assert project.isagen("why", "avx2", project.build).stdout == f"AVX2 is unavailable: {reason}\n"
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_an_audit_of_the_build_folder_says_what_it_cannot_read(built, name):
+    project, platform = built(name), PLATFORMS[name]
+    done = project.isagen("audit", project.build, check=False)
+    if name == "made-up":  # whose files are ELF after all
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "  nothing found")
+    else:
+        assert done.returncode == 2
+        assert "build it first" not in done.stdout
+        assert (platform.reason if name != "arm" else "code for Arm (32-bit) is not decoded") in done.stdout
+
+
+@pytest.mark.parametrize("name", ["windows", "macos-arm64", "wasm32"])
+def test_a_missing_kernel_and_a_missing_stub_do_not_link(built, name):
+    project = built(name)
+    for file, old, new, said in (
+        ("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "", "isa_needs_a_kernel_with_"),
+        ("early.cpp", "ISA_DEFINE_DISPATCH(wide_dot_stub)", "long wide;", "isa_needs_one_ISA_DEFINE_DISPATCH_for_"),
+    ):
+        text = (project.folder / file).read_text()
+        project.edit(file, old, new)
+        failed = project.ninja(check=False)
+        assert re.search(rf"undefined (reference|symbol).*{said}\w*wide_dot_stub", failed)
+        (project.folder / file).write_text(text)
+    project.ninja()
+
+
+@pytest.mark.parametrize("name", ["windows", "wasm32"])
+def test_what_kernels_say_of_stubs_is_found_in_objects_that_are_not_read(built, name):
+    project = built(name)
+    text = (project.folder / "kernels/scale.c").read_text()
+    with (project.folder / "kernels/scale.c").open("a") as file:
+        file.write("ISA_REGISTER_DISPATCH(dot_stub, (dot_fn)0)\n")
+    failed = project.ninja(check=False)
+    assert "dot_stub: is registered twice at DEFAULT: by kernels/dot.cpp and by kernels/scale.c" in failed
+    (project.folder / "kernels/scale.c").write_text(f"{text}ISA_REGISTER_NO_DISPATCH(dot_stub)\n")
+    project.ninja()
+    noted = json.loads(project.path("isagen/isa_DEFAULT.json").read_text())["kernels"]["kernels/scale.c"]
+    assert noted == {"registers": ["scale_stub"], "without": ["dot_stub"]}
+    (project.folder / "kernels/scale.c").write_text(text)
+    project.ninja()
+
+
+def test_arguments_that_the_compiler_of_another_architecture_refuses(built):
+    project = built("arm")
+    with (project.folder / "isagen/isa.toml").open("a") as file:
+        file.write(
+            '[kernels."kernels/dot.cpp"]\nargs = ["-mprefer-vector-width=256", "--param", "max-gcse-memory=9"]\n'
+        )
+    said = project.setup("--reconfigure")
+    assert re.search(r"isa\.toml: kernels\.'kernels/dot\.cpp'\.args: -mprefer-vector-width=256 is left out: GCC", said)
+    (cell,) = [one["levels"]["DEFAULT"] for one in matrix(project)["kernels"] if one["source"] == "kernels/dot.cpp"]
+    assert cell["flags"][-2:] == ["--param", "max-gcse-memory=9"]
+    project.ninja()
+
+
+@pytest.mark.parametrize(("name", "is_it"), [("windows", "it is unavailable: "), ("arm", "")])
+def test_a_required_level_of_a_platform_without_it(built, name, is_it):
+    project, platform = built(name), PLATFORMS[name]
+    cross = platform.cross_file(project.folder.parent)
+    failed = project.run("meson", "setup", "other", "--cross-file", cross, "-Disa_require=avx2", check=False)
+    assert failed.returncode != 0
+    expected = f"isagen: Meson option isa_require: AVX2 is required, but not built: {is_it}{platform.reason}"
+    assert expected in failed.stdout
+
+
+@pytest.mark.parametrize(
+    ("as_gnu", "audited"),
+    [("", "the flags of kernels were not judged: {}"), (" -U__GNUC__", "nothing here can be audited\n  {}")],
+    ids=["as GNU C", "without extensions"],
+)
+def test_a_compiler_that_isagen_does_not_know(new_project, tmp_path, as_gnu, audited):
+    """It refuses all options but those that every compiler has, and lists no macros."""
+    project = new_project("portable")
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "x86-64"')
+    c = imposter(tmp_path, "nvc", f"gcc{as_gnu}", *NVIDIA)
+    cpp = imposter(tmp_path, "nvc++", f"g++{as_gnu}", *NVIDIA)
+    summary = project.setup("-Dc_std=c99", CC=str(c), CXX=str(cpp))
+    shown = "nvidia_hpc 23.1-0"
+    reason = f"isagen does not know the compiler {shown}, nor its baseline, as it does not list its macros (-dM -E)"
+    assert re.findall(r"levels +: (.*)", summary) == [f"only X86_64: {reason}"]
+    project.ninja()
+    assert project.run(project.path("portable")).stdout == SAID.replace("DEFAULT", "X86_64")
+    assert project.isagen("why", "x86_64_v3", project.build).stdout == f"X86_64_V3 is unavailable: {reason}\n"
+    assert audited.format(reason) in project.isagen("audit", project.build, check=False).stdout
+    doctor = project.run("isagen", "doctor", CC=str(c), CXX=str(cpp), check=False).stdout
+    assert re.search(r"ok +C compiler: nvc .*; only the baseline is built: isagen does not know .* nvc, nor", doctor)
+
+
+def test_a_compiler_of_another_name_that_is_a_clang(new_project, tmp_path):
+    need("clang-16", "clang++-16")
+    project = new_project("portable")
+    said = "Intel(R) oneAPI DPC++/C++ Compiler 2023.0.0 (2023.0.0.20221201)"
+    c, cpp = (imposter(tmp_path, name, f"clang{end}-16", said, "--none") for name, end in (("icx", ""), ("icpx", "++")))
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "aten"')
+    summary = project.setup("-Disa_levels=AVX2", "-Disa_require=AVX2", CC=str(c), CXX=str(cpp))
+    assert "intel-llvm" in summary
+    assert "levels" not in re.findall(r"^    (\w+) +:", summary, re.MULTILINE)
+    project.ninja()
+    assert verdicts(project)["AVX2"] == "built"
+
+
+def test_levels_that_are_required(new_project):
+    need("g++-11")
+    project = new_project("portable")
+    for options, said in (
+        (["-Disa_require=avx512_fp16"], r"AVX512_FP16 is required, but not built: .*GCC 11\S* is older than 12\.1"),
+        (["-Disa_require=avx2", "-Disa_levels=-AVX2"], "AVX2 is required, but not built: it is disabled by the Meson"),
+        (["-Disa_require=avx3"], "Meson option isa_require: unknown level 'avx3'"),
+        (["-Disa_require=AVX2, amx"], None),
+    ):
+        said_all = project.setup("-Disa_audit=off", *options, check=False, CC="gcc-11", CXX="g++-11")
+        assert ("ERROR" in said_all) == (said is not None)
+        assert re.search(said or "AVX2 +: 2 of 2 kernels", said_all)
+        shutil.rmtree(project.folder / project.build)

@@ -1,0 +1,3 @@
+#include "../stubs.h"
+
+static inline long product(int a, int b) { return (long)a * b; }

@@ -1,0 +1,108 @@
+"""Platforms that isagen does not know: how Meson is told of each, what must be installed, and how its programs run."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.projects import need
+
+ZIG = [sys.executable, "-m", "ziglang"]
+# Runs a WebAssembly program of WASI; the wheel wasmtime has no command.
+WASM = """
+import sys
+from wasmtime import Engine, Linker, Module, Store, WasiConfig
+store, wasi = Store(Engine()), WasiConfig()
+wasi.inherit_stdout()
+store.set_wasi(wasi)
+linker = Linker(store.engine)
+linker.define_wasi()
+linker.instantiate(store, Module.from_file(store.engine, sys.argv[1])).exports(store)["_start"](store)
+"""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform: its compilers by language, its system and processor as Meson calls them, and the expected reason.
+
+    `runner` are the words before a program that is run, None where none can be; `modules` are Python's.
+    """
+
+    compilers: Mapping[str, Sequence[str]]
+    ar: Sequence[str]
+    system: str
+    cpu_family: str
+    reason: str
+    runner: Sequence[str] | None = None
+    program: str = "portable"
+    modules: Sequence[str] = ()
+
+    def require(self) -> None:
+        """Skip the test where something of it is not installed."""
+        need(*(words[0] for words in self.compilers.values()), *(self.runner or ())[:1])
+        for module in self.modules:
+            pytest.importorskip(module)
+
+    def cross_file(self, folder: Path) -> Path:
+        """Write Meson's description of it into a folder."""
+        binaries = {**self.compilers, "ar": self.ar}
+        lines = ["[binaries]", *(f"{name} = {list(words)}" for name, words in binaries.items()), "[host_machine]"]
+        cpu = {"system": self.system, "cpu_family": self.cpu_family, "cpu": self.cpu_family, "endian": "little"}
+        path = folder / "cross.ini"
+        path.write_text("\n".join([*lines, *(f"{key} = '{value}'" for key, value in cpu.items())]) + "\n")
+        return path
+
+
+def _gnu(prefix: str, system: str, cpu_family: str, reason: str, **more) -> Platform:
+    compilers = {"c": [prefix + "gcc"], "cpp": [prefix + "g++"]}
+    return Platform(compilers, [prefix + "ar"], system, cpu_family, reason, **more)
+
+
+def _zig(target: str, system: str, cpu_family: str, **more) -> Platform:
+    # Without these, zig compiles libc++ and its sanitizers first, which takes minutes.
+    options = ["-target", target, "-O2"]
+    compilers = {"c": [*ZIG, "cc", *options], "cpp": [*ZIG, "c++", *options, "-nostdlib++"]}
+    reason = f"objects for {system} are not ELF, which isagen reads"
+    modules = ("ziglang", *more.pop("modules", ()))
+    return Platform(compilers, [*ZIG, "ar"], system, cpu_family, reason, modules=modules, **more)
+
+
+PLATFORMS = {
+    "windows": _gnu(
+        "x86_64-w64-mingw32-",
+        *("windows", "x86_64", "objects for windows are not ELF, which isagen reads"),
+        runner=["wine"],
+        program="portable.exe",
+    ),
+    "macos-arm64": _zig("aarch64-macos", "darwin", "aarch64"),
+    "macos-x86_64": _zig("x86_64-macos", "darwin", "x86_64"),
+    "wasm32": _zig("wasm32-wasi", "wasi", "wasm32", runner=[sys.executable, "-c", WASM], modules=["wasmtime"]),
+    "arm": _gnu(
+        "arm-linux-gnueabihf-",
+        *("linux", "arm", "isagen has no levels for arm"),
+        runner=["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
+    ),
+    "made-up": _gnu("", "templeos", "x86_64", "isagen does not know the system templeos", runner=[]),
+}
+
+
+def imposter(folder: Path, name: str, program: str, version: str, refused: str) -> Path:
+    """Write a compiler that says it is of a `version`, calls `program`, and refuses options (a shell pattern)."""
+    path = folder / name
+    path.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$*" = --version ]; then printf "%s\\n" "{version}"; exit; fi\n'
+        "for word; do\n"
+        "  shift\n"
+        "  case $word in\n"
+        "    -Minform=*) continue ;;\n"
+        f'    {refused}) echo "{name}: error: unknown switch: $word" >&2; exit 1 ;;\n'
+        "  esac\n"
+        '  set -- "$@" "$word"\n'
+        "done\n"
+        f'exec {program} "$@"\n'
+    )
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,157 @@
+"""What limits a build to its lowest level, which verdicts that gives, and what isa_require makes of it."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from isagen.build.announced import announced_by_kernel
+from isagen.configure.limits import choose_table
+from isagen.model.codec import from_data
+from isagen.model.errors import BuildError, ConfigError
+from isagen.model.matrix import Matrix
+from isagen.model.plan import Limit, Verdict
+from isagen.model.registrations import Registered
+from isagen.planning.config import Config
+from isagen.planning.limit import Maker, limit_of
+from isagen.planning.plan import Style, make_plan
+from isagen.planning.requirement import check_required
+from isagen.planning.selection import select_levels
+from isagen.processors.registry import family_under
+from isagen.processors.table import load_table, other_levels
+from support.matrices import matrix_of
+from support.registrations import plan_for
+
+GCC = Maker("GCC 12", True, {"__ELF__", "__x86_64__"})
+MINGW = Maker("GCC 12", True, {"_WIN32", "__x86_64__"})
+MSVC = Maker("MSVC 19", True, None)
+NVC = Maker("nvidia_hpc 23", False, None)
+LCC = Maker("lcc 1", False, {"__ELF__"})
+
+
+@pytest.mark.parametrize(
+    ("system", "makers", "no_table", "limit"),
+    [
+        ("linux", [GCC], "", Limit()),
+        (None, [GCC], "", Limit()),
+        ("linux", [GCC], "no levels", Limit("no levels")),
+        ("freebsd", [GCC, GCC], "", Limit()),
+        ("darwin", [MINGW], "no levels", Limit("objects for darwin are not ELF, which isagen reads", True)),
+        ("linux", [GCC, MINGW], "", Limit("objects of GCC 12 are not ELF, which isagen reads", True)),
+        (None, [MINGW], "", Limit("objects of GCC 12 are not ELF, which isagen reads", True)),
+        ("beos", [GCC], "", Limit("isagen does not know the system beos", True)),
+        (
+            "windows",
+            [MSVC],
+            "",
+            Limit(
+                "objects for windows are not ELF, which isagen reads; the baseline of MSVC 19 is unknown, as it does "
+                "not list its macros (-dM -E)",
+                True,
+            ),
+        ),
+        (
+            "linux",
+            [GCC, NVC],
+            "",
+            Limit(
+                "isagen does not know the compiler nvidia_hpc 23, nor its baseline, as it does not list its macros "
+                "(-dM -E)",
+                True,
+                True,
+            ),
+        ),
+        ("beos", [LCC], "no levels", Limit("isagen does not know the compiler lcc 1", True, True)),
+    ],
+)
+def test_what_limits_a_build(system, makers, no_table, limit):
+    assert limit_of(system, makers, no_table) == limit
+
+
+def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
+    chosen = choose_table("aten", "riscv64", tmp_path, "isa.toml: table")
+    assert (chosen.table.names(), chosen.table.override) == (("DEFAULT",), "ATEN_CPU_CAPABILITY")
+    assert chosen.reason == "table aten is for x86, x86_64, and this build is for riscv64"
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "x86"\n[levels.MINE]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
+    mine = choose_table("own.toml", "arm", tmp_path, "")
+    assert own in mine.files
+    assert select_levels(["MINE", "avx2"], mine.table, "", mine.elsewhere) == {"DEFAULT"}
+    assert choose_table("own.toml", "x86_64", tmp_path, "").reason == ""
+    assert choose_table("default", "x86", tmp_path, "").reason == "isagen has no levels for x86"
+
+
+@pytest.mark.parametrize(
+    ("macros", "family"), [({"__x86_64__"}, "x86_64"), ({"__i386__"}, "x86"), ({"__aarch64__"}, ""), ((), "")]
+)
+def test_the_architecture_that_macros_name(macros, family):
+    assert family_under(macros) == family
+
+
+def planned(tmp_path, table, verdicts, **config):
+    found = {(name, "cpp"): verdicts.get(name, Verdict(True, "probed")) for name in table.names()}
+    return make_plan(
+        config=Config(path=tmp_path / "isa.toml", **config),
+        table=table,
+        kernels=["a.cpp"],
+        option_levels=config.pop("option", "all"),
+        verdicts=found,
+        source_root="..",
+        style=Style(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", ""),
+        ("none", ""),
+        ("default", ""),
+        ("avx2", ""),
+        ("AVX512, avx2", "AVX512 is required, but not built: it is unavailable: too old"),
+        ("all", "AVX512 is required, but not built: it is unavailable: too old"),
+        ("all,-avx512", ""),
+        ("-avx512", ""),
+        ("amx", "AMX is required, but not built: table aten has no such level"),
+        ("none,-amx", ""),
+        ("avx3", "unknown level 'avx3'"),
+    ],
+)
+def test_levels_that_are_required(tmp_path, words, said):
+    table = load_table("aten", tmp_path)
+    plan = planned(tmp_path, table, {"AVX512": Verdict(False, "too old")})
+    if not said:
+        check_required(plan, words, table, other_levels(), "")
+        return
+    with pytest.raises(ConfigError, match="isa_require") as caught:
+        check_required(plan, words, table, other_levels(), "")
+    assert caught.value.message == said
+    assert caught.value.remedy
+
+
+def test_a_required_level_that_is_switched_off(tmp_path):
+    table = load_table("aten", tmp_path)
+    plan = planned(tmp_path, table, {}, levels=("AVX512",))
+    with pytest.raises(ConfigError, match=r"AVX2 is required, but not built: it is disabled by isa\.toml: levels"):
+        check_required(plan, "avx2", table, frozenset(), "")
+
+
+def test_what_kernels_announce_is_found_in_bytes(tmp_path):
+    plan = plan_for("a", "b")
+    a, b = (tmp_path / name for name in ("meson-generated_.._a.cpp.DEFAULT.cpp.obj", "b.cpp.DEFAULT.cpp.o"))
+    a.write_bytes(b'\0isagen:registers:DEFAULT:one;isagen:registers:DEFAULT:two;\xff"isagen:registers:" #level ";"')
+    b.write_bytes(b"isagen:without:DEFAULT:one;isagen:registers:AVX2:no;isagen:registers:DEFAULT:isagen:")
+    found = announced_by_kernel(plan, "DEFAULT", [a, b]).kernels
+    assert found == {"a.cpp": Registered(("one", "two"), ()), "b.cpp": Registered((), ("one",))}
+    b.write_bytes(b"isagen:registers:DEFAULT:two;")
+    with pytest.raises(BuildError, match="two: is registered twice at DEFAULT"):
+        announced_by_kernel(plan, "DEFAULT", [a, b])
+
+
+def test_a_matrix_of_an_earlier_version_has_no_limit():
+    data = json.loads(json.dumps(asdict(matrix_of(2))))
+    del data["baseline_only"]
+    assert from_data(Matrix, data).baseline_only == ""
+    del data["kernels"]
+    with pytest.raises(ValueError, match="lacks the field 'kernels'"):
+        from_data(Matrix, data)
