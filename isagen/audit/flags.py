@@ -54,7 +54,7 @@ def _judge(
     record: Record, features: Features, level: str, macros: frozenset[str], objects: BuildObjects, output: Path
 ) -> Iterator[Finding]:
     checked = set(record.levels[level])
-    on = [f.name for f in features.features.values() if not macros.isdisjoint(f.macros) and f.name not in checked]
+    on = [name for name in features.turned_on(macros) if name not in checked]
     if on:
         yield Finding(
             kind="flags",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..matrix.additions import additions_warnings
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.names import sealed_name
@@ -33,7 +34,7 @@ def answer(build: Build, headers: Iterable[str]) -> Values:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
             for language in ("c", "cpp"):
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
-    return {**values, "warnings": list(baseline_warnings(build)), **_summary(build)}
+    return {**values, "warnings": [*baseline_warnings(build), *additions_warnings(build)], **_summary(build)}
 
 
 def _summary(build: Build) -> Values:

@@ -87,7 +87,7 @@ def _guard(level: LevelRow, features: Features) -> str:
     unchecked = [
         {"name": feature.name, "macro": macro}
         for feature in features.features.values()
-        if feature.name not in level.features
+        if feature.name not in level.features and feature.name not in features.never_required
         for macro in feature.macros
     ]
     return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)

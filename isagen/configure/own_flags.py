@@ -57,5 +57,4 @@ def _check(
 
 def _unchecked(macros: Mapping[str, str], features: Features, checked: frozenset[str] | tuple[()]) -> Iterator[str]:
     """Yield the features, in their order, that `macros` say are on, without those that are checked."""
-    on = {feature.name for macro in macros if (feature := features.of_macro(macro))}
-    return (name for name in features.features if name in on and name not in checked)
+    return (name for name in features.turned_on(macros) if name not in checked)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..model.plan import Build
-from ..processors.decoding import normal
-from ..processors.features import features_of
+from ..processors.features import features_of, normal
 
 # Options that choose a CPU, and with it features.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")

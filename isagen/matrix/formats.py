@@ -15,8 +15,8 @@ from .words import (
     cell_text,
     code_bytes,
     facts,
-    flags_text,
     level_cells,
+    level_lines,
     size_text,
     title,
     verdict_text,
@@ -93,10 +93,10 @@ def _section(label: str, matrix: Matrix) -> Iterator[str]:
                 f"{built} of {len(cells)}",
                 "" if code is None else size_text(code),
                 "" if bits is None else width_text(bits),
-                "; ".join(flags_text(level)),
+                "; ".join(level_lines(matrix, level)),
             ]
         )
-    yield from _table(("level", "verdict", "kernels", "code", "widest", "flags, or why not"), rows)
+    yield from _table(("level", "verdict", "kernels", "code", "widest", "flags and features, or why not"), rows)
     yield ""
     compiled = {level.name: level.compiled is not False for level in matrix.levels}
     names = [level.name for level in matrix.levels]

@@ -15,8 +15,8 @@ from .words import (
     code_bytes,
     disabled,
     facts,
-    flags_text,
     level_cells,
+    level_lines,
     size_text,
     title,
     verdict_text,
@@ -71,7 +71,7 @@ def matrix_lines(matrix: Matrix, label: str, width: int) -> Iterator[Line]:
 
 def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
     rows = [_level(matrix, level) for level in matrix.levels]
-    heads = ("level", "verdict", "kernels", "code", "widest", "flags, or why not")
+    heads = ("level", "verdict", "kernels", "code", "widest", "flags and features, or why not")
     sizes = [max(len(head), *(len(row[column]) for row in rows)) for column, head in enumerate(heads[:-1])]
     before = sum(sizes) + len(GAP) * len(sizes)
     if width - before < NARROWEST:
@@ -79,7 +79,7 @@ def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
         return
     yield [(_row(heads, sizes), "bold")]
     for level, row in zip(matrix.levels, rows, strict=True):
-        shown = flags_text(level)
+        shown = level_lines(matrix, level)
         first, *rest = _folded(shown, width - before)
         style = STYLES[verdict_text(level)]
         cells = _cells(row, sizes)
@@ -112,7 +112,7 @@ def _level_list(matrix: Matrix, rows: Iterable[Sequence[str]], width: int) -> It
         ]
         if any(facts_of):
             yield from _wrapped("  " + ", ".join(fact for fact in facts_of if fact), width, hanging=2)
-        for line in flags_text(level):
+        for line in level_lines(matrix, level):
             yield from _wrapped("  " + line, width, hanging=4)
 
 

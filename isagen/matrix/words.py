@@ -88,6 +88,25 @@ def flags_text(level: MatrixLevel) -> list[str]:
     return lines
 
 
+def needs_text(matrix: Matrix, level: MatrixLevel) -> str:
+    """Return the features that a level needs beside those of the levels that it requires; "" where there are none."""
+    lower = [one for one in matrix.levels if one.name in level.requires]
+    known = {feature for one in lower for feature in one.features}
+    needed = [feature for feature in level.features if feature not in known]
+    if not needed:
+        return ""
+    highest = [one.name for one in lower if one.features and not any(one.name in other.requires for other in lower)]
+    return ", and what ".join(part for part in (f"needs {' '.join(needed)}", " and ".join(highest)) if part) + (
+        " needs" if len(highest) == 1 else " need" if highest else ""
+    )
+
+
+def level_lines(matrix: Matrix, level: MatrixLevel) -> list[str]:
+    """Return a level's flags, or why it is not built, and the features that it needs at run time."""
+    needs = needs_text(matrix, level) if level.verdict == BUILT else ""
+    return [*flags_text(level), *([needs] if needs else [])]
+
+
 def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of what holds for the whole build."""
     yield "built by", f"isagen {matrix.isagen}"

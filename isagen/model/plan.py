@@ -53,7 +53,10 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One level: its verdict for the whole build, its flags and closure by language, and the macros that it defines."""
+    """One level: its verdict for the whole build, its flags and closure by language, and the macros that it defines.
+
+    `added` are those of its features that only its flags turn on: neither the table nor a level below names them.
+    """
 
     name: str
     rank: int
@@ -64,6 +67,7 @@ class LevelRow:
     flags: Mapping[str, tuple[str, ...]]
     macros: tuple[str, ...]
     dropped: Mapping[str, tuple[tuple[str, str], ...]]
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

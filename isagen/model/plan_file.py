@@ -16,7 +16,7 @@ from .plan import Build
 from .registrations import Registrations
 
 # Raise it when what is written changes in a way that an older reader does not know.
-PLAN_FORMAT = 4
+PLAN_FORMAT = 5
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
-from ..processors.table import Table
+from ..processors.table import Level, Table
 from .config import Config, KernelConfig
 from .selection import select_levels
 
@@ -180,23 +180,34 @@ def _level_rows(
 ) -> Iterable[LevelRow]:
     kernels = tuple(kernels)
     languages = dict.fromkeys(kernel.language for kernel in kernels)
+    above: dict[str, tuple[str, ...]] = {}
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
         best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict))
         found = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in found.values() for name in verdict.features}
+        features = above[level.name] = tuple(name for name in table.features.features if name in needed)
+        below = tuple(lower.name for lower in table.below(level.name))
         yield LevelRow(
             name=level.name,
             rank=level.rank,
             verdict=best.verdict,
             reason=best.reason,
-            below=tuple(lower.name for lower in table.below(level.name)),
-            features=tuple(name for name in table.features.features if name in needed),
+            below=below,
+            features=features,
             flags={language: verdict.flags for language, verdict in found.items()},
             macros=table.defines(level.name),
             dropped={language: verdict.dropped for language, verdict in found.items() if verdict.dropped},
+            added=_added(table, level, found.values(), [name for lower in below for name in above[lower]]),
         )
+
+
+def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below: Sequence[str]) -> tuple[str, ...]:
+    """Return the features that flags of a level turn on, and that neither the table nor the levels below need."""
+    features = {name for verdict in verdicts if verdict.flags for name in verdict.features}
+    added = table.features.unnamed(features, (*table.required_features(level.name), *below))
+    return tuple(name for name in table.features.features if name in added)
 
 
 def _units(kernels: Sequence[KernelRow], table: Table, style: Style) -> Iterable[Unit]:

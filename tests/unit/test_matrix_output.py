@@ -14,7 +14,7 @@ from isagen.matrix.formats import as_csv, as_json, as_markdown
 from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, words_without_paths
 from isagen.matrix.terminal import matrix_lines, print_matrix
-from isagen.matrix.words import size_text, width_text
+from isagen.matrix.words import needs_text, size_text, width_text
 from isagen.model.errors import AuditError
 from isagen.model.matrix import KernelCode, LevelCode, Matrix
 from isagen.model.matrix_notes import LONGEST, pack, unpack
@@ -41,8 +41,19 @@ def test_a_terminal_of_any_width_shows_everything(width, kernels):
         for flags in level.flags.values():
             assert " ".join(flags) in text
     assert "AVX512_FP16 unavailable" in text
+    assert "needs avx avx2 fma f16c, and what DEFAULT needs" in text
+    assert "needs avx512_vnni, and what AVX512 needs" in text
     assert "gcc 11.4.0 is older than 12.1, which the level needs" in text
     assert not any(end in text for end in ("…", "..."))
+
+
+def test_a_level_that_requires_two_names_both():
+    matrix = matrix_of()
+    vnni = matrix.level("AVX512_VNNI")
+    both = replace(vnni, requires=("DEFAULT", "AVX2", "AVX2_VNNI", "AVX512"))
+    assert needs_text(matrix, both) == "needs avx512_vnni, and what AVX2_VNNI and AVX512 need"
+    assert needs_text(matrix, replace(vnni, requires=())).startswith("needs cmov ")
+    assert needs_text(matrix, replace(vnni, features=matrix.level("AVX512").features)) == ""
 
 
 def test_wide_terminals_have_a_table_and_narrow_ones_a_list():
