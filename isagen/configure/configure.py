@@ -104,7 +104,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         style=_style(request.compilers, sealing),
         elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
-    check_own_flags(plan, table.features, request.compilers, config.shown)
+    check_own_flags(plan, table.features, request.compilers, config)
     return Build(
         isagen=__version__,
         plan=plan,

@@ -16,6 +16,7 @@ from ..processors.features import Features
 from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
+from .overrides import override_values
 
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
@@ -47,7 +48,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     matrix = pack(public(planned_matrix(build)))
     values: Mapping[str, Any] = {
         "table": plan.table,
-        "override": plan.override,
+        **override_values(plan),
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
         "functions": FUNCTIONS,
         **detection_values(plan, table.features, build.record.baseline),
@@ -59,9 +60,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     }
     headers = {
         "isa_dispatch.h": render("isa_dispatch.h.j2", **values),
-        "isa_python.h": render(
-            "isa_python.h.j2", override=plan.override, python_parts=render("isa_object.py").split("\n\n\n")
-        ),
+        "isa_python.h": render("isa_python.h.j2", plan=plan, python_parts=render("isa_object.py").split("\n\n\n")),
         **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }
     return headers, render("isa_dispatch.c.j2", **values)

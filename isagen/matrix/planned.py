@@ -42,6 +42,7 @@ def planned_matrix(build: Build) -> Matrix:
         audit_reason=build.link_audit.reason,
         levels=tuple(map(_level, plan.levels)),
         kernels=tuple(map(_kernel, plan.kernels)),
+        aliases=plan.aliases,
     )
 
 

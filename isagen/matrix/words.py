@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..model.aliases import Alias
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED
 from .summary import NEEDED, WITHOUT_LTO
@@ -107,6 +108,12 @@ def level_lines(matrix: Matrix, level: MatrixLevel) -> list[str]:
     return [*flags_text(level), *([needs] if needs else [])]
 
 
+def override_text(matrix: Matrix) -> str:
+    """Return the variables that narrow the level at run time, in the order in which they count; "" without one."""
+    own = (Alias(matrix.override),) if matrix.override else ()
+    return ", else ".join(alias.shown for alias in (*own, *matrix.aliases))
+
+
 def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of what holds for the whole build."""
     yield "built by", f"isagen {matrix.isagen}"
@@ -119,8 +126,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "audited", "yes, when linked" if matrix.audited else f"no, {matrix.audit_reason}"
     if matrix.lto:
         yield "lto", WITHOUT_LTO
-    if matrix.override:
-        yield "override at run time", f"{matrix.override}=LEVEL"
+    if override_text(matrix):
+        yield "override at run time", override_text(matrix)
 
 
 def disabled(matrix: Matrix) -> list[tuple[str, str]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .aliases import Alias
+
 # Raise it when what is written changes in a way that an older reader does not know.
-MATRIX_FORMAT = 2
+MATRIX_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class MatrixCompiler:
 class Matrix:
     """The matrix of one project's build.
 
-    Names of features are those of the processor's features file, `features`, or the table's own.
+    Names of features are those of the processor's features file, `features`, or the table's own. `override` is the
+    variable that narrows the level at run time, and `aliases` are others.
     """
 
     project: str
@@ -115,6 +118,7 @@ class Matrix:
     audit_reason: str
     levels: tuple[MatrixLevel, ...]
     kernels: tuple[MatrixKernel, ...]
+    aliases: tuple[Alias, ...] = ()
 
     def level(self, name: str) -> MatrixLevel | None:
         """Return the level of a name, in any case; None where the table has no such level."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .aliases import Alias
 from .record import Record
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project or packager switched it off.
@@ -82,13 +83,19 @@ class Unit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole plan."""
+    """The whole plan; `override` is the variable that narrows the level, and `aliases` are others."""
 
     table: str
     override: str
     levels: tuple[LevelRow, ...]
     kernels: tuple[KernelRow, ...]
     units: tuple[Unit, ...]
+    aliases: tuple[Alias, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that narrow the level, in the order in which they count."""
+        return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
         """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first."""

@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model.errors import ConfigError, KernelError, did_you_mean
+from ..model.errors import ConfigError, KernelError
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
-from .config import Config, KernelConfig
+from .aliases import aliases_of
+from .config import Config
+from .kernel_settings import Settings, check_keys, settings_of
 from .selection import select_levels
 
 LANGUAGE_OF_SUFFIX = {
@@ -75,8 +77,8 @@ def make_plan(
     rows = []
     for source in kernels:
         language = language_of(source)
-        own = config.kernels.get(source, KernelConfig())
-        disabled = _disabled(table, config, source, own, project, packager, elsewhere)
+        own = settings_of(source, config)
+        disabled = _disabled(table, config, own, project, packager, elsewhere)
         cells = tuple(
             _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args)
             for level in table.names()
@@ -94,14 +96,14 @@ def make_plan(
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
         units=tuple(_units(rows, table, style)),
+        aliases=aliases_of(config, table, elsewhere),
     )
 
 
 def _disabled(
     table: Table,
     config: Config,
-    source: str,
-    own: KernelConfig,
+    own: Settings,
     project: frozenset[str],
     packager: frozenset[str],
     elsewhere: frozenset[str],
@@ -109,9 +111,8 @@ def _disabled(
     """Return the levels that project or packager switched off for one kernel, each with where."""
     found = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager}
     if own.levels is not None:
-        where = f"{config.shown}: kernels.{source!r}.levels"
-        chosen = select_levels(own.levels, table, where, elsewhere)
-        found |= {level: f"by {where}" for level in table.names() if level not in chosen}
+        chosen = select_levels(own.levels, table, own.levels_where, elsewhere)
+        found |= {level: f"by {own.levels_where}" for level in table.names() if level not in chosen}
     return found | {level: f"by {config.shown}: levels" for level in table.names() if level not in project}
 
 
@@ -148,13 +149,7 @@ def check_kernels(kernels: Sequence[str], config: Config) -> None:
         for character, reason in UNNAMEABLE:
             if character in source:
                 raise KernelError(f"has a {reason}", where=f"isa_kernels: {source}", remedy="rename the file or folder")
-    for source in config.kernels:
-        if source not in kernels:
-            raise ConfigError(
-                f"{source!r} is not among the kernels",
-                where=f"{config.shown}: kernels",
-                remedy=did_you_mean(source, kernels) + " (paths start at the project's root)",
-            )
+    check_keys(config, kernels)
 
 
 def copy_names(kernels: Sequence[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, words_without_paths
 from isagen.matrix.terminal import matrix_lines, print_matrix
 from isagen.matrix.words import needs_text, size_text, width_text
+from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
 from isagen.model.matrix import KernelCode, LevelCode, Matrix
 from isagen.model.matrix_notes import LONGEST, pack, unpack
@@ -97,7 +98,7 @@ def test_json_is_by_the_schema_and_complete():
     for text in (as_json([("x", one)]), as_json(several)):
         jsonschema.validate(json.loads(text), schema)
     data = json.loads(as_json([("x", one)]))
-    assert data.pop("format") == 2
+    assert data.pop("format") == 3
     assert data == json.loads(json.dumps(asdict(one)))
     del data["kernels"]
     with pytest.raises(jsonschema.ValidationError):
@@ -221,6 +222,18 @@ def test_a_note_is_read_as_it_was_written():
     assert list(unpack(Matrix, note, "x").kernels[0].levels) == [level.name for level in matrix.levels]
     level = LevelCode("hello", "AVX2", {})
     assert unpack(LevelCode, pack(level), "x") == level
+
+
+def test_a_note_of_a_matrix_without_aliases_is_read():
+    data = {**asdict(matrix_of()), "format": 2}
+    del data["aliases"]
+    assert unpack(Matrix, zlib.compress(json.dumps(data).encode()), "x") == matrix_of()
+
+
+def test_the_variables_that_narrow_the_level_are_shown():
+    aliases = (Alias("OLD", {"BEST": "AVX2"}), Alias("NO_AVX512", {}, "-AVX512"))
+    matrix = replace(matrix_of(), override="NEW", aliases=aliases)
+    assert "override at run time: NEW=LEVEL, else OLD=best|LEVEL, else NO_AVX512 (set: -AVX512)" in lines(matrix, 200)
 
 
 def test_notes_that_are_damaged_or_of_another_format():
