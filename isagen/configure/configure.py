@@ -31,6 +31,7 @@ from .linkers import find_linkers, write_linkers
 from .own_flags import check_own_flags
 from .paths import check_paths
 from .request import Request
+from .shadows import check_shadows
 from .tool import write_tool
 
 
@@ -80,6 +81,7 @@ def _check(request: Request, config: Config) -> None:
     """Raise `KernelError`, `ConfigError` or `CompilerError` for what cannot be built at all."""
     check_kernels(request.kernels, config)
     check_system(request.system)
+    check_shadows(config, request.kernels, request.source_root)
     for source in request.kernels:
         if not (request.source_root / source).is_file():
             raise KernelError(
