@@ -1,7 +1,7 @@
 """Asking the compiler, level by level: would the build work, and what does the compiler turn on?
 
 A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
-used, compiled, assembled and linked. It is never run, and never tried without the flags.
+used, compiled and assembled, and then linked as a build links. It is never run, and never compiled without the flags.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import pytest
 from isagen.probe.compiler import Compiler, find_compiler
 from isagen.processors.detection import detect
 from isagen.processors.features import read_features
+from isagen.processors.table import load_table
 from support.probing import ask, table
 from support.recorded import recorded
 
@@ -65,6 +66,17 @@ def test_every_cpu_that_a_compiler_knows_has_a_name_that_is_no_feature(name):
     assert {cpu: found for cpu, macros in known.items() if (found := FEATURES.unknown(macros, bare))} == {}
     named = [cpu for cpu, macros in known.items() if {f"__{cpu}", f"__{cpu}__"} <= set(macros)]
     assert len(named) > 10  # or the rule for names is not needed, and not tested
+
+
+@pytest.mark.parametrize("level", load_table("x86", Path()).names())
+def test_zig_builds_every_level(level):
+    """Without flags it builds for the CPU of this machine, and with flags for k8 and what they turn on."""
+    one, tab = compiler("zig"), load_table("x86", Path())
+    bare, _ = one.macros(())
+    macros, outcome = one.macros(tab.level(level).flags["gnu"])
+    assert outcome.ok
+    assert FEATURES.unknown(macros, bare) == []
+    assert set(tab.required_features(level)) <= set(FEATURES.turned_on(macros))
 
 
 @pytest.mark.parametrize(("cpu", "recording"), RECORDINGS)

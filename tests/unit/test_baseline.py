@@ -72,3 +72,4 @@ def test_where_the_features_come_from(build, origin):
     (said,) = answer(build, [])["warnings"]
     assert f"every user's CPU must have {features}" in said
     assert origin in said
+    assert ("such as zig, builds for others with -mcpu=baseline" in said) == origin.startswith("the default of")
