@@ -52,7 +52,7 @@ class Isa:
         best = [level for level, (built, supported, _) in self.levels.items() if built and supported][-1]
         if self.current == best:
             return f"{name} is built and supported, but {best} is preferred"
-        return f"{name} is built and supported, but {'use()' if Use.chosen else override} asks for {self.current}"
+        return f"{name} is built and supported, but {'use()' if Use.chosen else variable()} asks for {self.current}"
 
     def report(self):
         """Return what a bug report needs, as Markdown."""
@@ -61,12 +61,11 @@ class Isa:
 
         plan = planned()
         compilers = ", ".join(one["name"] for one in plan.get("compilers", {}).values())
-        value = os.environ.get(override) if override else None
-        said = "is not set" if value is None else f"= {value!r} now"
+        said = [f"{one} {f'= {os.environ[one]!r} now' if one in os.environ else 'is not set'}" for one in overrides]
         lines = [f"### {__name__}: {self.current} in use"]
         lines += [f"- built by: isagen {plan['isagen']}, {compilers}, table {plan['table']}"] if plan else []
         lines += [
-            f"- override: {override} {said}" if override else "- override: there is none",
+            f"- override: {', '.join(said) or 'there is none'}",
             f"- OS: {platform.system()} {platform.release()}, {platform.machine()}",
             f"- Python: {platform.python_implementation()} {platform.python_version()}",
         ]
@@ -115,6 +114,13 @@ def known(level):
     if name not in isa.levels:
         raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}")
     return name
+
+
+def variable():
+    import os
+
+    found = [one for one in overrides if os.environ.get(one, "").strip()]
+    return (found or overrides)[0]
 
 
 def planned():

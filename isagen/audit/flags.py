@@ -54,7 +54,7 @@ def _judge(
     record: Record, features: Features, level: str, macros: frozenset[str], objects: BuildObjects, output: Path
 ) -> Iterator[Finding]:
     checked = set(record.levels[level])
-    on = [f.name for f in features.features.values() if not macros.isdisjoint(f.macros) and f.name not in checked]
+    on = [name for name in features.turned_on(macros) if name not in checked]
     if on:
         yield Finding(
             kind="flags",
@@ -69,7 +69,10 @@ def _judge(
 
 
 def _without_files(words: Sequence[str]) -> Iterator[str]:
-    """Yield a compile command without what names files: its source is the last word."""
+    """Yield a compile command without what names files, and its language: its source is the last word.
+
+    Compilers may have any name (`python -m ziglang c++`), but suffixes of sources are known: `.c` is C.
+    """
     waiting = False
     for word in words[:-1]:
         if waiting:
@@ -78,12 +81,12 @@ def _without_files(words: Sequence[str]) -> Iterator[str]:
             waiting = True
         elif word not in ALONE:
             yield word
+    yield from ("-x", "c" if words[-1].endswith(".c") else "c++")
 
 
 def _macros(folder: Path, words: Sequence[str]) -> frozenset[str]:
     """Return the macros that are predefined under a compile command."""
-    language = "c++" if any("++" in Path(word).name for word in words[:2]) else "c"
-    command = [*words, "-dM", "-E", "-x", language, "/dev/null"]
+    command = [*words, "-dM", "-E", "/dev/null"]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     except OSError as problem:

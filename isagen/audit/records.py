@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..binary.protocol import Binary
 from ..model.record import NOTE_OWNER, Record, record_from_json
-from ..processors.decoding import InstructionSets, normal
+from ..processors.decoding import InstructionSets
+from ..processors.features import normal
 
 
 def records_of(binary: Binary) -> list[Record]:

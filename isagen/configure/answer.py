@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..matrix.additions import additions_warnings
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.names import dispatch_name, guard_name, registrations_name, sealed_name
@@ -49,7 +50,8 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
             for language in ("c", "cpp"):
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
-    return {**values, **_editor(plan, editor), "warnings": [*warnings, *baseline_warnings(build)], **_summary(build)}
+    said = [*warnings, *baseline_warnings(build), *additions_warnings(build)]
+    return {**values, **_editor(plan, editor), "warnings": said, **_summary(build)}
 
 
 def _editor(plan: Plan, editor: Editor) -> Values:

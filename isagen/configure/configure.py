@@ -33,6 +33,7 @@ from .linkers import find_linkers, write_linkers
 from .own_flags import check_own_flags
 from .paths import check_paths
 from .request import Request
+from .shadows import check_shadows
 from .tool import write_tool
 from .usable_args import without_refused
 
@@ -49,9 +50,9 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     config = load_config(request.config).of_set(request.config_set, request.sets)
     chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table
-    _check(request)
+    _check(request, config)
     limit = find_limit(request.system, request.compilers, chosen.reason)
-    config, left_out = without_refused(config, request.compilers, limit)
+    config, left_out = without_refused(config, request.kernels, request.compilers, limit)
     build = _build(request, config, chosen, limit)
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
@@ -86,8 +87,9 @@ def _editor(request: Request, chosen: Chosen) -> Editor:
     raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
 
 
-def _check(request: Request) -> None:
+def _check(request: Request, config: Config) -> None:
     """Raise `KernelError` or `ConfigError` for what cannot be built at all."""
+    check_shadows(config, request.kernels, request.source_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
             f"{request.config_set!r} cannot name a set of kernels",
@@ -126,7 +128,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
     )
     check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
     if not limit.foreign:
-        check_own_flags(plan, table.features, request.compilers, config.shown)
+        check_own_flags(plan, table.features, request.compilers, config)
     return Build(
         isagen=__version__,
         plan=plan,

@@ -17,6 +17,7 @@ from ..processors.features import Features
 from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
+from .overrides import override_values
 
 # The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
 NO_REGISTERS = "generic"
@@ -54,7 +55,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "header": header,
         "kernels": plan.kernels,
         "table": plan.table,
-        "override": plan.override,
+        **override_values(plan),
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
         "functions": FUNCTIONS,
         **(
@@ -71,9 +72,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     }
     headers = {
         **_forwarded(header, render("isa_dispatch.h.j2", **values)),
-        "isa_python.h": render(
-            "isa_python.h.j2", override=plan.override, python_parts=render("isa_object.py").split("\n\n\n")
-        ),
+        "isa_python.h": render("isa_python.h.j2", plan=plan, python_parts=render("isa_object.py").split("\n\n\n")),
         **{
             guard_name(level.name): _guard(level, table.features, limit.foreign)
             for level in plan.levels
@@ -119,7 +118,7 @@ def _guard(level: LevelRow, features: Features, foreign: bool) -> str:
     unchecked = [
         {"name": feature.name, "macro": macro}
         for feature in features.features.values()
-        if not foreign and feature.name not in level.features
+        if not foreign and feature.name not in level.features and feature.name not in features.never_required
         for macro in feature.macros
     ]
     return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)

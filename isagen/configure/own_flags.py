@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..model.errors import ConfigError
 from ..model.plan import BUILT, KernelRow, Plan
+from ..planning.config import Config
+from ..planning.kernel_settings import settings_of
 from ..probe.compiler import Compiler, first_error
 from ..processors.features import Features
 
@@ -19,13 +21,15 @@ UNKNOWN = re.compile(
 )
 
 
-def check_own_flags(plan: Plan, features: Features, compilers: Sequence[Compiler], shown: str) -> None:
-    """Raise `ConfigError` for arguments in `shown` that a compiler refuses, or that turn on what is unchecked."""
+def check_own_flags(plan: Plan, features: Features, compilers: Sequence[Compiler], config: Config) -> None:
+    """Raise `ConfigError` for arguments in isa.toml that a compiler refuses, or that turn on what is unchecked."""
     by_language = {compiler.language: compiler for compiler in compilers if compiler.dialect != "msvc"}
     checked = {level.name: frozenset(level.features) for level in plan.levels}
     for kernel in plan.kernels:
         if kernel.args and kernel.language in by_language:
-            _check(kernel, features, by_language[kernel.language], checked, f"{shown}: kernels.{kernel.source!r}.args")
+            _check(
+                kernel, features, by_language[kernel.language], checked, settings_of(kernel.source, config).args_where
+            )
 
 
 def _check(
@@ -57,5 +61,4 @@ def _check(
 
 def _unchecked(macros: Mapping[str, str], features: Features, checked: frozenset[str] | tuple[()]) -> Iterator[str]:
     """Yield the features, in their order, that `macros` say are on, without those that are checked."""
-    on = {feature.name for macro in macros if (feature := features.of_macro(macro))}
-    return (name for name in features.features if name in on and name not in checked)
+    return (name for name in features.turned_on(macros) if name not in checked)

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterator
 
 from ..model.plan import Build
-from ..processors.decoding import normal
-from ..processors.features import features_of
+from ..processors.features import features_of, normal
 
 # Options that choose a CPU, and with it features.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
+DEFAULT = "the default of "
+OWN_CPU = (
+    "a compiler that builds for the CPU of this machine by default, such as zig, builds for others with -mcpu=baseline "
+    "or -march= in CFLAGS and CXXFLAGS"
+)
 
 
 def beyond_architecture(build: Build) -> tuple[str, ...]:
@@ -29,16 +33,17 @@ def baseline_origin(build: Build) -> str:
                 said.setdefault(options, []).append(f"{language} compiler" if place == "command" else place)
     if said:
         return "; ".join(f"{' and '.join(places)}: {options}" for options, places in said.items())
-    return " and ".join(dict.fromkeys(f"the default of {compiler.name}" for compiler in build.compilers.values()))
+    return " and ".join(dict.fromkeys(f"{DEFAULT}{compiler.name}" for compiler in build.compilers.values()))
 
 
 def baseline_warnings(build: Build) -> Iterator[str]:
     """Yield what Meson shall warn of: a baseline that old CPUs do not have."""
     features = beyond_architecture(build)
     if features:
+        origin = baseline_origin(build)
         yield (
-            f"isagen: every user's CPU must have {' '.join(features)}, which the baseline may use "
-            f"({baseline_origin(build)})"
+            f"isagen: every user's CPU must have {' '.join(features)}, which the baseline may use ({origin})"
+            + (f"; {OWN_CPU}" if origin.startswith(DEFAULT) else "")
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
-from .words import LEVEL_HEADS, cell_text, facts, flags_text, level_columns, title
+from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, title
 
 COLUMNS = (
     *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
@@ -70,7 +70,7 @@ def _section(label: str, matrix: Matrix) -> Iterator[str]:
     yield ""
     yield _escaped(label)
     yield ""
-    rows = [[*level_columns(matrix, level), "; ".join(flags_text(level))] for level in matrix.levels]
+    rows = [[*level_columns(matrix, level), "; ".join(level_lines(matrix, level))] for level in matrix.levels]
     yield from _table(LEVEL_HEADS, rows)
     yield ""
     compiled = {level.name: level.compiled is not False for level in matrix.levels}

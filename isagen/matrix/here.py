@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..model.aliases import Alias
 from ..model.errors import IsagenError
 from ..model.matrix import Matrix, MatrixLevel
 from ..model.plan import BUILT
@@ -21,8 +22,9 @@ class Here:
     """This machine, as a matrix sees it.
 
     `problem` says why nothing is known of it: the build is for another architecture. `missing` are the features that
-    CPU and OS lack, by level. `override` is the value of the override variable, `asked` the level that it names, and
-    `selected` the level in use; both are empty where there is none.
+    CPU and OS lack, by level. `variable` is the variable that narrows the level, `override` its value, and `asked` the
+    level that it names; `excluded` are the levels that it switches off. `selected` is the level in use. All are empty
+    where there is none.
     """
 
     problem: str
@@ -30,6 +32,8 @@ class Here:
     override: str
     asked: str
     selected: str
+    variable: str = ""
+    excluded: tuple[str, ...] = ()
 
 
 def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
@@ -47,17 +51,37 @@ def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
 
 def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Here:
     """Return what a machine that lacks `missing` selects: the highest level that is built, supported and allowed."""
-    override = environment.get(matrix.override, "") if matrix.override else ""
-    asked = matrix.level(override.strip())
+    variable, override, meaning = _asked(matrix, environment)
+    asked = None if meaning.startswith("-") else matrix.level(meaning)
+    off = matrix.level(meaning[1:]) if meaning.startswith("-") else None
+    excluded = [level.name for level in matrix.levels if _is_excluded(level, asked, off)]
     usable = [level.name for level in matrix.levels if level.verdict == BUILT and not missing[level.name]]
-    allowed = [name for name in usable if asked is None or name == asked.name or name in asked.requires]
+    allowed = [name for name in usable if name not in excluded]
     return Here(
         problem="",
         missing=missing,
         override=override,
         asked=asked.name if asked is not None else "",
         selected=allowed[-1] if allowed else "",
+        variable=variable,
+        excluded=tuple(excluded),
     )
+
+
+def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the first variable that is set, its value, and what that means: LEVEL, -LEVEL, or no level at all."""
+    for alias in (Alias(matrix.override), *matrix.aliases):
+        value = environment.get(alias.variable, "") if alias.variable else ""
+        if value.strip():
+            return alias.variable, value, alias.meaning(value.strip())
+    return matrix.override, "", ""
+
+
+def _is_excluded(level: MatrixLevel, asked: MatrixLevel | None, off: MatrixLevel | None) -> bool:
+    """Return whether a level is not allowed where `asked` is, or where `off` is switched off."""
+    if asked is not None:
+        return level.name != asked.name and level.name not in asked.requires
+    return off is not None and (level.name == off.name or off.name in level.requires)
 
 
 def _missing(level: MatrixLevel, cpu: Cpu) -> tuple[str, ...]:

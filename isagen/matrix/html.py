@@ -19,6 +19,7 @@ from ..rendering import render, template_folder
 from .loops import Loop
 from .page_data import NOT_COMPILED, build_data, loops_data, state_of
 from .speeds import Speeds
+from .words import override_text
 
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
 # How Python has the bytes of a name that are not UTF-8 (PEP 383).
@@ -113,7 +114,7 @@ class Build:
             ),
             ("Baseline", baseline or "the architecture's own", False),
             ("Optimization", "as the arguments say" if plain else f"-O{matrix.optimization}", not plain),
-            ("Override", f"{matrix.override}=LEVEL" if matrix.override else "none", bool(matrix.override)),
+            ("Override", override_text(matrix) or "none", bool(override_text(matrix))),
             ("Sealed", "yes" if matrix.sealed else f"no: {matrix.seal_reason}", False),
             ("Audited", audited, False),
             ("isagen", matrix.isagen, False),

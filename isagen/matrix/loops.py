@@ -12,8 +12,8 @@ from ..audit.code import Code
 from ..audit.demangle import demangle
 from ..binary.formats import open_binary
 from ..model.matrix import Matrix, MatrixLevel
-from ..processors.decoding import CONDITIONAL, RETURN, UNCONDITIONAL, Instruction, InstructionSets, normal
-from ..processors.features import read_features
+from ..processors.decoding import CONDITIONAL, RETURN, UNCONDITIONAL, Instruction, InstructionSets
+from ..processors.features import normal, read_features
 from ..processors.registry import decoder_of, find_processor, is_decoded
 
 # Longer loops are not shown: no page has room for them.

@@ -43,6 +43,7 @@ def planned_matrix(build: Build) -> Matrix:
         levels=tuple(map(_level, plan.levels)),
         kernels=tuple(map(_kernel, plan.kernels)),
         baseline_only=build.limit.reason,
+        aliases=plan.aliases,
     )
 
 

@@ -112,13 +112,14 @@ def _row(*cells: str) -> str:
 
 
 def _override(report: Report) -> str:
-    variable, here = report.matrix.override, report.here
-    if not variable:
+    matrix, here = report.matrix, report.here
+    variables = [name for name in (matrix.override, *(alias.variable for alias in matrix.aliases)) if name]
+    if not variables:
         return "there is none"
     if not here.override:
-        return f"{variable} is not set"
-    named = "" if here.asked else ", which is no level of this build"
-    return f"{variable}={here.override}{named}"
+        return f"{' and '.join(variables)} {'is' if len(variables) == 1 else 'are'} not set"
+    named = "" if here.asked or here.excluded else ", which is no level of this build"
+    return f"{here.variable}={here.override}{named}"
 
 
 def _selected(report: Report) -> str:

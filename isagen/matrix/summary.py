@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model.plan import BUILT, UNAVAILABLE, Build, LinkAudit
 from ..processors.registry import find_processor
+from .additions import additions_text
 from .baseline import baseline_origin, beyond_architecture
 
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
@@ -29,6 +30,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
             flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
             kernels = _count(len(plan.kernels), "kernel")
             text = f"{built} of {kernels}, {flags or plain}"
+            text = "; ".join(part for part in (text, additions_text(level)) if part)
         else:
             text = f"{level.verdict}: {level.reason}"
         lines.append((level.name, text))

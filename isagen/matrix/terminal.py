@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
-from .words import LEVEL_HEADS, TO_BUILD, cell_text, disabled, facts, flags_text, level_columns, title, verdict_text
+from .words import LEVEL_HEADS, TO_BUILD, cell_text, disabled, facts, level_columns, level_lines, title, verdict_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -64,7 +64,7 @@ def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
         return
     yield [(_row(LEVEL_HEADS, sizes), "bold")]
     for level, row in zip(matrix.levels, rows, strict=True):
-        shown = flags_text(level)
+        shown = level_lines(matrix, level)
         first, *rest = _folded(shown, width - before)
         style = STYLES[verdict_text(level)]
         cells = _cells(row, sizes)
@@ -83,7 +83,7 @@ def _level_list(matrix: Matrix, rows: Iterable[Sequence[str]], width: int) -> It
         ]
         if any(facts_of):
             yield from _wrapped("  " + ", ".join(fact for fact in facts_of if fact), width, hanging=2)
-        for line in flags_text(level):
+        for line in level_lines(matrix, level):
             yield from _wrapped("  " + line, width, hanging=4)
 
 

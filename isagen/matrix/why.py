@@ -75,14 +75,15 @@ def _why(
             Because.UNSUPPORTED, f"{subject} is built, but CPU or OS lack features that it needs: {lacks}", details
         )
     if here.selected == level.name:
-        asked = f", which {matrix.override} asks for" if here.asked == level.name else ""
+        asked = f", which {here.variable} asks for" if here.asked == level.name else ""
         return Why(Because.SELECTED, f"{subject} is selected: the best level that CPU and OS support{asked}", details)
     if not here.selected:
         return Why(Because.NO_LEVEL, f"{subject} is built, but no level that may run is supported", details)
     other = next(one for one in matrix.levels if one.name == here.selected)
-    if here.asked and level.name != here.asked and level.rank > other.rank:
-        sentence = f"{subject} is built and supported, but {matrix.override}={here.override} allows only {here.asked} "
-        return Why(Because.OVERRIDDEN, sentence + f"and what it requires; {here.selected} is selected", details)
+    if level.name in here.excluded and level.rank > other.rank:
+        allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
+        sentence = f"{subject} is built and supported, but {here.variable}={here.override} {allows}"
+        return Why(Because.OVERRIDDEN, f"{sentence}; {here.selected} is selected", details)
     sentence = f"{subject} is built and supported, but {here.selected} is preferred: its rank is {other.rank}, "
     to_run = (f"to run it: {matrix.override}={level.name}",) if matrix.override else ()
     return Why(Because.NOT_PREFERRED, sentence + f"and {level.name}'s is {level.rank}", (*details, *to_run))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..model.aliases import Alias
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED
 from .summary import NEEDED, WITHOUT_LTO
@@ -11,7 +12,7 @@ from .summary import NEEDED, WITHOUT_LTO
 TO_BUILD = "to build"
 TILE = 8192  # bits of a tile register: 16 rows of 512 bits
 UNITS = ("B", "kB", "MB", "GB")
-LEVEL_HEADS = ("level", "verdict", "kernels", "code", "widest", "flags, or why not")
+LEVEL_HEADS = ("level", "verdict", "kernels", "code", "widest", "flags and features, or why not")
 
 
 def size_text(size: int) -> str:
@@ -76,7 +77,7 @@ def title(matrix: Matrix) -> str:
 
 
 def level_columns(matrix: Matrix, level: MatrixLevel) -> list[str]:
-    """Return the columns of a level below `LEVEL_HEADS`, but for the last, which is `flags_text`."""
+    """Return the columns of a level below `LEVEL_HEADS`, but for the last, which is `level_lines`."""
     cells = level_cells(matrix, level.name)
     built = sum(cell.verdict == BUILT for cell in cells)
     code, bits = code_bytes(cells), widest(cells)
@@ -103,6 +104,31 @@ def flags_text(level: MatrixLevel) -> list[str]:
     return lines
 
 
+def needs_text(matrix: Matrix, level: MatrixLevel) -> str:
+    """Return the features that a level needs beside those of the levels that it requires; "" where there are none."""
+    lower = [one for one in matrix.levels if one.name in level.requires]
+    known = {feature for one in lower for feature in one.features}
+    needed = [feature for feature in level.features if feature not in known]
+    if not needed:
+        return ""
+    highest = [one.name for one in lower if one.features and not any(one.name in other.requires for other in lower)]
+    return ", and what ".join(part for part in (f"needs {' '.join(needed)}", " and ".join(highest)) if part) + (
+        " needs" if len(highest) == 1 else " need" if highest else ""
+    )
+
+
+def level_lines(matrix: Matrix, level: MatrixLevel) -> list[str]:
+    """Return a level's flags, or why it is not built, and the features that it needs at run time."""
+    needs = needs_text(matrix, level) if level.verdict == BUILT else ""
+    return [*flags_text(level), *([needs] if needs else [])]
+
+
+def override_text(matrix: Matrix) -> str:
+    """Return the variables that narrow the level at run time, in the order in which they count; "" without one."""
+    own = (Alias(matrix.override),) if matrix.override else ()
+    return ", else ".join(alias.shown for alias in (*own, *matrix.aliases))
+
+
 def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of what holds for the whole build."""
     yield "built by", f"isagen {matrix.isagen}"
@@ -117,8 +143,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "audited", "yes, when linked" if matrix.audited else f"no, {matrix.audit_reason}"
     if matrix.lto:
         yield "lto", WITHOUT_LTO
-    if matrix.override:
-        yield "override at run time", f"{matrix.override}=LEVEL"
+    if override_text(matrix):
+        yield "override at run time", override_text(matrix)
 
 
 def disabled(matrix: Matrix) -> list[tuple[str, str]]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .aliases import Alias
 from .codec import ADDED
 
 # Raise it when what is written changes in a way that an older reader does not know.
-MATRIX_FORMAT = 2
+MATRIX_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,9 @@ class MatrixCompiler:
 class Matrix:
     """The matrix of one project's build.
 
-    Names of features are those of the processor's features file, `features`, or the table's own. `baseline_only` is the
-    reason why only the lowest level is built, empty where every level was tried.
+    Names of features are those of the processor's features file, `features`, or the table's own. `override` is the
+    variable that narrows the level at run time, and `aliases` are others. `baseline_only` is the reason why only the
+    lowest level is built, empty where every level was tried.
     """
 
     project: str
@@ -118,6 +120,7 @@ class Matrix:
     audit_reason: str
     levels: tuple[MatrixLevel, ...]
     kernels: tuple[MatrixKernel, ...]
+    aliases: tuple[Alias, ...] = ()
     baseline_only: str = field(default="", metadata={ADDED: True})
 
     def level(self, name: str) -> MatrixLevel | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .aliases import Alias
 from .record import Record
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project or packager switched it off.
@@ -55,7 +56,10 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One level: its verdict for the whole build, its flags and closure by language, and the macros that it defines."""
+    """One level: its verdict for the whole build, its flags and closure by language, and the macros that it defines.
+
+    `added` are those of its features that only its flags turn on: neither the table nor a level below names them.
+    """
 
     name: str
     rank: int
@@ -66,6 +70,7 @@ class LevelRow:
     flags: Mapping[str, tuple[str, ...]]
     macros: tuple[str, ...]
     dropped: Mapping[str, tuple[tuple[str, str], ...]]
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one."""
+    """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one.
+
+    `override` is the variable that narrows the level, and `aliases` are others.
+    """
 
     table: str
     override: str
@@ -88,6 +96,12 @@ class Plan:
     kernels: tuple[KernelRow, ...]
     units: tuple[Unit, ...]
     kernel_set: str = ""
+    aliases: tuple[Alias, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that narrow the level, in the order in which they count."""
+        return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
         """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first."""

@@ -37,6 +37,10 @@ class Section:
         self._known.append(key)
         return key in self._data
 
+    def holds(self, key: str, kind: type) -> bool:
+        """Return whether the value of `key` is of a type; reading it is another call."""
+        return isinstance(self._data.get(key), kind)
+
     def _get(self, key: str, kind: type, described: str, default: Any) -> Any:
         self._known.append(key)
         if key not in self._data:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
 from ..model.record import Allowance
 from ..model.toml import Section, read_toml
@@ -22,14 +23,16 @@ COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "aten": ("ATen", ("ATen/native/DispatchStub.h",)),
 }
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# A value of an alias, which generated C holds.
+WORD = re.compile(r"[A-Za-z0-9_.+-]+\Z")
 
 
 @dataclass(frozen=True)
 class KernelConfig:
-    """The settings of one kernel in isa.toml: its levels (None: the project's), and extra compiler arguments."""
+    """An entry for kernels in isa.toml: their levels and additional compiler arguments, each None where it has none."""
 
     levels: tuple[str, ...] | None = None
-    args: tuple[str, ...] = ()
+    args: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,17 +40,21 @@ class SetConfig:
     """What isa.toml says of one set of kernels; None: what it says of the project."""
 
     levels: tuple[str, ...] | None = None
-    override: str | None = None
+    override: tuple[str | None, tuple[Alias, ...]] | None = None
 
 
 @dataclass(frozen=True)
 class Config:
-    """A project's isa.toml. `override` is None where the table's own variable is to be used."""
+    """A project's isa.toml. `override` is None where the table's own variable is to be used.
+
+    The keys of `kernels` are paths and patterns of paths. The levels that `aliases` mean are as they are written.
+    """
 
     path: Path
     table: str = DEFAULT_TABLE
     levels: tuple[str, ...] = ()
     override: str | None = None
+    aliases: tuple[Alias, ...] = ()
     compat: tuple[str, ...] = ()
     allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
@@ -66,11 +73,9 @@ class Config:
                     remedy=did_you_mean(other, known) if known else "name the set in isa_sets of meson.build",
                 )
         own = self.sets.get(name, SetConfig())
-        return replace(
-            self,
-            levels=self.levels if own.levels is None else own.levels,
-            override=self.override if own.override is None else own.override,
-        )
+        override, aliases = (self.override, self.aliases) if own.override is None else own.override
+        levels = self.levels if own.levels is None else own.levels
+        return replace(self, levels=levels, override=override, aliases=aliases)
 
     @property
     def shown(self) -> str:
@@ -83,8 +88,8 @@ def load_config(path: Path) -> Config:
     top = read_toml(path, ConfigError, path.name)
     kernels = {}
     for source, section in top.sections("kernels"):
-        args = section.strings("args", ())
-        for arg in args:
+        args = section.strings("args") if "args" in section else None
+        for arg in args or ():
             reject_host_flag(arg, section.where("args"), ConfigError)
             reject_lto_flag(arg, section.where("args"), ConfigError)
             if re.search(r"[\r\n]", arg):
@@ -93,17 +98,18 @@ def load_config(path: Path) -> Config:
             levels=section.strings("levels", None) if "levels" in section else None, args=args
         )
         section.finish()
+    override, aliases = _override(top)
     config = Config(
         path=path,
         table=top.string("table", DEFAULT_TABLE),
         levels=top.strings("levels", ()),
-        override=top.string("override", None),
+        override=override,
+        aliases=aliases,
         compat=tuple(dict.fromkeys(top.strings("compat", ()))),
         allow=_allow(top.section("audit")),
         kernels=kernels,
         sets=dict(_sets(top)),
     )
-    _check_override(top, config.override)
     for name in config.compat:
         if name not in COMPAT:
             raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
@@ -114,15 +120,48 @@ def load_config(path: Path) -> Config:
 def _sets(top: Section) -> Iterator[tuple[str, SetConfig]]:
     """Read the settings of single sets of kernels."""
     for name, section in top.sections("sets"):
-        override = section.string("override", None)
-        _check_override(section, override)
-        yield name, SetConfig(section.strings("levels", None) if "levels" in section else None, override)
+        levels = section.strings("levels", None) if "levels" in section else None
+        said = _override(section)
+        yield name, SetConfig(levels, said if said != (None, ()) else None)
         section.finish()
 
 
-def _check_override(section: Section, override: str | None) -> None:
-    if override and not VARIABLE.match(override):
-        raise section.fail("override", f"{override!r} cannot name an environment variable", "use letters, digits and _")
+def _override(top: Section) -> tuple[str | None, tuple[Alias, ...]]:
+    """Read the override variable and its aliases, in the order in which they count."""
+    names: tuple[str | None, ...] = (None,)
+    if "override" in top:
+        names = top.strings("override") if top.holds("override", list) else (top.string("override"),)
+    if not names:
+        raise top.fail("override", "is empty", 'name a variable; override = "" is for none')
+    aliases = [Alias(name or "") for name in names[1:]]
+    if names[0]:
+        _check_variable(top, "override", names[0])
+    for alias in aliases:
+        _check_variable(top, "override", alias.variable)
+    section = top.section("override_aliases")
+    for name in section.names():
+        _check_variable(section, name, name)
+        if section.holds(name, dict):
+            entry = section.section(name)
+            values = {word.upper(): entry.string(word) for word in entry.names()}
+            for word in entry.names():
+                if not WORD.match(word):
+                    raise entry.fail(word, f"{word!r} cannot be a value", "use letters, digits, and any of + - . _")
+            aliases.append(Alias(name, values))
+        else:
+            aliases.append(Alias(name, {}, section.string(name)))
+            if not aliases[-1].always:
+                raise section.fail(name, "is empty", "name the highest level that is allowed, or -LEVEL, which is not")
+    variables = [name for name in (names[0], *(alias.variable for alias in aliases)) if name]
+    for name in variables:
+        if variables.count(name) > 1:
+            raise top.fail("override", f"{name} is there twice", "name every variable once")
+    return names[0], tuple(aliases)
+
+
+def _check_variable(section: Section, key: str, name: str) -> None:
+    if not VARIABLE.match(name):
+        raise section.fail(key, f"{name!r} cannot name an environment variable", "use letters, digits and _")
 
 
 def _allow(audit: Section) -> tuple[Allowance, ...]:

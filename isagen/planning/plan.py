@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model.errors import ConfigError, KernelError, did_you_mean
+from ..model.errors import ConfigError, KernelError
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
-from ..processors.table import Table
-from .config import Config, KernelConfig
+from ..processors.table import Level, Table
+from .aliases import aliases_of
+from .config import Config
+from .kernel_settings import Settings, check_keys, settings_of
 from .selection import select_levels
 
 LANGUAGE_OF_SUFFIX = {
@@ -81,8 +83,8 @@ def make_plan(
     rows = []
     for source in kernels:
         language = language_of(source)
-        own = config.kernels.get(source, KernelConfig())
-        disabled = _disabled(table, config, source, own, project, packager, elsewhere)
+        own = settings_of(source, config)
+        disabled = _disabled(table, config, own, project, packager, elsewhere)
         cells = tuple(
             _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args)
             for level in table.names()
@@ -102,14 +104,14 @@ def make_plan(
         kernels=tuple(rows),
         units=tuple(_units(rows, table, style, source_root, kernel_set)),
         kernel_set=kernel_set,
+        aliases=aliases_of(config, table, elsewhere),
     )
 
 
 def _disabled(
     table: Table,
     config: Config,
-    source: str,
-    own: KernelConfig,
+    own: Settings,
     project: frozenset[str],
     packager: frozenset[str],
     elsewhere: frozenset[str],
@@ -117,9 +119,8 @@ def _disabled(
     """Return the levels that project or packager switched off for one kernel, each with where."""
     found = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager}
     if own.levels is not None:
-        where = f"{config.shown}: kernels.{source!r}.levels"
-        chosen = select_levels(own.levels, table, where, elsewhere)
-        found |= {level: f"by {where}" for level in table.names() if level not in chosen}
+        chosen = select_levels(own.levels, table, own.levels_where, elsewhere)
+        found |= {level: f"by {own.levels_where}" for level in table.names() if level not in chosen}
     return found | {level: f"by {config.shown}: levels" for level in table.names() if level not in project}
 
 
@@ -153,13 +154,7 @@ def check_kernels(kernels: Sequence[str], config: Config, others: Sequence[str] 
         for character, reason in UNNAMEABLE:
             if character in source:
                 raise KernelError(f"has a {reason}", where=f"isa_kernels: {source}", remedy="rename the file or folder")
-    for source in config.kernels:
-        if source not in kernels and source not in others:
-            raise ConfigError(
-                f"{source!r} is not among the kernels",
-                where=f"{config.shown}: kernels",
-                remedy=did_you_mean(source, (*kernels, *others)) + " (paths start at the project's root)",
-            )
+    check_keys(config, (*kernels, *others))
 
 
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
@@ -193,6 +188,7 @@ def _level_rows(
 ) -> Iterable[LevelRow]:
     kernels = tuple(kernels)
     languages = dict.fromkeys(kernel.language for kernel in kernels)
+    above: dict[str, tuple[str, ...]] = {}
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
         # Without kernels, the lowest level is what the program itself runs at.
@@ -201,17 +197,27 @@ def _level_rows(
         found = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in found.values() for name in verdict.features}
+        features = above[level.name] = tuple(name for name in table.features.features if name in needed)
+        below = tuple(lower.name for lower in table.below(level.name))
         yield LevelRow(
             name=level.name,
             rank=level.rank,
             verdict=best.verdict,
             reason=best.reason,
-            below=tuple(lower.name for lower in table.below(level.name)),
-            features=tuple(name for name in table.features.features if name in needed),
+            below=below,
+            features=features,
             flags={language: verdict.flags for language, verdict in found.items()},
             macros=table.defines(level.name),
             dropped={language: verdict.dropped for language, verdict in found.items() if verdict.dropped},
+            added=_added(table, level, found.values(), [name for lower in below for name in above[lower]]),
         )
+
+
+def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below: Sequence[str]) -> tuple[str, ...]:
+    """Return the features that flags of a level turn on, and that neither the table nor the levels below need."""
+    features = {name for verdict in verdicts if verdict.flags for name in verdict.features}
+    added = table.features.unnamed(features, (*table.required_features(level.name), *below))
+    return tuple(name for name in table.features.features if name in added)
 
 
 def _units(

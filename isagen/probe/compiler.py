@@ -145,13 +145,19 @@ class Compiler:
             return self.run([*self.args, *args, *into, str(source)]).ok and target.is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
-        """Compile, assemble and link the program `text` under `flags`, with warnings as errors."""
+        """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
+
+        A build links without the flags of levels too; and zig would make all of its C++ library anew for each level.
+        """
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             write_if_changed(source, text)
-            return self.run(
-                [*self.quiet_args, *flags, *self._strict, str(source), *self._links, *self._program(folder)]
-            )
+            both = [*self.quiet_args, *self._strict]
+            if self.dialect == "msvc":
+                return self.run([*both, *flags, str(source), *self._program(folder)])
+            target = str(Path(folder, "probe.o"))
+            outcome = self.run([*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target])
+            return self.run([*both, target, *self._links, *self._program(folder)]) if outcome.ok else outcome
 
     @cached_property
     def _links(self) -> tuple[str, ...]:

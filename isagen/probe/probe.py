@@ -1,7 +1,7 @@
 """Asking the compiler, level by level: would the build work, and what does the compiler turn on?
 
 A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
-used, compiled, assembled and linked. It is never run, and never tried without the flags.
+used, compiled and assembled, and then linked as a build links. It is never run, and never compiled without the flags.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .cache import Cache
 from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 1
+PROBE_FORMAT = 2
 
 
 def probe_all(
@@ -47,8 +47,7 @@ def probe_each(
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
     """Return the features that the compilers turn on without any level's flags: what every other object may use."""
-    macros = frozenset().union(*(bare_macros(compiler) for compiler in compilers))
-    return tuple(name for name, f in table.features.features.items() if not macros.isdisjoint(f.macros))
+    return table.features.turned_on(frozenset().union(*(bare_macros(compiler) for compiler in compilers)))
 
 
 @cache
@@ -80,6 +79,8 @@ def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]
         table.required_features(level.name),
         sorted((f.name, f.macros) for f in table.features.features.values()),
         table.features.ignored_macros,
+        table.features.cpu_macros,
+        sorted(table.features.never_required),
     ]
     key = cache.key(question)
     kept = cache.get(key)
@@ -148,7 +149,7 @@ def _closure(
     if not outcome.ok:
         return (), _why(outcome)
     known = table.features
-    unknown = sorted(m for m in set(macros) - bare if not known.of_macro(m) and not known.ignores(m))
+    unknown = known.unknown(macros, bare)
     if unknown:
         return (), (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
@@ -158,7 +159,7 @@ def _closure(
         names = known.features[name].macros
         if names and not any(macro in macros for macro in names):
             return (), f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
-    turned_on = {feature.name for macro in macros if (feature := known.of_macro(macro))}
+    turned_on = known.turned_on(macros)
     return tuple(name for name in known.features if name in turned_on or name in required), ""
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from ..binary.pointing import Relocations
-from .features import Features
+from .features import Features, normal
 
 Codes = frozenset[int]
 
@@ -231,11 +231,6 @@ class Decoder(Protocol):
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""
-
-
-def normal(name: str) -> str:
-    """Return a feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
-    return name.lower().replace("_", "")
 
 
 class InstructionSets:

@@ -86,6 +86,11 @@ def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
     return replace(cpu, refused=frozenset(refused))
 
 
-def missing_by_level(table: Table, cpu: Cpu) -> Mapping[str, tuple[str, ...]]:
-    """Return, for every level of `table`, what `cpu` lacks of the features that the table requires for it."""
-    return {name: cpu.missing(table.required_features(name)) for name in table.names()}
+def missing_by_level(
+    table: Table, cpu: Cpu, more: Mapping[str, tuple[str, ...]] | None = None
+) -> Mapping[str, tuple[str, ...]]:
+    """Return, for every level of `table`, what `cpu` lacks of the features that the table requires for it.
+
+    `more` are features by level that a compiler turns on under the level's flags.
+    """
+    return {name: cpu.missing((*table.required_features(name), *(more or {}).get(name, ()))) for name in table.names()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -68,7 +69,11 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a processor, in an order in which each stands below those that it needs."""
+    """The features of a processor, in an order in which each stands below those that it needs.
+
+    `cpu_macros` is a regular expression of macros that name CPUs. `never_required` maps features that flags may
+    turn on without a check to the reason, and `implied` maps features to those of every CPU that has them.
+    """
 
     processor: Processor
     states: Mapping[str, State]
@@ -76,6 +81,9 @@ class Features:
     ignored_macros: tuple[str, ...]
     report: Report
     instructions: Instructions = Instructions()
+    cpu_macros: str = ""
+    never_required: Mapping[str, str] = field(default_factory=dict)
+    implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -89,6 +97,38 @@ class Features:
     def ignores(self, macro: str) -> bool:
         """Return whether `macro` says nothing about instructions."""
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
+
+    def unknown(self, macros: Collection[str], bare: Collection[str]) -> list[str]:
+        """Return those of `macros`, without `bare` ones, that may stand for instructions and that no feature names."""
+        new = (macro for macro in macros if macro not in bare and not self._names_cpu(macro, macros))
+        return sorted(macro for macro in new if self.of_macro(macro) is None and not self.ignores(macro))
+
+    def _names_cpu(self, macro: str, macros: Collection[str]) -> bool:
+        """Return whether `macro` is a CPU's name: compilers define it twice, as ``__haswell`` and ``__haswell__``."""
+        stem = macro.removesuffix("__")
+        twice = stem in macros and f"{stem}__" in macros
+        return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
+
+    def turned_on(self, macros: Collection[str]) -> tuple[str, ...]:
+        """Return the features that `macros` turn on and that must be checked at run time, in their order."""
+        found = (f for f in self.features.values() if f.name not in self.never_required)
+        return tuple(f.name for f in found if any(macro in macros for macro in f.macros))
+
+    def unnamed(self, needed: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the features `needed` that no CPU with the features `named` must have."""
+        known = {normal(name) for name in self.instructions.always}
+        queue = list(named)
+        while queue:
+            name = queue.pop()
+            if normal(name) not in known:
+                known.add(normal(name))
+                queue += self.implied.get(name, ())
+        return tuple(name for name in needed if normal(name) not in known)
+
+
+def normal(name: str) -> str:
+    """Return a feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
+    return name.lower().replace("_", "")
 
 
 def load_features(top: Section) -> Features:
@@ -130,9 +170,41 @@ def _read(processor: Processor) -> Features:
         ignored_macros=section.strings("ignored_macros", ()),
         report=_report(section.section("report"), features, states),
         instructions=_instructions(section.section("instructions"), features),
+        cpu_macros=_pattern(section, "cpu_macros"),
+        never_required=_reasons(section.section("never_required"), features),
+        implied=_implied(section.section("implied"), features),
     )
     section.finish()
     return result
+
+
+def _pattern(section: Section, key: str) -> str:
+    pattern = section.string(key, "")
+    try:
+        re.compile(pattern)
+    except re.error as problem:
+        raise section.fail(key, f"{pattern!r} is no regular expression: {problem}") from None
+    return pattern
+
+
+def _reasons(section: Section, features: Mapping[str, Feature]) -> dict[str, str]:
+    """Read features, each with a reason."""
+    found = {name: section.string(name) for name in section.names()}
+    _check_known(section, found, features)
+    return found
+
+
+def _implied(section: Section, features: Mapping[str, Feature]) -> dict[str, tuple[str, ...]]:
+    found = {name: section.strings(name) for name in section.names()}
+    for name, implied in found.items():
+        _check_known(section, (name, *implied), features)
+    return found
+
+
+def _check_known(section: Section, names: Iterable[str], features: Mapping[str, Feature]) -> None:
+    for name in names:
+        if name not in features:
+            raise section.fail(name, f"there is no feature {name!r}", did_you_mean(name, features))
 
 
 def _instructions(section: Section, features: Mapping[str, Feature]) -> Instructions:

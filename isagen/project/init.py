@@ -22,6 +22,7 @@ from .. import __version__
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
+from .folders import check_empty, override_name, project_name
 from .meson_files import Sources
 
 CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
@@ -65,7 +66,10 @@ def init_project(
         )
     fresh = not (folder / "meson.build").exists()
     package = package_name(name, folder)
-    scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
+    if fresh:
+        check_empty(folder, package, fragment)
+    scaffold = dict(_scaffold(package, fragment)) if fresh else {}
+    override = override_name(package if fresh or name else project_name(folder) or package)
     fragment_path = folder / fragment / "meson.build"
     fragment_text = signed(render("fragment.meson.build.j2", version=__version__))
     changed = fragment_path.exists() and not is_unchanged(fragment_path.read_bytes())
@@ -81,7 +85,7 @@ def init_project(
     texts = {
         **scaffold,
         f"{fragment}/meson.build": fragment_text,
-        config: "" if own_config else render("isa.toml.j2", variable=f"{package.upper()}_ISA"),
+        config: "" if own_config else render("isa.toml.j2", variable=override),
         options_path.name: options_text,
     }
 
@@ -154,16 +158,9 @@ def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, str]]:
+def _scaffold(package: str, fragment: str) -> Iterator[tuple[str, str]]:
     for pattern, template in PROJECT_FILES.items():
-        path = pattern.format(name=package)
-        if (folder / path).exists():
-            raise ProjectError(
-                "exists already, but there is no meson.build",
-                where=str(folder / path),
-                remedy="start in an empty folder, or write a meson.build for your project first",
-            )
-        yield path, render(f"project/{template}", name=package, fragment=fragment)
+        yield pattern.format(name=package), render(f"project/{template}", name=package, fragment=fragment)
 
 
 def _options(folder: Path) -> tuple[Path, str]:

@@ -283,10 +283,10 @@ def test_an_override_that_names_a_level_which_is_not_built(new_project):
     project = new_project("leak")
     project.setup("-Disa_levels=AVX2")
     project.ninja()
-    said = project.run(project.path("leak"), PROJECT_ISA="avx512").stdout
+    said = project.run(project.path("leak"), LEAK_ISA="avx512").stdout
     assert ("needs features that CPU" in said) == ("AVX512" not in supported_levels())
     if "needs features that CPU" not in said:
-        assert "PROJECT_ISA=AVX512 is not built into this binary; AVX2 is used" in said
+        assert "LEAK_ISA=AVX512 is not built into this binary; AVX2 is used" in said
 
 
 def test_kernels_of_names_that_end_alike(new_project):

@@ -281,7 +281,7 @@ def test_the_command_agrees_with_the_extension_of_the_kernels(x86):
     }
     text = cpu_command("--levels")
     assert re.search(r"^DEFAULT +supported$", text, re.M)
-    assert len(text.splitlines()) == 9
+    assert len(text.splitlines()) == 10
     assert text.startswith("CPU: ")
 
 

@@ -12,8 +12,8 @@ from support.projects import make_project, need, script
 
 MODULES = {  # a binding: package, module, function that returns the level that ran, override variable
     "raw C API": (None, "_core", "current_level", "HELLO_ISA"),
-    "pybind11": ("pybind11", "bound", "level", "PROJECT_ISA"),
-    "Cython": ("cython", "cythonic", "level", "PROJECT_ISA"),
+    "pybind11": ("pybind11", "bound", "level", "BOUND_ISA"),
+    "Cython": ("cython", "cythonic", "level", "CYTHONIC_ISA"),
 }
 RECORDED = (
     "import warnings",
@@ -282,11 +282,11 @@ def test_a_value_is_read_once(module, levels, avx2):
 @pytest.mark.parametrize("module", [MODULES["pybind11"]], ids=["pybind11"], indirect=True)
 def test_a_module_without_isa_still_warns_through_python(module, levels):
     (said,) = module.warnings("nonsense", "silent")
-    assert said.startswith("RuntimeWarning: PROJECT_ISA=nonsense is not a level")
+    assert said.startswith("RuntimeWarning: BOUND_ISA=nonsense is not a level")
     assert module.warnings("", "silent") == [""]
     lines = ("import silent", "for i in range(1000): str(i)", "print('went on')")
     said = module.run_alone(*lines, flags=["-W", "error"], value="nonsense", check=False)
-    assert "RuntimeWarning: PROJECT_ISA=nonsense" in said
+    assert "RuntimeWarning: BOUND_ISA=nonsense" in said
     assert "went on" not in said
 
 
@@ -301,10 +301,10 @@ def test_a_program_without_python_warns_on_stderr(new_project):
     project.setup("-Disa_levels=AVX2")
     project.ninja()
     for value, count in (("nonsense", 1), ("", 0), ("default", 0)):
-        environment = {**os.environ, "PROJECT_ISA": value}
+        environment = {**os.environ, "LEAK_ISA": value}
         done = subprocess.run([project.path("leak")], env=environment, capture_output=True, text=True, check=True)
         assert done.stderr.count("\n") == count
-        assert done.stderr.startswith(f"warning: PROJECT_ISA={value} is not a level" if count else "")
+        assert done.stderr.startswith(f"warning: LEAK_ISA={value} is not a level" if count else "")
         assert "warning" not in done.stdout
 
 

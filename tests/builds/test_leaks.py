@@ -158,7 +158,7 @@ def test_a_shared_library(library, linker):
     assert "main" in library.run("nm", "-D", target).stdout
     assert not re.search(r"\.(default|avx2)\.\d", library.run("nm", "-D", target).stdout)
     code = f"import ctypes; ctypes.CDLL({str(target)!r}).main()"
-    said = library.run(sys.executable, "-c", code, PROJECT_ISA="AVX2").stdout.split()
+    said = library.run(sys.executable, "-c", code, LEAK_ISA="AVX2").stdout.split()
     width = "256" if "AVX2" in supported_levels() else "128"
     assert said[-7:] == ["128", width, "41", "2", "3", width, "3"]
 

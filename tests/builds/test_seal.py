@@ -47,7 +47,7 @@ def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, li
     project = build(new_project, FEW, CXX=compiler, CXX_LD=linker)
     width = {"DEFAULT": "128", "AVX2": "256", "AVX512": "512"}
     for level in LEVELS:
-        said = project.run(project.path("leak"), PROJECT_ISA=level).stdout
+        said = project.run(project.path("leak"), LEAK_ISA=level).stdout
         assert ("warning" in said) == (level not in supported_levels())
         if "warning" in said:
             continue  # this CPU lacks the level
@@ -66,7 +66,7 @@ def test_a_cpu_without_any_higher_level_runs_the_sealed_program(prepared):
 def test_unsealed_kernels_borrow_each_other_s_code(prepared):
     """The reason for sealing: the same project unsealed; all levels compute the same."""
     project = prepared("leak", FEW, *UNSEALED)
-    widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-6] for level in ("DEFAULT", "AVX2")]
+    widths = [project.run(project.path("leak"), LEAK_ISA=level).stdout.split()[-6] for level in ("DEFAULT", "AVX2")]
     assert widths[0] == widths[1]
 
 
@@ -116,7 +116,7 @@ def test_a_stub_missing_at_a_level_that_its_kernel_is_compiled_for_is_a_build_er
     assert "ISA_REGISTER_NO_DISPATCH(probe_stub)" in said
     project.edit("kernel.cpp", "#endif", "#else\nISA_REGISTER_NO_DISPATCH(probe_stub)\n#endif")
     project.ninja()
-    widths = [project.run(project.path("leak"), PROJECT_ISA=level).stdout.split()[-6] for level in ("AVX2", "AVX512")]
+    widths = [project.run(project.path("leak"), LEAK_ISA=level).stdout.split()[-6] for level in ("AVX2", "AVX512")]
     assert widths[0] == widths[1]
 
 
@@ -131,7 +131,7 @@ def test_levels_that_require_different_things_do_not_share_code_either(new_proje
     project.setup("-Disa_levels=AVX2_VNNI,AVX512")
     project.ninja()
     for level, width in (("AVX2_VNNI", "257"), ("AVX512", "512")):
-        said = project.run(project.path("leak"), PROJECT_ISA=level).stdout
+        said = project.run(project.path("leak"), LEAK_ISA=level).stdout
         assert ("warning" in said) == (level not in supported_levels())
         if "warning" not in said:
             assert said.split()[5] == width

@@ -41,7 +41,7 @@ def check_every_program(project):
     levels = supported_levels()
     for command in PROGRAMS.values():
         for asked in (levels[-1], levels[0]):
-            said = project.run(*command, PROJECT_ISA=asked).stdout
+            said = project.run(*command, THREADS_ISA=asked).stdout
             assert said == f"initialiser {asked} constructor {asked} threads {asked} current {asked}\n", command
 
 

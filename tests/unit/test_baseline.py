@@ -8,7 +8,7 @@ from isagen.configure.answer import Editor, answer
 from isagen.matrix.baseline import baseline_origin, baseline_warnings, beyond_architecture
 from isagen.matrix.summary import summary_lines
 from isagen.model.plan import CompilerUse
-from support.model import build_of, kernel_row, plan_of, record_of
+from support.model import build_of, kernel_row, level_row, plan_of, record_of
 
 ARCHITECTURE = ("fpu", "mmx", "fxsr", "sse", "sse2")
 
@@ -28,6 +28,25 @@ def test_the_architecture_s_own_baseline_is_nothing_to_warn_of():
     lines = dict(summary_lines(build))
     assert "baseline" not in lines
     assert lines["DEFAULT"].endswith("no flags: the baseline of the compiler")
+
+
+def with_levels(*levels):
+    cells = {level.name: f"a.c.{level.name}.c" for level in levels}
+    return build_of(replace(plan_of((), [kernel_row("a.c", cells)]), levels=levels))
+
+
+def test_what_only_flags_turn_on_is_named():
+    """Level, features and flag, in the summary and in a warning."""
+    flags = {"c": ("-O3", "-march=skylake"), "cpp": ("-march=skylake",)}
+    level = level_row("SKYLAKE", flags=flags, features=("avx2", "adx"), added=("adx",))
+    build = with_levels(level_row("DEFAULT"), level)
+    said = "-march=skylake also turns on adx"
+    assert dict(summary_lines(build))["SKYLAKE"] == f"1 of 1 kernel, -O3 -march=skylake; {said}"
+    (warning,) = answer(build, Editor())["warnings"]
+    assert warning.startswith(f"isagen: SKYLAKE: {said}: ")
+    other = with_levels(level_row("DEFAULT"), replace(level, flags={"c": ("-mavx2", "-madx")}))
+    assert "-mavx2 -madx also turns on adx" in dict(summary_lines(other))["SKYLAKE"]
+    assert not answer(with_levels(replace(level, verdict="unavailable")), [])["warnings"]
 
 
 @pytest.mark.parametrize(
@@ -53,3 +72,4 @@ def test_where_the_features_come_from(build, origin):
     (said,) = answer(build, Editor())["warnings"]
     assert f"every user's CPU must have {features}" in said
     assert origin in said
+    assert ("such as zig, builds for others with -mcpu=baseline" in said) == origin.startswith("the default of")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from isagen.model.aliases import Alias
 from isagen.model.errors import ConfigError
 from isagen.planning.config import Config, KernelConfig, load_config
 from isagen.rendering import render
@@ -40,9 +41,32 @@ def test_full_file(tmp_path):
     assert config.compat == ("ipex", "aten")
     assert config.kernels == {
         "kernels/dot.cpp": KernelConfig(("AVX2",), ("-funroll-loops",)),
-        "kernels/sum.c": KernelConfig((), ()),
+        "kernels/sum.c": KernelConfig((), None),
         "kernels/max.c": KernelConfig(None, ("-O3",)),
     }
+
+
+def test_aliases_of_the_override(tmp_path):
+    config = load(
+        tmp_path,
+        """
+        override = ["NEW_ISA", "OLD_ISA"]
+        [override_aliases]
+        X_DISABLE_AVX512 = "-avx512"
+        ATEN_CPU_CAPABILITY = { default = "DEFAULT", avx2 = "AVX2" }
+        """,
+    )
+    assert config.override == "NEW_ISA"
+    assert config.aliases == (
+        Alias("OLD_ISA"),
+        Alias("X_DISABLE_AVX512", {}, "-avx512"),
+        Alias("ATEN_CPU_CAPABILITY", {"DEFAULT": "DEFAULT", "AVX2": "AVX2"}),
+    )
+
+
+def test_aliases_without_a_variable_of_ones_own(tmp_path):
+    config = load(tmp_path, "override_aliases.OLD = 'AVX2'")
+    assert (config.override, config.aliases) == (None, (Alias("OLD", {}, "AVX2"),))
 
 
 def test_no_override_is_not_the_tables(tmp_path):
@@ -69,6 +93,15 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("override = 'MY-ISA'", "override", "'MY-ISA' cannot name an environment variable", "letters"),
         ("override = '1SA'", "override", "cannot name an environment variable", ""),
         ("override = false", "override", "must be a string", ""),
+        ("override = []", "override", "is empty", "a variable"),
+        ("override = ['A', 'B-C']", "override", "'B-C' cannot name an environment variable", "letters"),
+        ("override = ['A', 'B', 'A']", "override", "A is there twice", "once"),
+        ("override = 'A'\n[override_aliases]\nA = 'AVX2'", "override", "A is there twice", "once"),
+        ("[override_aliases]\n'B-C' = 'AVX2'", "override_aliases.B-C", "cannot name an environment variable", ""),
+        ("[override_aliases]\nB = 2", "override_aliases.B", "must be a string", ""),
+        ("[override_aliases]\nB = ''", "override_aliases.B", "is empty", "-LEVEL"),
+        ("[override_aliases.B]\non = 2", "override_aliases.B.on", "must be a string", ""),
+        ("[override_aliases.B]\n'\"' = 'AVX2'", 'override_aliases.B."', "cannot be a value", "letters"),
         ("[kernels.'a.c']\nargs = ['-O2', '-march=native']", "kernels.a.c.args", "-march=native", "instruction sets"),
         ("[kernels.'a.c']\nargs = ['-O2', '-flto=thin']", "kernels.a.c.args", "-flto=thin asks for", "take it out"),
         ("[kernels.'a.c']\nlevels = {}", "kernels.a.c.levels", "must be a list of strings", ""),

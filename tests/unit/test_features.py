@@ -54,6 +54,38 @@ def test_an_own_feature_that_is_replaced_keeps_its_place(tmp_path):
         load_table("own.toml", tmp_path)
 
 
+# ---- what flags turn on
+
+
+def test_what_flags_turn_on_is_required_but_for_what_never_is():
+    features = read_features("x86")
+    assert features.turned_on({"__AVX2__", "__SGX__", "__RDPID__", "__AVX__"}) == ("avx", "avx2", "rdpid")
+    assert all(reason.strip() for reason in features.never_required.values())
+
+
+def test_what_every_cpu_with_a_feature_has_is_not_named():
+    features = read_features("x86")
+    assert features.unnamed(("sse2", "sse4_2", "avx", "adx"), ("avx2",)) == ("adx",)
+    assert features.unnamed(("avx2", "fma"), ("avx",)) == ("avx2", "fma")
+
+
+@pytest.mark.parametrize(
+    ("macros", "unknown"),
+    [
+        ({"__haswell", "__haswell__"}, []),
+        ({"__haswell__"}, ["__haswell__"]),
+        ({"__Novel", "__Novel__"}, ["__Novel", "__Novel__"]),
+        ({"__NOVEL", "__NOVEL__"}, ["__NOVEL", "__NOVEL__"]),
+        ({"__tune_haswell__", "__AVX2__"}, []),
+        ({"__novel__", "__novel"}, []),
+        ({"__novel__", "novel"}, ["__novel__", "novel"]),
+    ],
+)
+def test_names_of_cpus_come_in_pairs(macros, unknown):
+    assert read_features("x86").unknown(macros, ()) == unknown
+    assert read_features("x86").unknown(macros, macros) == []
+
+
 # ---- AVX10: a version
 
 

@@ -92,6 +92,39 @@ def test_scaffold_overwrites_nothing(empty, path):
     refused(empty, "exists already, but there is no meson.build")
 
 
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [
+        (["CMakeLists.txt", "a.cpp"], "CMakeLists.txt"),
+        (["README.md", "setup.py", "pkg/__init__.py"], "setup.py"),
+        (["src/a.c"], "src"),
+        (["READMEs/x"], "READMEs"),
+        (["main.rs"], "main.rs"),
+    ],
+)
+def test_a_folder_with_sources_and_without_meson_is_refused(empty, names, named):
+    for name in names:
+        (empty / name).parent.mkdir(exist_ok=True)
+        (empty / name).write_text("mine")
+    refused(empty, rf"/{named}: exists already, but there is no meson\.build\n  .*isagen init.* again")
+
+
+def test_the_meson_build_to_start_from_has_what_is_needed(empty):
+    (empty / "CMakeLists.txt").write_text("project(hello)\n")
+    with pytest.raises(ProjectError) as caught:
+        run(empty, fragment="build-aux/isa")
+    for line in ("project('hello_isa', ", "isa_kernels = files(", "subdir('build-aux/isa')", "isa_kernels_dep"):
+        assert line in caught.value.remedy
+
+
+def test_a_new_repository_is_as_good_as_an_empty_folder(empty):
+    for name in (".git/config", ".gitignore", "README.md", "LICENSE", "COPYING.txt", "venv/pyvenv.cfg"):
+        (empty / name).parent.mkdir(exist_ok=True)
+        (empty / name).write_text("mine")
+    assert "wrote    meson.build" in run(empty)
+    assert (empty / "README.md").read_text() == "mine"
+
+
 def test_absent_folder(tmp_path):
     with pytest.raises(ProjectError, match="there is no such folder"):
         run(tmp_path / "none")
@@ -106,6 +139,29 @@ def test_existing_project_gets_the_fragment_and_advice(project):
     assert (project / "meson.build").read_text() == EXISTING
     assert "subdir('isagen')" in said
     assert "isa_kernels_dep" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "override"),
+    [
+        ("project('fast-sort', 'c')", "FAST_SORT_ISA"),
+        ("# project('old')\nproject(\n  'Über 3d',\n  'cpp')", "UBER_3D_ISA"),
+        ("project('3d', 'cpp')", "MY_3D_ISA"),
+        ("project('it\\'s')", "IT_S_ISA"),
+        ("project('+', 'cpp')", "MY_ISA"),
+        ("name = 'x'\nproject(name, 'cpp')", "MINE_ISA"),
+        ("my_project('no')\nproject('yes')", "YES_ISA"),
+    ],
+)
+def test_the_override_has_the_name_that_meson_knows(project, text, override):
+    (project / "meson.build").write_text(text, encoding="utf-8")
+    run(project)
+    assert load_config(project / "isagen/isa.toml").override == override
+
+
+def test_a_name_that_is_given_counts_before_meson_s(project):
+    run(project, name="other")
+    assert load_config(project / "isagen/isa.toml").override == "OTHER_ISA"
 
 
 def test_no_advice_where_it_was_followed(project):

@@ -14,7 +14,8 @@ from isagen.matrix.formats import as_csv, as_json, as_markdown
 from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, words_without_paths
 from isagen.matrix.terminal import matrix_lines, print_matrix
-from isagen.matrix.words import size_text, width_text
+from isagen.matrix.words import needs_text, size_text, width_text
+from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
 from isagen.model.matrix import KernelCode, LevelCode, Matrix
 from isagen.model.matrix_notes import LONGEST, pack, unpack
@@ -41,8 +42,19 @@ def test_a_terminal_of_any_width_shows_everything(width, kernels):
         for flags in level.flags.values():
             assert " ".join(flags) in text
     assert "AVX512_FP16 unavailable" in text
+    assert "needs avx avx2 fma f16c, and what DEFAULT needs" in text
+    assert "needs avx512_vnni, and what AVX512 needs" in text
     assert "gcc 11.4.0 is older than 12.1, which the level needs" in text
     assert not any(end in text for end in ("…", "..."))
+
+
+def test_a_level_that_requires_two_names_both():
+    matrix = matrix_of()
+    vnni = matrix.level("AVX512_VNNI")
+    both = replace(vnni, requires=("DEFAULT", "AVX2", "AVX2_VNNI", "AVX512"))
+    assert needs_text(matrix, both) == "needs avx512_vnni, and what AVX2_VNNI and AVX512 need"
+    assert needs_text(matrix, replace(vnni, requires=())).startswith("needs cmov ")
+    assert needs_text(matrix, replace(vnni, features=matrix.level("AVX512").features)) == ""
 
 
 def test_wide_terminals_have_a_table_and_narrow_ones_a_list():
@@ -86,7 +98,7 @@ def test_json_is_by_the_schema_and_complete():
     for text in (as_json([("x", one)]), as_json(several)):
         jsonschema.validate(json.loads(text), schema)
     data = json.loads(as_json([("x", one)]))
-    assert data.pop("format") == 2
+    assert data.pop("format") == 3
     assert data == json.loads(json.dumps(asdict(one)))
     del data["kernels"]
     with pytest.raises(jsonschema.ValidationError):
@@ -210,6 +222,18 @@ def test_a_note_is_read_as_it_was_written():
     assert list(unpack(Matrix, note, "x").kernels[0].levels) == [level.name for level in matrix.levels]
     level = LevelCode("hello", "AVX2", {})
     assert unpack(LevelCode, pack(level), "x") == level
+
+
+def test_a_note_of_a_matrix_without_aliases_is_read():
+    data = {**asdict(matrix_of()), "format": 2}
+    del data["aliases"]
+    assert unpack(Matrix, zlib.compress(json.dumps(data).encode()), "x") == matrix_of()
+
+
+def test_the_variables_that_narrow_the_level_are_shown():
+    aliases = (Alias("OLD", {"BEST": "AVX2"}), Alias("NO_AVX512", {}, "-AVX512"))
+    matrix = replace(matrix_of(), override="NEW", aliases=aliases)
+    assert "override at run time: NEW=LEVEL, else OLD=best|LEVEL, else NO_AVX512 (set: -AVX512)" in lines(matrix, 200)
 
 
 def test_notes_that_are_damaged_or_of_another_format():

@@ -7,6 +7,7 @@ import pytest
 
 from isagen.matrix.here import Here, here, select
 from isagen.matrix.why import Because, why
+from isagen.model.aliases import Alias
 from isagen.model.errors import ProjectError
 from isagen.model.matrix import Matrix
 from support.matrices import matrix_of
@@ -107,6 +108,38 @@ def test_narrowed_by_the_override(matrix):
     assert said == (
         "AVX512 is built and supported, but HELLO_ISA=AVX2 allows only AVX2 and what it requires; AVX2 is selected"
     )
+
+
+ALIASES = (
+    Alias("OLD_ISA", {"BEST": "AVX512"}),
+    Alias("NO_AVX512", {}, "-AVX512"),
+    Alias("AT_MOST_AVX2", {}, "AVX2"),
+)
+
+
+@pytest.mark.parametrize(
+    ("environment", "variable", "asked", "selected"),
+    [
+        ({}, "HELLO_ISA", "", "AMX"),
+        ({"OLD_ISA": " best "}, "OLD_ISA", "AVX512", "AVX512"),
+        ({"OLD_ISA": "avx2_vnni"}, "OLD_ISA", "AVX2_VNNI", "AVX2_VNNI"),
+        ({"OLD_ISA": "nonsense", "NO_AVX512": "1"}, "OLD_ISA", "", "AMX"),
+        ({"HELLO_ISA": "AVX512_BF16", "OLD_ISA": "best"}, "HELLO_ISA", "AVX512_BF16", "AVX512_BF16"),
+        ({"HELLO_ISA": " ", "NO_AVX512": "0"}, "NO_AVX512", "", "AVX2_VNNI"),
+        ({"NO_AVX512": " "}, "HELLO_ISA", "", "AMX"),
+        ({"AT_MOST_AVX2": "anything"}, "AT_MOST_AVX2", "AVX2", "AVX2"),
+    ],
+)
+def test_the_first_variable_that_is_set_counts(matrix, environment, variable, asked, selected):
+    found = at(replace(matrix, aliases=ALIASES), **environment)
+    assert (found.variable, found.asked, found.selected) == (variable, asked, selected)
+
+
+def test_switched_off_by_an_alias(matrix):
+    matrix = replace(matrix, aliases=ALIASES)
+    because, said = answer(matrix, "AMX", at(matrix, NO_AVX512="1"))
+    assert because is Because.OVERRIDDEN
+    assert said == "AMX is built and supported, but NO_AVX512=1 switches it off; AVX2_VNNI is selected"
 
 
 def test_another_level_is_preferred(matrix):

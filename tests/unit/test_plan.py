@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from isagen.model.aliases import Alias
 from isagen.model.errors import ConfigError, KernelError
 from isagen.model.plan import Cell, Plan, Verdict
+from isagen.planning.aliases import aliases_of
 from isagen.planning.config import Config, KernelConfig
+from isagen.planning.kernel_settings import matches
 from isagen.planning.plan import Style, copy_names, language_of, make_plan
 from isagen.processors.table import Table, load_table
 
@@ -82,6 +85,90 @@ def cells_of(plan: Plan, kernel: int = 0) -> dict[str, Cell]:
 
 
 # ---- cells
+
+
+# ---- patterns in isa.toml
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        ("k/*.cpp", ["k/a.cpp", "k/b.cpp"]),
+        ("*.cpp", []),
+        ("**/*.cpp", ["k/a.cpp", "k/b.cpp", "k/m/c.cpp"]),
+        ("**/c.c*", ["k/m/c.cpp", "c.c"]),
+        ("k/**", ["k/a.cpp", "k/b.cpp", "k/m/c.cpp"]),
+        ("k/?.cpp", ["k/a.cpp", "k/b.cpp"]),
+        ("k/a.c++", []),
+    ],
+)
+def test_what_a_pattern_matches(pattern, matched):
+    sources = ["k/a.cpp", "k/b.cpp", "k/m/c.cpp", "c.c"]
+    assert [source for source in sources if matches(pattern, source)] == matched
+
+
+def test_an_exact_path_counts_before_patterns_and_the_last_pattern_before_others(table):
+    own = {
+        "k/a.cpp": KernelConfig(None, ("-exact",)),
+        "k/*.cpp": KernelConfig(("WIDE",), ("-first",)),
+        "k/*": KernelConfig(None, ("-last",)),
+        "k/b.cpp": KernelConfig(("HUGE",), None),
+        "k/c.cpp": KernelConfig(None, ()),
+    }
+    plan = plan_of(table, "k/a.cpp", "k/b.cpp", "k/c.cpp", "k/d.c", own=own)
+    built = [[cell.level for cell in kernel.cells if cell.verdict == "built"] for kernel in plan.kernels]
+    assert [kernel.args for kernel in plan.kernels] == [("-exact",), ("-last",), (), ("-last",)]
+    assert built == [["BASE", "WIDE"], ["BASE", "HUGE"], ["BASE", "WIDE"], list(table.names())]
+    assert cells_of(plan, 0)["HUGE"].reason == "by isa.toml: kernels.'k/*.cpp'.levels"
+    assert cells_of(plan, 1)["WIDE"].reason == "by isa.toml: kernels.'k/b.cpp'.levels"
+
+
+def test_a_pattern_that_matches_no_kernel_is_an_error(table):
+    with pytest.raises(
+        ConfigError, match=r"isa\.toml: kernels: the pattern 'l/\*' matches no kernel\n.*k/a\.c, k/b\.c"
+    ):
+        plan_of(table, "k/a.c", "k/b.c", own={"l/*": KernelConfig()})
+
+
+def test_a_path_with_a_wildcard_in_its_name_is_found(table):
+    plan = plan_of(table, "k/a*.c", "k/ab.c", own={"k/a*.c": KernelConfig(None, ("-x",))})
+    assert [kernel.args for kernel in plan.kernels] == [("-x",), ("-x",)]
+
+
+# ---- aliases of the override
+
+
+def aliases_in(table: Table, *aliases: Alias, elsewhere: frozenset[str] = frozenset()) -> tuple[Alias, ...]:
+    return aliases_of(Config(Path("isa.toml"), aliases=aliases), table, elsewhere)
+
+
+def test_aliases_mean_levels_as_the_table_writes_them(table):
+    said = (Alias("A"), Alias("B", {"ON": "wide", "OFF": "-Huge"}), Alias("C", {}, "-wide_vnni"))
+    expected = (Alias("A"), Alias("B", {"ON": "WIDE", "OFF": "-HUGE"}), Alias("C", {}, "-WIDE_VNNI"))
+    assert aliases_in(table, *said) == expected
+
+
+def test_aliases_that_mean_levels_of_other_architectures_are_left_out(table):
+    said = (Alias("B", {"ON": "wide", "OFF": "neon"}), Alias("C", {}, "-NEON"))
+    assert aliases_in(table, *said, elsewhere=frozenset({"NEON"})) == (Alias("B", {"ON": "WIDE"}),)
+
+
+@pytest.mark.parametrize(
+    ("alias", "where", "message"),
+    [
+        (Alias("B", {"ON": "wid"}), "override_aliases.B.ON", "unknown level 'wid'"),
+        (Alias("B", {}, "-wid"), "override_aliases.B", "unknown level 'wid'"),
+        (Alias("B", {}, "-base"), "override_aliases.B", "BASE cannot be switched off"),
+    ],
+)
+def test_bad_aliases(table, alias, where, message):
+    with pytest.raises(ConfigError) as caught:
+        aliases_in(table, alias)
+    assert caught.value.where == f"isa.toml: {where}"
+    assert message in caught.value.message
+
+
+# ---- levels and kernels
 
 
 def test_built_cells_have_flags_macros_and_arguments_in_this_order(table):

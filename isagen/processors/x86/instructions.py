@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...model.errors import AuditError
-from ..decoding import normal
-from ..features import Features
+from ..features import Features, normal
 
 try:
     import iced_x86 as iced_x86

@@ -1,0 +1,124 @@
+"""Levels that are compiled for a CPU by its name: what compilers predefine then, and what of it is checked."""
+
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from isagen.probe.compiler import Compiler, find_compiler
+from isagen.processors.detection import detect
+from isagen.processors.features import read_features
+from isagen.processors.table import load_table
+from support.probing import ask, table
+from support.recorded import recorded
+
+FEATURES = read_features("x86")
+RECORDED = {one.name: one for one in recorded()}
+ZIG = (sys.executable, "-m", "ziglang", "c++")
+COMPILERS = {"g++": ("g++",), "g++-11": ("g++-11",), "clang++-14": ("clang++-14",), "clang++-16": ("clang++-16",)}
+COMPILERS["zig"] = ZIG
+# A CPU's name, and the recording of such a CPU; none has SGX, and virtual machines lack more.
+RECORDINGS = [
+    ("nehalem", "nehalem"),
+    ("haswell", "haswell"),
+    ("skylake-avx512", "skylake-x"),
+    ("cascadelake", "cascade-lake"),
+]
+
+pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="needs compilers for x86-64")
+
+
+@cache
+def compiler(name: str) -> Compiler:
+    if name == "zig" and importlib.util.find_spec("ziglang") is None:
+        pytest.skip("needs the package ziglang")
+    if shutil.which(COMPILERS[name][0]) is None:
+        pytest.skip(f"needs {name}")
+    return find_compiler("cpp", COMPILERS[name])
+
+
+def cpus(one: Compiler) -> list[str]:
+    """Return the CPUs that a compiler knows, as its message about an unknown one lists them."""
+    if one.command == ZIG:  # it does not list them; Clang's names are in its own compiler too
+        return cpus(compiler("clang++-16"))
+    command = [*one.command, "-march=nosuch", "-E", "-xc", "/dev/null"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    words = re.search(r"valid (?:arguments|target CPU values)[^:]*: ([^;\n]*)", said)
+    assert words, said
+    return [word for word in re.split(r"[\s,]+", words[1]) if word not in ("", "native")]
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_every_cpu_that_a_compiler_knows_has_a_name_that_is_no_feature(name):
+    one = compiler(name)
+    bare, _ = one.macros(("-march=x86-64",) if name != "zig" else ("-mcpu=x86_64",))
+    with ThreadPoolExecutor() as pool:
+        answers = dict(zip(cpus(one), pool.map(lambda cpu: one.macros((f"-march={cpu}",)), cpus(one)), strict=True))
+    known = {cpu: macros for cpu, (macros, outcome) in answers.items() if outcome.ok}
+    assert len(known) > 30
+    assert {cpu: found for cpu, macros in known.items() if (found := FEATURES.unknown(macros, bare))} == {}
+    named = [cpu for cpu, macros in known.items() if {f"__{cpu}", f"__{cpu}__"} <= set(macros)]
+    assert len(named) > 10  # or the rule for names is not needed, and not tested
+
+
+@pytest.mark.parametrize("level", load_table("x86", Path()).names())
+def test_zig_builds_every_level(level):
+    """Without flags it builds for the CPU of this machine, and with flags for k8 and what they turn on."""
+    one, tab = compiler("zig"), load_table("x86", Path())
+    bare, _ = one.macros(())
+    macros, outcome = one.macros(tab.level(level).flags["gnu"])
+    assert outcome.ok
+    assert FEATURES.unknown(macros, bare) == []
+    assert set(tab.required_features(level)) <= set(FEATURES.turned_on(macros))
+
+
+@pytest.mark.parametrize(("cpu", "recording"), RECORDINGS)
+@pytest.mark.parametrize("name", ["g++", "g++-11", "clang++-14", "clang++-16"])
+def test_a_level_for_a_cpu_is_supported_by_that_cpu(tmp_path, name, cpu, recording):
+    verdict = ask(table(tmp_path, f'flags.gnu = ["-march={cpu}"]'), compiler(name))
+    assert verdict.available, verdict.reason
+    assert detect(FEATURES, RECORDED[recording]).missing(verdict.features) == ()
+
+
+@pytest.mark.parametrize("flags", ["-msgx", "-mpku", "-mxsavec", "-mwaitpkg"])
+def test_a_feature_of_the_system_is_required_only_where_the_level_lists_it(tmp_path, flags):
+    name = flags.removeprefix("-m")
+    plain, listed = f'flags.gnu = ["-mavx2", "{flags}"]', f'features = ["{name}"]'
+    one = compiler("g++")
+    assert name not in ask(table(tmp_path, plain), one).features
+    assert name in ask(table(tmp_path, plain, listed), one).features
+
+
+def test_a_name_that_is_defined_once_is_not_taken_for_a_cpu(tmp_path):
+    verdict = ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__novel"]'), compiler("g++"))
+    assert "turn on __novel, which no feature names" in verdict.reason
+    assert ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__novel", "-D__novel__"]'), compiler("g++")).available
+
+
+def test_cpu_levels_rests_on_what_a_build_would_check(tmp_path, monkeypatch, capsys):
+    """The flags turn on avx512_f, which the table does not list."""
+    from isagen.cli import main
+    from isagen.processors import registry
+
+    compiler("g++")
+    table(tmp_path, 'flags.gnu = ["-mavx512f"]', 'features = ["avx2"]')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(registry, "this_machine", lambda name: RECORDED["haswell"])
+    assert main(["cpu", "--levels", "--table", "own.toml", "--compiler", "g++"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^FAST +unsupported: avx512_f$", said, re.M)
+    assert "what the levels' flags turn on under GCC" in said
+    monkeypatch.setenv("PATH", str(Path("/nonexistent")))
+    assert main(["cpu", "--levels", "--table", "own.toml"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^FAST +supported$", said, re.M)
+    assert "what the levels' flags turn on besides their features is not known: there is no compiler 'c++'" in said
+    assert main(["cpu", "--levels", "--table", "own.toml", "--compiler", "nosuch"]) == 1
