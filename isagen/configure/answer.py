@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
+from ..model.languages import LANGUAGES
 from ..model.names import dispatch_name, guard_name, registrations_name, sealed_name
 from ..model.plan import BUILT, Build, Plan
 
@@ -35,7 +36,7 @@ def answer(build: Build, editor: str) -> Values:
         values[f"{level}_units"] = [unit.name for unit in found]
         for unit in found:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
-            for language in ("c", "cpp"):
+            for language in LANGUAGES:
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
     return {**values, **_editor(plan, editor), "warnings": list(baseline_warnings(build)), **_summary(build)}
 

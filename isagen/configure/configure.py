@@ -26,6 +26,7 @@ from ..processors.table import Table, load_table, other_levels
 from .answer import answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
+from .fortran import libraries, linking_compiler
 from .keyval import write_keyval
 from .linkers import find_linkers, write_linkers
 from .own_flags import check_own_flags
@@ -59,6 +60,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
+        "libraries": libraries(request.compilers),
         "link_proof": f"-Wl,{LINK_PROOF}",
         "python": sys.executable,
     }
@@ -138,7 +140,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor),
+        link_audit=find_linkers(linking_compiler(request.compilers), request.audit, table.features.processor),
         record=_record(request, config, table, plan, sealing),
     )
 
@@ -176,5 +178,6 @@ def _style(compilers: Iterable[Compiler]) -> Style:
         else:
             # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
             unique = ("-fno-gnu-unique",) if compiler.id == "gcc" else ()
-            flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
+            own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}  # of generated kernels, some do not exist
+            flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
     return Style("/I" if msvc else "-iquote", flags)

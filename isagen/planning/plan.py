@@ -10,19 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model.errors import ConfigError, KernelError, did_you_mean
+from ..model.languages import language_of
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Table
 from .config import Config, KernelConfig
 from .selection import select_levels
+from .shims import check_register, shim_of, with_shim
 
-LANGUAGE_OF_SUFFIX = {
-    ".c": "c",
-    ".C": "cpp",
-    ".c++": "cpp",
-    ".cc": "cpp",
-    ".cpp": "cpp",
-    ".cxx": "cpp",
-}
 # Characters in paths, each with the reason why a build with them fails. ninja has no escape for a bar.
 UNNAMEABLE = (
     ("\\", "backslash in its path, which Meson takes for a slash"),
@@ -38,17 +32,9 @@ class Style:
     kernel_flags: Mapping[str, tuple[str, ...]] | None = None
     define: str = "-D"
 
-
-def language_of(source: str) -> str:
-    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for any other."""
-    suffix = posixpath.splitext(source)[1]
-    if suffix not in LANGUAGE_OF_SUFFIX:
-        raise KernelError(
-            "is neither C nor C++",
-            where=source,
-            remedy=f"kernel sources end in {', '.join(sorted(LANGUAGE_OF_SUFFIX))}",
-        )
-    return LANGUAGE_OF_SUFFIX[suffix]
+    def near(self, language: str) -> str:
+        """Return the option that adds a folder of near includes; gfortran knows the one of all includes alone."""
+        return "-I" if language == "fortran" else self.include_folder
 
 
 def make_plan(
@@ -82,9 +68,10 @@ def make_plan(
     for source in kernels:
         language = language_of(source)
         own = config.kernels.get(source, KernelConfig())
+        check_register(source, own, config.shown)
         disabled = _disabled(table, config, source, own, project, packager, elsewhere)
         cells = tuple(
-            _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args)
+            with_shim(source, own, _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args))
             for level in table.names()
         )
         if cells[0].verdict != BUILT:
@@ -94,13 +81,15 @@ def make_plan(
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
         line = made.get(source, posixpath.join(source_root, source))
-        rows.append(KernelRow(source, line, language, own.args, cells, generated=source in made))
+        rows.append(
+            KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register))
+        )
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
-        units=tuple(_units(rows, table, style, source_root, kernel_set)),
+        units=tuple(_units(rows, table, style, source_root, kernel_set, verdicts)),
         kernel_set=kernel_set,
     )
 
@@ -215,16 +204,24 @@ def _level_rows(
 
 
 def _units(
-    kernels: Sequence[KernelRow], table: Table, style: Style, source_root: str, kernel_set: str
+    kernels: Sequence[KernelRow],
+    table: Table,
+    style: Style,
+    source_root: str,
+    kernel_set: str,
+    verdicts: Mapping[tuple[str, str], Verdict],
 ) -> Iterable[Unit]:
     """Group the copies: by level, by folders of the original (its near includes), and by the kernel's own arguments."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     for level in table.names():
-        for kernel in kernels:
-            cell = next(cell for cell in kernel.cells if cell.level == level)
-            if cell.verdict == BUILT:
-                key = (level, _near(kernel, source_root), kernel.args)
-                groups.setdefault(key, {}).setdefault(kernel.language, []).append(cell)
+        built = [(kernel, cell) for kernel in kernels for cell in kernel.cells if cell.level == level and cell.copy]
+        copies = [(kernel, kernel.language, cell) for kernel, cell in built]
+        # Shims come last: the arguments of a unit's C are those of its first C copy.
+        shims = [(kernel, shim_of(cell, kernel, verdicts, table, style.define)) for kernel, cell in built if cell.shim]
+        copies += [(kernel, "c", cell) for kernel, cell in shims]
+        for kernel, language, cell in copies:
+            key = (level, _near(kernel, source_root), kernel.args)
+            groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra = style.kernel_flags or {}
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
@@ -236,7 +233,7 @@ def _units(
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(style.include_folder + folder for folder in folders),
+                    *(style.near(language) + folder for folder in folders),
                     *extra.get(language, ()),
                     *cells[0].flags,
                 )
