@@ -81,9 +81,12 @@ def _without_files(words: Sequence[str]) -> Iterator[str]:
 
 
 def _macros(folder: Path, words: Sequence[str]) -> frozenset[str]:
-    """Return the macros that are predefined under a compile command."""
+    """Return the macros that are predefined under a compile command.
+
+    Of options that are not the language's the compiler warns: gfortran answers in C, the only way to ask it.
+    """
     language = "c++" if any("++" in Path(word).name for word in words[:2]) else "c"
-    command = [*words, "-dM", "-E", "-x", language, "/dev/null"]
+    command = [*words, "-Wno-error", "-dM", "-E", "-x", language, "/dev/null"]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     except OSError as problem:
