@@ -11,7 +11,7 @@ from ..model.names import guard_name
 from ..model.plan import KernelRow
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-COPIED = "{level}: copied by isagen from {source}. Edit that file."
+COPIED = "{level}: copied by isagen from {source}{end}"
 
 
 def copy_of(content: bytes, line: str, kernel: KernelRow, level: str) -> bytes:
@@ -47,7 +47,8 @@ def _macros(kernel: KernelRow) -> str:
 
 
 def _copied(kernel: KernelRow, level: str) -> str:
-    return COPIED.format(level=level, source=_commented(kernel))
+    end = ", which the build generates." if kernel.generated else ". Edit that file."
+    return COPIED.format(level=level, source=_commented(kernel), end=end)
 
 
 def _commented(kernel: KernelRow) -> str:

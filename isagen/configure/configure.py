@@ -128,6 +128,7 @@ def _build(request: Request, config: Config, table: Table) -> Build:
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
         style=_style(request.compilers),
+        sealed=sealing.usable,
         elsewhere=other_levels() if config.table == DEFAULT_TABLE else frozenset(),
     )
     check_own_flags(plan, table.features, request.compilers, config.shown)

@@ -15,7 +15,7 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow
 from ..processors.table import Table
 from .config import Config, KernelConfig
 from .selection import select_levels
-from .shims import check_register, shim_of, with_shim
+from .shims import check_register, shim_of, unsealed, with_shim
 
 # Characters in paths, each with the reason why a build with them fails. ninja has no escape for a bar.
 UNNAMEABLE = (
@@ -50,6 +50,7 @@ def make_plan(
     generated: Mapping[str, str] | None = None,
     kernel_set: str = "",
     others: Sequence[str] = (),
+    sealed: bool = True,
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -70,6 +71,8 @@ def make_plan(
         own = config.kernels.get(source, KernelConfig())
         check_register(source, own, config.shown)
         disabled = _disabled(table, config, source, own, project, packager, elsewhere)
+        if not sealed:
+            disabled |= unsealed(source, table)
         cells = tuple(
             with_shim(source, own, _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args))
             for level in table.names()

@@ -29,6 +29,18 @@ def check_register(source: str, own: KernelConfig, shown: str) -> None:
             )
 
 
+def unsealed(source: str, table: Table) -> dict[str, str]:
+    """Return the levels at which a kernel `source` is not built without the seal, each with the reason.
+
+    C and C++ can make functions static; symbols of Fortran and assembly are the same at all levels, of which a linker
+    would keep one.
+    """
+    if takes_macros(source):
+        return {}
+    why = "by the Meson option isa_seal: without the seal, the lowest level's symbols would stand for all"
+    return dict.fromkeys((name for name in table.names() if name != table.base.name), why)
+
+
 def with_shim(source: str, own: KernelConfig, cell: Cell) -> Cell:
     """Return the `cell` of a kernel `source`, with a shim where its copy cannot register its functions itself."""
     if not cell.copy or not own.register or takes_macros(source):
