@@ -94,8 +94,8 @@ def _variables(objects: BuildObjects) -> Iterator[BuildError]:
             yield BuildError(
                 f"{sources} defines this variable at each level: {', '.join(by_level)}",
                 where=demangle(name),
-                remedy="make it private to the kernel source, so that each level has its own: static in C and C++, without "
-                "bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",
+                remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "
+                "without bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",
             )
 
 

@@ -1,4 +1,4 @@
-"""What a build with Fortran kernels needs beside their compiler: its run-time library, and another language's linker."""
+"""What a build with Fortran kernels needs beside their compiler: its run-time library, and the compiler that links."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
     `line` is the path from the build folder's root, which compiler messages and debuggers show. A `generated` source
-    is made in the build folder. `registers` are the functions by stub that isagen registers, after it includes `header`.
+    is made in the build folder. `registers` are the functions by stub that isagen registers after it includes `header`.
     """
 
     source: str

@@ -74,7 +74,11 @@ def make_plan(
         if not sealed:
             disabled |= unsealed(source, table)
         cells = tuple(
-            with_shim(source, own, _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args))
+            with_shim(
+                source,
+                own,
+                _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args),
+            )
             for level in table.names()
         )
         if cells[0].verdict != BUILT:
@@ -84,9 +88,7 @@ def make_plan(
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
         line = made.get(source, posixpath.join(source_root, source))
-        rows.append(
-            KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register))
-        )
+        rows.append(KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register)))
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,

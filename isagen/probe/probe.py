@@ -100,7 +100,9 @@ def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) 
     if minimum and older(compiler.version, minimum):
         return no(f"{compiler.name} is older than {minimum}")
     if compiler.language == "fortran" and not bare:
-        why = f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
+        why = (
+            f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
+        )
         return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why)
     if compiler.dialect not in level.flags:
         family = DISPLAY_NAME.get(compiler.id, compiler.dialect)

@@ -109,9 +109,7 @@ def _compiler(language: str) -> Check:
         return Check(
             False, f"{compiler.name} ({compiler.command[0]}) is older than {minimum}", f"name another in {variable}"
         )
-    return Check(
-        True, f"{LANGUAGES[language]} compiler: {compiler.name} ({' '.join(compiler.command)})"
-    )
+    return Check(True, f"{LANGUAGES[language]} compiler: {compiler.name} ({' '.join(compiler.command)})")
 
 
 def _is_isolated(folder: Path) -> bool:

@@ -7,7 +7,9 @@ import pytest
 from support.extensions import BITS, at_each_level
 from support.projects import need
 
-RUN = "[m.sum(x := array.array('I', range(n))) for n in range(70)] + [m.scale(x, 3), x.tolist(), m.count(x, 9), m.bits()]"
+RUN = (
+    "[m.sum(x := array.array('I', range(n))) for n in range(70)] + [m.scale(x, 3), x.tolist(), m.count(x, 9), m.bits()]"
+)
 
 
 @pytest.fixture

@@ -54,7 +54,13 @@ def test_with_clang_for_c(prepared):
 def test_symbols_of_a_level_are_its_own(fortran):
     (library,) = fortran.path("").glob("fortran_kernels*.so")
     names = fortran.run("nm", str(library)).stdout.split()
-    for name in ("axpy", "dot", "__counting_MOD_count_call", "__counting_MOD_calls", "__counting_MOD___vtab_counting_Scaling"):
+    for name in (
+        "axpy",
+        "dot",
+        "__counting_MOD_count_call",
+        "__counting_MOD_calls",
+        "__counting_MOD___vtab_counting_Scaling",
+    ):
         assert len([found for found in names if re.fullmatch(rf"{name}\.(default|avx2|avx512)\.\d+", found)]) == 3
     assert names.count("counts_") == 1
     sections = fortran.run("readelf", "-SW", str(library)).stdout
@@ -116,7 +122,9 @@ def test_flags_of_the_project_that_no_level_checks_fail_the_link(fortran):
     fortran.edit(
         "meson.build",
         "isa_kernels =",
-        "add_languages('fortran', native: false)\nadd_project_arguments('-mavx512f', language: 'fortran')\nisa_kernels =",
+        "add_languages('fortran', native: false)\n"
+        "add_project_arguments('-mavx512f', language: 'fortran')\n"
+        "isa_kernels =",
     )
     fortran.edit("isagen/isa.toml", '["AVX2", "AVX512"]', '["none"]')
     said = fortran.ninja(check=False)
@@ -134,7 +142,7 @@ def plain(new_project):
 
 
 def test_own_flags_that_no_level_checks(plain):
-    plain.edit("isagen/isa.toml", 'register = { dot_stub', 'args = ["-fcheck=all", "-mavx512f"]\nregister = { dot_stub')
+    plain.edit("isagen/isa.toml", "register = { dot_stub", 'args = ["-fcheck=all", "-mavx512f"]\nregister = { dot_stub')
     said = plain.setup(check=False)
     assert "isa.toml: kernels.'kernels/dot.F90'.args: -mavx512f: avx512_f is on, but not checked for DEFAULT" in said
 

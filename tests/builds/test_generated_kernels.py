@@ -8,8 +8,7 @@ from support.extensions import BITS, at_each_level, line_table
 from support.projects import need
 
 RUN = (
-    "[(x := array.array(t, range(37)), m.scale(x, 0.5), m.clip(x, 1, 3)) and x.tolist() for t in 'fd'] "
-    "+ [m.numbers(5)]"
+    "[(x := array.array(t, range(37)), m.scale(x, 0.5), m.clip(x, 1, 3)) and x.tolist() for t in 'fd'] + [m.numbers(5)]"
 )
 
 
@@ -91,7 +90,9 @@ copy = find_program('cp')
 subdir('isagen')
 executable('main', 'main.cpp', dependencies: isa_kernels_dep)
 """
-TARGET = "one = custom_target(input: 'one.in', output: {}, command: [find_program('sh'), '-c', {}, '@INPUT@', '@OUTDIR@'])\n"
+TARGET = (
+    "one = custom_target(input: 'one.in', output: {}, command: [find_program('sh'), '-c', {}, '@INPUT@', '@OUTDIR@'])\n"
+)
 TWO = TARGET.format("['one.cpp', 'two.cpp']", "'cp $0 $1/one.cpp; cp $0 $1/two.cpp'")
 HEADER_FIRST = TARGET.format("['one.h', 'one.cpp']", "'cp $0 $1/one.h; cp $0 $1/one.cpp'")
 
@@ -99,9 +100,7 @@ HEADER_FIRST = TARGET.format("['one.h', 'one.cpp']", "'cp $0 $1/one.h; cp $0 $1/
 @pytest.fixture
 def mistaken(new_project):
     project = new_project()
-    (project.folder / "one.in").write_text(
-        '#include "isa_dispatch.h"\nISA_DECLARE_DISPATCH(int (*)(void), stub)\n'
-    )
+    (project.folder / "one.in").write_text('#include "isa_dispatch.h"\nISA_DECLARE_DISPATCH(int (*)(void), stub)\n')
     (project.folder / "one.cpp").write_text("")
     (project.folder / "main.cpp").write_text("int main() {}\n")
     (project.folder / "meson.build").write_text(PROJECT.format("isa_kernels = files('one.cpp')"))
