@@ -175,7 +175,7 @@ function refused(dropped) {
   );
 }
 
-const LANGUAGES = { c: "C", cpp: "C++" };
+const LANGUAGES = { c: "C", cpp: "C++", fortran: "Fortran" };
 
 // Returns [languages, words] of each list of words that languages have.
 function byWords(flags) {

@@ -68,6 +68,17 @@ class BuildObjects:
         return {name: tuple(levels) for name, levels in found.items()}
 
     @cached_property
+    def variables(self) -> Mapping[str, Mapping[str, str]]:
+        """The names of data that levels define, and that no linker would merge; by level, the kernel that does so."""
+        found: dict[str, dict[str, str]] = {}
+        for path, (level, source) in self._sealed.items():
+            for symbol in load_object(path).symbols if path.is_file() else ():
+                data = symbol.defined and not symbol.code and symbol.binding == Binding.GLOBAL
+                if data and not _is_sealed(symbol.name, level):
+                    found.setdefault(symbol.name, {})[level] = source
+        return found
+
+    @cached_property
     def known(self) -> frozenset[str]:
         """The names by which code of levels refers to what others know, and that others may refer to."""
         return frozenset(symbol.name for level, symbol in self._sealed_symbols if not _is_sealed(symbol.name, level))

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..model.errors import AuditError
+from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..model.record import Record
 from ..processors.features import Features, features_of
 from .build_objects import BuildObjects
@@ -71,7 +72,8 @@ def _judge(
 def _without_files(words: Sequence[str]) -> Iterator[str]:
     """Yield a compile command without what names files, and its language: its source is the last word.
 
-    Compilers may have any name (`python -m ziglang c++`), but suffixes of sources are known: `.c` is C.
+    Compilers may have any name (`python -m ziglang c++`), but suffixes of sources are known. gfortran answers in C, the
+    only way to ask it, and warns of options that are not of C.
     """
     waiting = False
     for word in words[:-1]:
@@ -81,7 +83,8 @@ def _without_files(words: Sequence[str]) -> Iterator[str]:
             waiting = True
         elif word not in ALONE:
             yield word
-    yield from ("-x", "c" if words[-1].endswith(".c") else "c++")
+    language = LANGUAGE_OF_SUFFIX.get(Path(words[-1]).suffix, "cpp")
+    yield from ("-x", "c++" if language == "cpp" else "c", *(["-Wno-error"] if language == "fortran" else []))
 
 
 def _macros(folder: Path, words: Sequence[str]) -> frozenset[str]:

@@ -7,11 +7,15 @@ levels share must not hold addresses of any level's code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ..binary.protocol import MERGEABLE, Held, NamedSymbol, ObjectFile
 from ..model.errors import BuildError
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, WITHOUT_SYMBOL
+
+# The names that gfortran gives what a module holds.
+MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
 
 
 class LevelCode:
@@ -28,13 +32,15 @@ class LevelCode:
                     self._definitions.setdefault(symbol.name, []).append((file, symbol))
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that no other level may use: of code, and of unshared data that holds addresses of code."""
+        """Return the names that no other level may use: of code, of unshared data that holds addresses of code, and of
+        a Fortran module's variables, which nothing but the level's own copies can name.
+        """
         found = set()
         for name, definitions in self._definitions.items():
             if name.startswith(self._notes):
                 continue
             for file, symbol in definitions:
-                if symbol.code or (not _is_shared(symbol) and self.held(file, symbol)):
+                if symbol.code or (not _is_shared(symbol) and (MODULE_DATA.match(name) or self.held(file, symbol))):
                     found.add(name)
         return frozenset(found)
 

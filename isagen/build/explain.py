@@ -25,6 +25,7 @@ def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[Bui
         )
     yield from _stubs(objects, folder)
     yield from _functions(objects, sealed)
+    yield from _variables(objects)
 
 
 def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
@@ -82,6 +83,19 @@ def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
                 f"{' and '.join(owners)} {'define' if len(owners) > 1 else 'defines'} it{often}",
                 where=demangle(name),
                 remedy="make the function static, or put it into an anonymous namespace",
+            )
+
+
+def _variables(objects: BuildObjects) -> Iterator[BuildError]:
+    """Yield the variables that a kernel source defines for all to see, and the linker therefore finds at each level."""
+    for name, by_level in objects.variables.items():
+        if len(by_level) > 1:
+            sources = " and ".join(dict.fromkeys(by_level.values()))
+            yield BuildError(
+                f"{sources} defines this variable at each level: {', '.join(by_level)}",
+                where=demangle(name),
+                remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "
+                "without bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",
             )
 
 

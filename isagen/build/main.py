@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     step = steps.add_parser("emit", help="write copies")
     step.add_argument("plan", type=Path)
     step.add_argument("folder", type=Path)
-    step.add_argument("--generated", nargs="*", default=[], help="the generated kernel sources, in the plan's order")
+    step.add_argument("--generated", nargs="*", default=[], help="all kernel sources, where some are generated")
     step = steps.add_parser("seal", help="seal a level's objects, and list what they register")
     step.add_argument("plan", type=Path)
     step.add_argument("--level", required=True)

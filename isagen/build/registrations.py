@@ -83,6 +83,13 @@ def copies_of(plan: Plan, level: str) -> dict[str, str]:
     return {cell.copy: kernel.source for kernel, cell in plan.copies() if cell.level == level}
 
 
+def code_by_source(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> dict[str, ObjectFile]:
+    """Return the object of each kernel source at `level`; shims, which hold no code, are left out."""
+    shims = plan.shims()
+    files = [file for file in objects if copy_of_object(file.path.name) not in shims]
+    return dict(zip(sources_of(plan, level, files), files, strict=True))
+
+
 def source_of(path: Path, sources: Mapping[str, str]) -> str:
     """Return the kernel source behind an object. Raises `BuildError` if there is none."""
     copy = copy_of_object(path.name)

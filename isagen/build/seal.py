@@ -17,7 +17,7 @@ from ..model.record import LEVEL_OWNER
 from .addresses import LevelCode
 from .announced import announced_by_kernel
 from .measure import level_code
-from .registrations import registered_by_kernel, sources_of
+from .registrations import code_by_source, registered_by_kernel, sources_of
 
 
 def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Path, folder: Path | None) -> None:
@@ -35,9 +35,9 @@ def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Pa
     registered = registered_by_kernel(build.plan, level, files)
     noted = registrations_text(registered)
     code = LevelCode(level, files)
-    by_source = dict(zip(sources_of(build.plan, level, files), files, strict=True))
-    for source, file in by_source.items():
+    for source, file in zip(sources_of(build.plan, level, files), files, strict=True):
         code.check(source, file)
+    by_source = code_by_source(build.plan, level, files)
     if folder is not None:
         contents = list(seal_objects(files, level, build.sealing.mark, code.private_names()))
         contents[0] = note_in_object(files[0], contents[0], LEVEL_OWNER, pack(level_code(build, registered, by_source)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..matrix.additions import additions_warnings
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
+from ..model.languages import LANGUAGES
 from ..model.names import dispatch_name, guard_name, registrations_name, sealed_name
 from ..model.plan import BUILT, Build, Plan
 
@@ -48,7 +49,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
         values[f"{level}_units"] = [unit.name for unit in found]
         for unit in found:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
-            for language in ("c", "cpp"):
+            for language in LANGUAGES:
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
     said = [*warnings, *baseline_warnings(build), *additions_warnings(build)]
     return {**values, **_editor(plan, editor), "warnings": said, **_summary(build)}
@@ -59,18 +60,21 @@ def _editor(plan: Plan, editor: Editor) -> Values:
     level = editor.level
     if level == "best":
         level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
-    sources = [kernel for kernel in plan.kernels if not kernel.generated]
+    shown = ("c", "cpp")
+    own_copies = [
+        frozenset(cell.copy for cell in kernel.cells if kernel.language in shown)
+        for kernel in plan.kernels
+        if not kernel.generated
+    ]
     units = [unit for unit in plan.units if unit.level == level]
     guard = ["-include", guard_name(level)]
     values: Values = {}
     for unit in units:
-        for language in ("c", "cpp"):
+        for language in shown:
             args = [arg for arg in unit.args.get(language, ()) if arg not in editor.tuning]
             values[f"{unit.name}_editor_{language}_args"] = [*guard, *args]
         copies = frozenset(unit.copies)
-        values[f"{unit.name}_editor"] = [
-            str(index) for index, kernel in enumerate(sources) if any(cell.copy in copies for cell in kernel.cells)
-        ]
+        values[f"{unit.name}_editor"] = [str(number) for number, own in enumerate(own_copies) if own & copies]
     return {**values, "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
 
 

@@ -27,6 +27,7 @@ from ..processors.table import Table
 from .answer import Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
+from .fortran import libraries, linking_compiler
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
@@ -69,6 +70,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
+        "libraries": libraries(request.compilers),
         "link_proof": f"-Wl,{LINK_PROOF}",
         "python": sys.executable,
     }
@@ -124,6 +126,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
         style=_style(request.compilers, limit),
+        sealed=sealing.usable,
         elsewhere=chosen.elsewhere,
     )
     check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
@@ -138,7 +141,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(request.compilers[-1], request.audit, table.features.processor, limit),
+        link_audit=find_linkers(linking_compiler(request.compilers), request.audit, table.features.processor, limit),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )
@@ -178,5 +181,6 @@ def _style(compilers: Iterable[Compiler], limit: Limit) -> Style:
             flags[compiler.language] = ("/GL-",)
         else:
             unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
-            flags[compiler.language] = ("-fno-lto", *(unique if compiler.language == "cpp" else ()))
+            own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}  # of generated kernels, some do not exist
+            flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
     return Style("/I" if msvc else "-iquote", flags)

@@ -52,7 +52,7 @@ def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str)
 
     There is no `system` where only compilers are asked about.
     """
-    makers = (Maker(one.name, one.known, bare_macros(one) or None) for one in compilers)
+    makers = (Maker(one.name, one.known, bare_macros(one) or None) for one in compilers if one.language != "fortran")
     return limit_of(system, makers, no_table)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..model.languages import language_of
 from ..model.plan import Limit
 from ..planning.config import Config
 from ..planning.kernel_settings import matches
-from ..planning.plan import language_of
 from ..probe.compiler import Compiler
 from ..processors.flags import units
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary, load_object, open_binary
 from ..build.measure import level_code
-from ..build.registrations import registered_by_kernel, sources_of
+from ..build.registrations import code_by_source, registered_by_kernel
 from ..model.matrix import KernelCode, LevelCode, Matrix
 from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import BUILT, Build
@@ -54,6 +54,8 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     build, folder = read_plan(plan_path), plan_path.parent
     copies = {cell.copy: (kernel.source, cell.level) for kernel, cell in build.plan.copies()}
     paths = (path for found in BuildObjects(build.plan, folder, (), folder).by_level.values() for path in found)
+    for shim in build.plan.shims():
+        copies.pop(shim, None)
     return {copies[copy]: path for path in paths if (copy := copy_of_object(path.name)) in copies and is_binary(path)}
 
 
@@ -77,9 +79,8 @@ def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
     for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
         files = [load_object(path) for path in paths if copy_of_object(path.name) in known and is_binary(path)]
         if files:
-            sources = sources_of(build.plan, level, files)
             registered = registered_by_kernel(build.plan, level, files)
-            yield level, level_code(build, registered, dict(zip(sources, files, strict=True)))
+            yield level, level_code(build, registered, code_by_source(build.plan, level, files))
 
 
 def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:

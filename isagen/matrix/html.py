@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixKernel, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..rendering import render, template_folder
@@ -26,7 +27,6 @@ SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
 SURROGATE = re.compile("[\ud800-\udfff]")
 # Of JSON inside a script element: what would end the element or start a comment. Only strings hold these characters.
 MARKUP = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
-LANGUAGES = {"c": "C", "cpp": "C++"}
 
 
 class Part(NamedTuple):

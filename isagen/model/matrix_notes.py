@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from .codec import from_data
 from .errors import AuditError
+from .languages import LANGUAGES
 from .matrix import MATRIX_FORMAT, LevelCode, Matrix
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
@@ -64,7 +65,7 @@ def _check(matrix: Matrix) -> None:
     verdicts = {level.verdict for level in matrix.levels} | {cell.verdict for _, _, cell in matrix.cells()}
     if unknown := verdicts - {BUILT, DISABLED, UNAVAILABLE}:
         raise ValueError(f"{min(unknown)!r} is no verdict")
-    if unknown := {kernel.language for kernel in matrix.kernels} - {"c", "cpp"}:
+    if unknown := {kernel.language for kernel in matrix.kernels} - LANGUAGES.keys():
         raise ValueError(f"{min(unknown)!r} is no language")
     if any(cell.seconds is not None and not math.isfinite(cell.seconds) for _, _, cell in matrix.cells()):
         raise ValueError("a time is no number")

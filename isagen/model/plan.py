@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .aliases import Alias
 from .record import Record
@@ -29,13 +29,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Cell:
-    """One kernel at one level: `verdict` is built, unavailable or disabled, `copy` the emitted file's name if built."""
+    """One kernel at one level: `verdict` is built, unavailable or disabled, `copy` the emitted file's name if built.
+
+    `shim` is the name of the C source that registers the copy, where the copy cannot do so itself.
+    """
 
     level: str
     verdict: str
     reason: str
     flags: tuple[str, ...] = ()
     copy: str = ""
+    shim: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
     `line` is the path from the build folder's root, which compiler messages and debuggers show. A `generated` source
-    is made in the build folder.
+    is made in the build folder. `registers` are the functions by stub that isagen registers after it includes `header`.
     """
 
     source: str
@@ -52,6 +56,8 @@ class KernelRow:
     args: tuple[str, ...]
     cells: tuple[Cell, ...]
     generated: bool = False
+    header: str = ""
+    registers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,11 +110,20 @@ class Plan:
         return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
-        """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first."""
+        """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first.
+
+        A shim is one more copy of its kernel.
+        """
         for kernel in self.kernels:
             for cell in kernel.cells:
                 if cell.copy:
                     yield kernel, cell
+                if cell.shim:
+                    yield kernel, replace(cell, copy=cell.shim, shim="")
+
+    def shims(self) -> frozenset[str]:
+        """Return the file names of the copies that only register others."""
+        return frozenset(cell.shim for kernel in self.kernels for cell in kernel.cells if cell.shim)
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,20 @@ COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # A value of an alias, which generated C holds.
 WORD = re.compile(r"[A-Za-z0-9_.+-]+\Z")
+FUNCTION = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
 class KernelConfig:
-    """An entry for kernels in isa.toml: their levels and additional compiler arguments, each None where it has none."""
+    """An entry for kernels in isa.toml: their levels and additional compiler arguments, each None where it has none.
+
+    `register` gives functions by stub, which isagen registers after it includes `header`.
+    """
 
     levels: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
+    header: str = ""
+    register: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,10 @@ def load_config(path: Path) -> Config:
             if re.search(r"[\r\n]", arg):
                 raise section.fail("args", f"{arg!r} holds a line break", "give every argument as a string of its own")
         kernels[source] = KernelConfig(
-            levels=section.strings("levels", None) if "levels" in section else None, args=args
+            levels=section.strings("levels", None) if "levels" in section else None,
+            args=args,
+            header=section.string("header", ""),
+            register=_register(section),
         )
         section.finish()
     override, aliases = _override(top)
@@ -115,6 +124,23 @@ def load_config(path: Path) -> Config:
             raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
     top.finish()
     return config
+
+
+def _register(kernel: Section) -> Mapping[str, str]:
+    """Read the functions that isagen registers, by stub."""
+    section = kernel.section("register")
+    found = {stub: section.string(stub) for stub in section.names()}
+    for stub, function in found.items():
+        if not VARIABLE.match(stub) or not FUNCTION.match(function):
+            raise section.fail(
+                stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
+            )
+    header = kernel.string("header", "")
+    if header and not found:
+        raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
+    if re.search(r'["\\\r\n]', header):
+        raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
+    return found
 
 
 def _sets(top: Section) -> Iterator[tuple[str, SetConfig]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 from ..model.errors import ConfigError, did_you_mean
@@ -21,6 +21,8 @@ class Settings:
 
     levels: tuple[str, ...] | None = None
     args: tuple[str, ...] = ()
+    header: str = ""
+    register: Mapping[str, str] = field(default_factory=dict)
     levels_where: str = ""
     args_where: str = ""
 
@@ -35,6 +37,8 @@ def settings_of(source: str, config: Config) -> Settings:
         found = Settings(
             levels=found.levels if own.levels is None else own.levels,
             args=found.args if own.args is None else own.args,
+            header=own.header or found.header,
+            register=own.register or found.register,
             levels_where=found.levels_where if own.levels is None else f"{where}.levels",
             args_where=found.args_where if own.args is None else f"{where}.args",
         )

@@ -10,21 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model.errors import ConfigError, KernelError
+from ..model.languages import language_of
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
 from .aliases import aliases_of
 from .config import Config
 from .kernel_settings import Settings, check_keys, settings_of
 from .selection import select_levels
+from .shims import check_register, shim_of, unsealed, with_shim
 
-LANGUAGE_OF_SUFFIX = {
-    ".c": "c",
-    ".C": "cpp",
-    ".c++": "cpp",
-    ".cc": "cpp",
-    ".cpp": "cpp",
-    ".cxx": "cpp",
-}
 # Characters in paths, each with the reason why a build with them fails. ninja has no escape for a bar.
 UNNAMEABLE = (
     ("\\", "backslash in its path, which Meson takes for a slash"),
@@ -40,17 +34,9 @@ class Style:
     kernel_flags: Mapping[str, tuple[str, ...]] | None = None
     define: str = "-D"
 
-
-def language_of(source: str) -> str:
-    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for any other."""
-    suffix = posixpath.splitext(source)[1]
-    if suffix not in LANGUAGE_OF_SUFFIX:
-        raise KernelError(
-            "is neither C nor C++",
-            where=source,
-            remedy=f"kernel sources end in {', '.join(sorted(LANGUAGE_OF_SUFFIX))}",
-        )
-    return LANGUAGE_OF_SUFFIX[suffix]
+    def near(self, language: str) -> str:
+        """Return the option that adds a folder of near includes; gfortran knows the one of all includes alone."""
+        return "-I" if language == "fortran" else self.include_folder
 
 
 def make_plan(
@@ -66,6 +52,7 @@ def make_plan(
     generated: Mapping[str, str] | None = None,
     kernel_set: str = "",
     others: Sequence[str] = (),
+    sealed: bool = True,
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -84,9 +71,16 @@ def make_plan(
     for source in kernels:
         language = language_of(source)
         own = settings_of(source, config)
+        check_register(source, own, config.shown)
         disabled = _disabled(table, config, own, project, packager, elsewhere)
+        if not sealed:
+            disabled |= unsealed(source, table)
         cells = tuple(
-            _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args)
+            with_shim(
+                source,
+                own,
+                _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args),
+            )
             for level in table.names()
         )
         if cells[0].verdict != BUILT:
@@ -96,13 +90,13 @@ def make_plan(
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
         line = made.get(source, posixpath.join(source_root, source))
-        rows.append(KernelRow(source, line, language, own.args, cells, generated=source in made))
+        rows.append(KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register)))
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
-        units=tuple(_units(rows, table, style, source_root, kernel_set)),
+        units=tuple(_units(rows, table, style, source_root, kernel_set, verdicts)),
         kernel_set=kernel_set,
         aliases=aliases_of(config, table, elsewhere),
     )
@@ -221,16 +215,24 @@ def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below: Seque
 
 
 def _units(
-    kernels: Sequence[KernelRow], table: Table, style: Style, source_root: str, kernel_set: str
+    kernels: Sequence[KernelRow],
+    table: Table,
+    style: Style,
+    source_root: str,
+    kernel_set: str,
+    verdicts: Mapping[tuple[str, str], Verdict],
 ) -> Iterable[Unit]:
     """Group the copies: by level, by folders of the original (its near includes), and by the kernel's own arguments."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     for level in table.names():
-        for kernel in kernels:
-            cell = next(cell for cell in kernel.cells if cell.level == level)
-            if cell.verdict == BUILT:
-                key = (level, _near(kernel, source_root), kernel.args)
-                groups.setdefault(key, {}).setdefault(kernel.language, []).append(cell)
+        built = [(kernel, cell) for kernel in kernels for cell in kernel.cells if cell.level == level and cell.copy]
+        copies = [(kernel, kernel.language, cell) for kernel, cell in built]
+        # Shims come last: the arguments of a unit's C are those of its first C copy.
+        shims = [(kernel, shim_of(cell, kernel, verdicts, table, style.define)) for kernel, cell in built if cell.shim]
+        copies += [(kernel, "c", cell) for kernel, cell in shims]
+        for kernel, language, cell in copies:
+            key = (level, _near(kernel, source_root), kernel.args)
+            groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra = style.kernel_flags or {}
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
@@ -242,7 +244,7 @@ def _units(
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(style.include_folder + folder for folder in folders),
+                    *(style.near(language) + folder for folder in folders),
                     *extra.get(language, ()),
                     *cells[0].flags,
                 )

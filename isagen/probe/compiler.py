@@ -16,7 +16,8 @@ from pathlib import Path
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
 
-SUFFIX = {"c": ".c", "cpp": ".cpp"}
+# Fortran compilers predefine no macro of a feature, so they are asked in C: gfortran calls the C compiler of its GCC.
+SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
 # Macros of compilers that isagen does not know and that predefine __GNUC__ too, with Meson's names of them.
 FOREIGN = {
@@ -86,6 +87,8 @@ class Compiler:
     def quiet_args(self) -> tuple[str, ...]:
         """The project's arguments without its choice of warnings, which are about its code, not about ours."""
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
+        if self.language == "fortran":  # of options of Fortran alone, the C compiler warns
+            warning = re.compile(r"-(?!m|B|O|-sysroot)")
         return tuple(arg for arg in self.args if not warning.match(arg))
 
     @property

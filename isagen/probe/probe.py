@@ -56,6 +56,8 @@ def bare_macros(compiler: Compiler) -> frozenset[str]:
     if compiler.dialect == "msvc":
         return frozenset()
     macros, outcome = compiler.macros(())
+    if compiler.language == "fortran" and not (outcome.ok and compiler.id == "gcc"):
+        return frozenset()
     if not outcome.ok and not compiler.known:
         return frozenset()
     if not outcome.ok:
@@ -100,6 +102,11 @@ def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) 
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
         return no(f"{compiler.name} is older than {minimum}")
+    if compiler.language == "fortran" and not bare:
+        why = (
+            f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
+        )
+        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why)
     if compiler.dialect not in level.flags:
         family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
         return no(f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")

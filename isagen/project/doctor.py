@@ -14,6 +14,7 @@ from pathlib import Path
 from .. import __version__
 from ..configure.limits import limits_of
 from ..model.errors import IsagenError, ProjectError
+from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..probe.compiler import Compiler, find_compiler, older
 from .meson_files import KERNELS, Sources, fragment_folder, without_comments
@@ -22,7 +23,7 @@ from .pyproject import build_system
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
-LANGUAGES = {"cpp": ("CXX", "c++"), "c": ("CC", "cc")}
+COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
 INIT = "run `isagen init`, and commit what it writes"
 
@@ -92,12 +93,14 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 def _languages(sources: Sources) -> list[str]:
     """Return the languages of the kernels, as far as the text tells; C++ where it tells none."""
-    suffixes = {Path(name).suffix for name in sources.kernel_names()}
-    return [*(["cpp"] if suffixes != {".c"} else []), *(["c"] if ".c" in suffixes else [])]
+    found = {LANGUAGE_OF_SUFFIX.get(Path(name).suffix, "cpp") for name in sources.kernel_names()} or {"cpp"}
+    if "fortran" in found:  # isagen registers its procedures in C
+        found.add("c")
+    return [language for language in COMPILER_OF if language in found]
 
 
 def _compiler(language: str, folder: Path) -> Check:
-    variable, default = LANGUAGES[language]
+    variable, default = COMPILER_OF[language]
     try:
         compiler = find_compiler(language, os.environ.get(variable, default).split())
     except IsagenError as error:
@@ -107,7 +110,7 @@ def _compiler(language: str, folder: Path) -> Check:
         return Check(
             False, f"{compiler.name} ({compiler.command[0]}) is older than {minimum}", f"name another in {variable}"
         )
-    shown = f"{'C++' if language == 'cpp' else 'C'} compiler: {compiler.name} ({' '.join(compiler.command)})"
+    shown = f"{LANGUAGES[language]} compiler: {compiler.name} ({' '.join(compiler.command)})"
     reason = _limit(compiler, folder)
     return Check(True, f"{shown}; only the baseline is built: {reason}" if reason else shown)
 

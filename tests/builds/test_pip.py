@@ -6,17 +6,12 @@ import sys
 
 import pytest
 
+from support.environments import equip, make_venv, pip
 from support.projects import need
 
 # An odd folder has all that a plain one has, and more. The folder is plain once: where Meson is the newest and pip does
 # not isolate, which the two isolated tests have in the odd folder.
 PLAIN, ODD = "plain", "Größe & π"
-
-
-def make_venv(folder):
-    """Make a virtual environment without pip, which costs seconds: `pip` below works on it from outside."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    return folder / "bin/python"
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +23,7 @@ def bare_venv(tmp_path_factory):
 @pytest.fixture(scope="module")
 def equipped_venv(tmp_path_factory, wheelhouse):
     """A virtual environment with all that a build without isolation needs."""
-    python = make_venv(tmp_path_factory.mktemp("equipped") / "venv")
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--find-links", wheelhouse]
-    subprocess.run([*map(str, command), "isagen", "meson-python", "ninja"], check=True)
-    return python
+    return equip(make_venv(tmp_path_factory.mktemp("equipped") / "venv"), wheelhouse)
 
 
 @pytest.fixture
@@ -41,10 +33,6 @@ def hello(request, new_project, wheelhouse):
     project.isagen("init", "--name", "hello")
     project.environment |= {"PIP_FIND_LINKS": str(wheelhouse), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     return project
-
-
-def pip(project, python, *arguments, **environment):
-    return project.run(sys.executable, "-m", "pip", "--python", str(python), *arguments, **environment).stdout
 
 
 def ask(project, python, expression):

@@ -46,7 +46,7 @@ def test_what_only_flags_turn_on_is_named():
     assert warning.startswith(f"isagen: SKYLAKE: {said}: ")
     other = with_levels(level_row("DEFAULT"), replace(level, flags={"c": ("-mavx2", "-madx")}))
     assert "-mavx2 -madx also turns on adx" in dict(summary_lines(other))["SKYLAKE"]
-    assert not answer(with_levels(replace(level, verdict="unavailable")), [])["warnings"]
+    assert not answer(with_levels(replace(level, verdict="unavailable")), Editor())["warnings"]
 
 
 @pytest.mark.parametrize(

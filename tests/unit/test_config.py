@@ -35,6 +35,9 @@ def test_full_file(tmp_path):
         levels = []
         [kernels."kernels/max.c"]
         args = "-O3"
+        [kernels."kernels/axpy.f90"]
+        header = "stubs.h"
+        register = { axpy_stub = "axpy" }
         """,
     )
     assert (config.table, config.levels, config.override) == ("mine.toml", ("all", "-AMX"), "MY_ISA")
@@ -43,6 +46,7 @@ def test_full_file(tmp_path):
         "kernels/dot.cpp": KernelConfig(("AVX2",), ("-funroll-loops",)),
         "kernels/sum.c": KernelConfig((), None),
         "kernels/max.c": KernelConfig(None, ("-O3",)),
+        "kernels/axpy.f90": KernelConfig(None, None, "stubs.h", {"axpy_stub": "axpy"}),
     }
 
 
@@ -82,6 +86,16 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
     ("text", "where", "message", "remedy"),
     [
         ("level = []", "level", "unknown key", "did you mean 'levels'?"),
+        ("kernels.a.header = 's.h'", "kernels.a.header", "has no use without register", "add register = { my_stub"),
+        (
+            "kernels.a = { header = 's\"h', register = { x = 'f' } }",
+            "kernels.a.header",
+            "'s\"h' cannot be included",
+            "name it as #include does, without quotes",
+        ),
+        ("kernels.a.register.x = 'f g'", "kernels.a.register.x", "'f g' cannot be registered for it", "write register"),
+        ("kernels.a.register.x = 1", "kernels.a.register.x", "must be a string, not 1", ""),
+        ("kernels.a.register.'a-b' = 'f'", "kernels.a.register.a-b", "'f' cannot be registered for it", "write reg"),
         ("[kernels.'a.c']\narg = []", "kernels.a.c.arg", "unknown key", "did you mean 'args'?"),
         ("levels = 3", "levels", "must be a list of strings, not 3", ""),
         ("levels = [3]", "levels", "holds 3", ""),

@@ -3,11 +3,13 @@
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from isagen.build.emit import copy_of, emit
+from isagen.build.copies import copy_of, shim_of
+from isagen.build.emit import emit
 from isagen.model.errors import BuildError, KernelError
 from support.model import kernel_row, plan_of, write_build
 
@@ -42,7 +44,7 @@ def build(tmp_path, monkeypatch):
 
 
 def test_copy_is_the_source_after_a_line_that_leads_back():
-    text = copy_of(b"int a;\n", "../k/a.c", "k/a.c", "AVX2").decode()
+    text = copy_of(b"int a;\n", "../k/a.c", kernel_row("k/a.c", {}), "AVX2").decode()
     head, guard, line, rest = text.split("\n", 3)
     assert head.startswith("/* AVX2: ")
     assert head.endswith("*/")
@@ -64,7 +66,7 @@ def test_copy_is_the_source_after_a_line_that_leads_back():
     ids=["CRLF", "BOM", "BOM inside", "no UTF-8", "empty"],
 )
 def test_bytes_of_the_source_are_kept(content, kept):
-    assert copy_of(content, "a.c", "a.c", "AVX2").split(b"\n", 3)[3] == kept
+    assert copy_of(content, "a.c", kernel_row("a.c", {}), "AVX2").split(b"\n", 3)[3] == kept
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -72,12 +74,58 @@ def test_bytes_of_the_source_are_kept(content, kept):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_compiler_names_the_original(tmp_path, name, end):
     content = f"\ufeffint fine;{end}#error here{end}".encode()
-    (tmp_path / "copy.c").write_bytes(copy_of(content, f"../k/{name}", f"k/*/{name}", "AVX2"))
+    kernel = kernel_row(f"k/*/{name}" if name.endswith(".c") else f"k/*/{name}.c", {})
+    (tmp_path / "copy.c").write_bytes(copy_of(content, f"../k/{name}", kernel, "AVX2"))
     (tmp_path / "isa_guard_AVX2.h").write_text("")
     done = subprocess.run(["cc", "-fsyntax-only", "copy.c"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert f"../k/{name}:2:" in done.stderr
     assert "here" in done.stderr
     assert "copy.c" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "head"),
+    [
+        ("k/a.f90", '! AVX2: copied by isagen from k/a.f90. Edit that file.\n# 1 "../k/a"\n'),
+        ("k/a.F90", '! AVX2: copied by isagen from k/a.F90. Edit that file.\n#line 1 "../k/a"\n'),
+        ("k/a.f", '! AVX2: copied by isagen from k/a.f. Edit that file.\n# 1 "../k/a"\n'),
+        ("k/a.fpp", '! AVX2: copied by isagen from k/a.fpp. Edit that file.\n#line 1 "../k/a"\n'),
+        (
+            "k/a.S",
+            '/* AVX2: copied by isagen from k/a.S. Edit that file. */\n#include "isa_guard_AVX2.h"\n#line 1 "../k/a"\n',
+        ),
+    ],
+)
+def test_copies_in_other_languages(source, head):
+    """Only preprocessors know #line; a Fortran copy has no guard header, because no macro says what is on."""
+    content = b"  text = 'a/*' // '*/'\n"
+    assert copy_of(b"\xef\xbb\xbf" + content, "../k/a", kernel_row(source, {}), "AVX2") == head.encode() + content
+
+
+def test_a_copy_of_a_generated_source_does_not_say_to_edit_it():
+    kernel = replace(kernel_row("a.c", {}), generated=True)
+    assert b"from a.c, which the build generates. */" in copy_of(b"", "a.c", kernel, "AVX2")
+
+
+def test_a_shim_declares_each_function_once_and_registers_it():
+    kernel = replace(kernel_row("k/a.f90", {}), header="s.h", registers={"x": "f", "y": "f", "z": "g"})
+    assert shim_of(kernel, "AVX2").decode().split("\n") == [
+        "/* AVX2: written by isagen for k/a.f90: registers its functions. */",
+        '#include "s.h"',
+        "extern __typeof__(*(y_isa_type)0) f;",
+        "extern __typeof__(*(z_isa_type)0) g;",
+        "ISA_REGISTER_DISPATCH(x, &f)",
+        "ISA_REGISTER_DISPATCH(y, &f)",
+        "ISA_REGISTER_DISPATCH(z, &g)",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(("header", "include"), [("s.h", '#include "s.h"\n'), ("", "")])
+def test_a_c_copy_registers_at_its_end(header, include):
+    kernel = replace(kernel_row("k/a.cpp", {}), header=header, registers={"x": "n::f"})
+    end = f'int a;\n#line 1 "isa.toml: kernels.k/a.cpp.register"\n{include}ISA_REGISTER_DISPATCH(x, &n::f)\n'
+    assert copy_of(b"int a;", "a", kernel, "AVX2").decode().endswith(end)
 
 
 # ---- all copies
@@ -86,7 +134,8 @@ def test_compiler_names_the_original(tmp_path, name, end):
 def test_emits_every_built_cell(build):
     emit(write_plan(build, "a.c", "b.c"), build / "out")
     assert {p.name for p in (build / "out").iterdir()} == {f"{k}.c.{level}.c" for k in "ab" for level in LEVELS}
-    assert (build / "out" / "b.c.AVX2.c").read_bytes() == copy_of(b"int b;\n", "../src/b.c", "b.c", "AVX2")
+    copy = copy_of(b"int b;\n", "../src/b.c", kernel_row("b.c", {}), "AVX2")
+    assert (build / "out" / "b.c.AVX2.c").read_bytes() == copy
 
 
 def test_cell_that_is_not_built_has_no_copy(build):
@@ -104,6 +153,15 @@ def test_only_what_changed_is_written(build):
     (build.parent / "src" / "b.c").write_text("int c;\n")
     emit(plan, out)
     assert {p.name for p in out.iterdir() if p.stat().st_mtime != OLD} == {"b.c.DEFAULT.c", "b.c.AVX2.c"}
+
+
+def test_shims_are_emitted(build):
+    kernel = kernel_row("a.f90", {"AVX2": "a.f90.AVX2.f90"}, line="../src/a.c")
+    (cell,) = kernel.cells
+    kernel = replace(kernel, cells=(replace(cell, shim="a.f90.stubs.AVX2.c"),), header="s.h", registers={"x": "f"})
+    emit(write_build(build, plan_of(["AVX2"], [kernel])), build / "out")
+    assert {p.name for p in (build / "out").iterdir()} == {"a.f90.AVX2.f90", "a.f90.stubs.AVX2.c"}
+    assert (build / "out/a.f90.stubs.AVX2.c").read_bytes() == shim_of(kernel, "AVX2")
 
 
 def test_absent_source(build):

@@ -9,11 +9,12 @@ import pytest
 
 from isagen.model.aliases import Alias
 from isagen.model.errors import ConfigError, KernelError
+from isagen.model.languages import is_preprocessed, language_of
 from isagen.model.plan import Cell, Plan, Verdict
 from isagen.planning.aliases import aliases_of
 from isagen.planning.config import Config, KernelConfig
 from isagen.planning.kernel_settings import matches
-from isagen.planning.plan import Style, copy_names, language_of, make_plan
+from isagen.planning.plan import Style, copy_names, make_plan
 from isagen.processors.table import Table, load_table
 
 
@@ -53,7 +54,7 @@ def verdicts_of(table: Table, **changed: Verdict) -> Mapping[tuple[str, str], Ve
         or changed.get(name)
         or Verdict(True, "probed with GCC 12.2.0", (f"-m{name}",), (), table.required_features(name))
         for name in table.names()
-        for language in ("c", "cpp")
+        for language in ("c", "cpp", "fortran")
     }
 
 
@@ -390,18 +391,103 @@ def test_copy_names_differ_on_every_file_system(kernels):
         ("a.cxx", "cpp"),
         ("a.c++", "cpp"),
         ("a.h.c", "c"),
+        ("a.S", "c"),
+        ("a.f", "fortran"),
+        ("a.f90", "fortran"),
+        ("a.F90", "fortran"),
+        ("a.fpp", "fortran"),
     ],
 )
 def test_language_of(source, language):
     assert language_of(source) == language
 
 
+@pytest.mark.parametrize(
+    ("source", "preprocessed"), [("a.f90", False), ("a.F90", True), ("a.f", False), ("a.fpp", True)]
+)
+def test_what_fortran_compilers_preprocess(source, preprocessed):
+    assert is_preprocessed(source) == preprocessed
+
+
+# ---- shims
+
+SHIMMED = KernelConfig(header="s.h", register={"dot_stub": "dot"})
+
+
+@pytest.mark.parametrize("source", ["k/dot.f90", "k/dot.S"])
+def test_fortran_and_assembly_have_a_shim_at_each_level(table, source):
+    plan = plan_of(table, source, own={source: SHIMMED})
+    (kernel,) = plan.kernels
+    assert (kernel.header, kernel.registers) == ("s.h", {"dot_stub": "dot"})
+    suffix = source.rpartition(".")[2]
+    wide = cells_of(plan)["WIDE"]
+    assert (wide.copy, wide.shim) == (f"dot.{suffix}.WIDE.{suffix}", f"dot.{suffix}.stubs.WIDE.c")
+    assert [cell.copy for _, cell in plan.copies() if cell.level == "WIDE"] == [wide.copy, wide.shim]
+    assert wide.shim in plan.shims()
+    (unit,) = (unit for unit in plan.units if unit.level == "WIDE")
+    assert unit.copies == (wide.copy, wide.shim)
+    assert unit.args["c"][:2] == ("-iquote../k", "-mWIDE")
+    if suffix == "f90":
+        assert unit.args["fortran"][:2] == ("-I../k", "-mWIDE")
+
+
+@pytest.mark.parametrize("own", [KernelConfig(), KernelConfig(register={"dot_stub": "dot"})])
+def test_c_and_cpp_have_none(table, own):
+    assert not plan_of(table, "a.c", "b.cpp", own={"a.c": own, "b.cpp": own}).shims()
+
+
+def test_a_shim_where_c_is_not_available_has_no_flags_of_the_level(table):
+    verdicts = verdicts_of(table, HUGE_c=Verdict(False, "too old", ("-mHUGE",)))
+    plan = plan_of(table, "k/dot.f90", own={"k/dot.f90": SHIMMED}, verdicts=verdicts)
+    (unit,) = (unit for unit in plan.units if unit.level == "HUGE")
+    assert "-mHUGE" in unit.args["fortran"]
+    assert "-mHUGE" not in unit.args["c"]
+    assert "-DCPU_CAPABILITY=HUGE" in unit.args["c"]
+
+
+def test_the_c_of_a_unit_has_the_arguments_of_its_kernels(table):
+    """A shim may be in a unit with C kernels, whose arguments it then takes."""
+    own = {
+        "k/dot.f90": KernelConfig(None, ("-O1",), "s.h", {"dot_stub": "dot"}),
+        "k/sum.c": KernelConfig(None, ("-O1",)),
+    }
+    plan = plan_of(table, "k/dot.f90", "k/sum.c", own=own)
+    for unit in plan.units:
+        assert unit.args["c"][-1] == "-O1"
+        assert unit.args["fortran"][-1] == "-O1"
+
+
+def test_without_the_seal_fortran_and_assembly_have_the_lowest_level(table):
+    plan = plan_of(table, "a.f90", "b.S", "c.c", sealed=False)
+    for number, built in enumerate((["BASE"], ["BASE"], table.names())):
+        assert [cell.level for cell in plan.kernels[number].cells if cell.copy] == list(built)
+    assert "isa_seal" in cells_of(plan)["WIDE"].reason
+
+
+@pytest.mark.parametrize(
+    ("source", "own", "message"),
+    [
+        ("a.f90", KernelConfig(register={"x": "f"}), "isa.toml: kernels.'a.f90': register needs the header that"),
+        ("a.S", KernelConfig(register={"x": "f"}), "isa.toml: kernels.'a.S': register needs the header that"),
+        ("a.S", KernelConfig(header="s.h", register={"x": "n::f"}), "kernels.'a.S'.register.x: 'n::f' is no symbol"),
+    ],
+)
+def test_what_cannot_be_registered(table, source, own, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        plan_of(table, source, own={source: own})
+
+
 # ---- bad input
 
 
-@pytest.mark.parametrize("source", ["a.h", "a.cu", "a", "dir.c/a", "a.CPP"])
-def test_neither_c_nor_cpp(table, source):
-    with pytest.raises(KernelError, match=re.escape(f"{source}: is neither C nor C++")):
+def test_assembly_that_is_not_preprocessed(table):
+    with pytest.raises(KernelError, match=r"a\.s: is assembly that is not preprocessed\n  rename it to end in \.S"):
+        plan_of(table, "a.s")
+
+
+@pytest.mark.parametrize("source", ["a.h", "a.cu", "a", "dir.c/a", "a.CPP", "a.pf"])
+def test_no_language_of_kernels(table, source):
+    with pytest.raises(KernelError, match=re.escape(f"{source}: is not C, C++, Fortran or assembly")):
         plan_of(table, source)
 
 

@@ -4,6 +4,7 @@ import re
 import shutil
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -307,3 +308,35 @@ def test_damaged_verdict_is_asked_again(tmp_path, content):
         path.write_text(content)
     assert probe_all(table(tmp_path), [fake(tmp_path)], cache) == first
     assert calls(tmp_path, "probe.c") == 4
+
+
+# ---- Fortran
+
+
+def fortran(folder: Path, *args: str, family: str = "gcc") -> Compiler:
+    return replace(fake(folder, *args, family=family), language="fortran")
+
+
+def test_fortran_compilers_are_asked_in_c(tmp_path):
+    """Options of Fortran alone would be warnings, and so errors, of the C compiler."""
+    verdict = ask(table(tmp_path), fortran(tmp_path, "-fcheck=all", "-J.", "-mfma", "-O2"))
+    assert (verdict.available, verdict.reason) == (True, "probed with GCC 12.2.0")
+    (line,) = [x for x in (tmp_path / "fakecc.log").read_text().splitlines() if "probe.c" in x and "-mavx2" in x]
+    assert "-mfma -O2" in line
+    assert "-fcheck" not in line
+    assert "-J" not in line
+
+
+@pytest.mark.parametrize(("args", "family"), [(("-bad",), "gcc"), ((), "flang")])
+def test_fortran_compilers_that_cannot_be_asked_have_the_lowest_level(tmp_path, args, family):
+    compiler = fortran(tmp_path, *args, family=family)
+    lowest, fast = (ask(table(tmp_path), compiler, level=level) for level in ("BASE", "FAST"))
+    assert (lowest.available, fast.available) == (True, False)
+    assert "compiles Fortran alone, so it cannot be asked in C what the flags of FAST turn on" in fast.reason
+
+
+def test_a_lowest_level_with_flags_needs_a_fortran_compiler_that_can_be_asked(tmp_path):
+    text = table(tmp_path, 'flags.gnu = ["-mavx2"]')
+    base = replace(text.levels[0], flags={"gnu": ("-mavx2",)})
+    asked = replace(text, levels=(base, *text.levels[1:]))
+    assert not ask(asked, fortran(tmp_path, family="flang"), level="BASE").available

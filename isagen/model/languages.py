@@ -1,0 +1,55 @@
+"""The languages of kernel sources, by their suffixes: which compiler takes one, and what its copies may hold."""
+
+from __future__ import annotations
+
+import posixpath
+
+from .errors import KernelError
+
+# Meson's language, whose compiler takes a source, by the suffix. Assembly is the C compiler's.
+LANGUAGE_OF_SUFFIX = {
+    ".c": "c",
+    ".S": "c",
+    ".C": "cpp",
+    ".c++": "cpp",
+    ".cc": "cpp",
+    ".cpp": "cpp",
+    ".cxx": "cpp",
+    **dict.fromkeys((".f", ".for", ".ftn", ".f90", ".f95", ".f03", ".f08"), "fortran"),
+    **dict.fromkeys((".F", ".FOR", ".FTN", ".fpp", ".FPP", ".F90", ".F95", ".F03", ".F08"), "fortran"),
+}
+LANGUAGES = {"c": "C", "cpp": "C++", "fortran": "Fortran"}
+
+
+def language_of(source: str) -> str:
+    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for any other."""
+    suffix = posixpath.splitext(source)[1]
+    if suffix == ".s":
+        raise KernelError(
+            "is assembly that is not preprocessed",
+            where=source,
+            remedy="rename it to end in .S: the C preprocessor then gives it the level's macros",
+        )
+    if suffix not in LANGUAGE_OF_SUFFIX:
+        raise KernelError(
+            "is not C, C++, Fortran or assembly",
+            where=source,
+            remedy=f"kernel sources end in {', '.join(sorted(LANGUAGE_OF_SUFFIX, key=str.casefold))}",
+        )
+    return LANGUAGE_OF_SUFFIX[suffix]
+
+
+def takes_macros(source: str) -> bool:
+    """Return whether a kernel source can use isagen's macros itself, as C and C++ can."""
+    return language_of(source) != "fortran" and not is_assembly(source)
+
+
+def is_preprocessed(source: str) -> bool:
+    """Return whether compilers preprocess a Fortran source, by its suffix."""
+    suffix = posixpath.splitext(source)[1]
+    return suffix.isupper() or suffix == ".fpp"
+
+
+def is_assembly(source: str) -> bool:
+    """Return whether a kernel source is preprocessed assembly."""
+    return posixpath.splitext(source)[1] == ".S"
