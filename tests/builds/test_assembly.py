@@ -77,9 +77,16 @@ def test_what_is_registered_must_fit(assembly, old, new, message):
     assert message in assembly.ninja(check=False)
 
 
-def test_data_for_all_to_see_is_explained(assembly):
-    text = "\n        .data\n        .globl state\nstate:  .long 1\n"
-    assembly.edit("kernels/add.S", "\n        .section .note", f"{text}\n        .section .note")
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        ("kernels/add.S", "\n        .data\n        .globl state\nstate:  .long 1\n"),
+        ("kernels/scale.c", "extern int state;\nint state = 1;\n"),
+    ],
+)
+def test_data_for_all_to_see_is_explained(assembly, kernel, text):
+    path = assembly.folder / kernel
+    path.write_text(path.read_text() + text)
     said = assembly.ninja(check=False)
-    assert "isagen: error: state: kernels/add.S defines this variable at each level: DEFAULT, AVX2, AVX512\n" in said
+    assert f"isagen: error: state: {kernel} defines this variable at each level: DEFAULT, AVX2, AVX512\n" in said
     assert "without .globl in assembly" in said

@@ -56,6 +56,13 @@ def test_a_sound_project(project, capsys):
         assert words in told
 
 
+def test_fortran_kernels_need_fortran_and_c(project, monkeypatch):
+    edit(project, "meson.build", "kernels/dot.cpp", "kernels/dot.f90")
+    monkeypatch.setenv("FC", "cc")
+    said = [check.said.partition(": ")[0] for check in examine_tools(project)]
+    assert [one for one in said if "compiler" in one] == ["C++ compiler", "Fortran compiler", "C compiler"]
+
+
 MISTAKES = {
     "no isagen in requires": (
         ("pyproject.toml", ', "isagen"', ""),
