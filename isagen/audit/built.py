@@ -45,9 +45,14 @@ def _sets(binary: Binary, record: Record) -> InstructionSets:
     return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
 
 
+def _origin_in(objects: BuildObjects, module: str) -> Origin:
+    """Return the origins of functions; those of no level are of the level whose private `module` the file is."""
+    return lambda symbol, level: objects.origin(symbol, level or module)
+
+
 def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects | None) -> Result:
     """Audit a linked file by its record, and by the objects that it came from, where they are at hand."""
-    origin = objects.origin if objects is not None else unknown_origin
+    origin = _origin_in(objects, record.module) if objects is not None else unknown_origin
     allowances = Allowances(record.allow)
     known = objects.known if objects is not None else frozenset()
     subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, known=known)

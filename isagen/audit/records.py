@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..binary.protocol import Binary
+from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.decoding import InstructionSets, normal
 
@@ -15,12 +16,20 @@ def records_of(binary: Binary) -> list[Record]:
     return [record_from_json(text, binary.shown) for text in binary.notes(NOTE_OWNER)]
 
 
+def records_of_build(build: Build) -> list[Record]:
+    """Return the records that files of a build may hold: its own, and those of a whole module's private modules."""
+    levels = build.record.levels if build.plan.module else ()
+    return [build.record, *map(build.record.of_module, levels)]
+
+
 def merge(records: Sequence[Record]) -> Record:
     """Return one record for a file with several: what all of them guarantee."""
     first = records[0]
     if len(records) == 1:
         return first
-    baseline = frozenset(first.baseline).intersection(*(record.baseline for record in records))
+    # A private module is opened by its front alone: all that is linked into it may use what its level has.
+    judging = [record for record in records if record.module] or records
+    baseline = frozenset(judging[0].baseline).intersection(*(record.baseline for record in judging))
     levels: dict[str, tuple[str, ...]] = {}
     for record in records:
         for name, features in record.levels.items():
@@ -33,6 +42,7 @@ def merge(records: Sequence[Record]) -> Record:
         baseline=tuple(sorted(baseline)),
         levels=levels,
         allow=tuple(entry for record in records for entry in record.allow),
+        module=judging[0].module,
     )
 
 
@@ -41,5 +51,7 @@ def judged_by(record: Record, sets: InstructionSets) -> str:
     sealed = "sealed" if record.sealed else "not sealed"
     always = frozenset(map(normal, sets.features.instructions.always))
     more = " ".join(name for name in record.baseline if normal(name) not in always)
+    if record.module:
+        return f"{record.project}, built by isagen {record.isagen}, private module of {record.module}, all with {more}"
     levels = f"levels {' '.join(record.levels)}" + (f", everything else with {more}" if more else "")
     return f"{record.project}, built by isagen {record.isagen}, {sealed}, {levels}"

@@ -9,7 +9,7 @@ from typing import Any
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
 from ..model.matrix_notes import pack
-from ..model.names import STUBS_MARK, dispatch_name, guard_name
+from ..model.names import LEVEL_NOTES_MARK, STUBS_MARK, dispatch_name, guard_name
 from ..model.plan import BUILT, Build, LevelRow
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..processors.features import Features
@@ -54,6 +54,8 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "functions": FUNCTIONS,
         **detection_values(plan, table.features, build.record.baseline),
         "stubs_mark": STUBS_MARK,
+        "level_notes_mark": LEVEL_NOTES_MARK,
+        "module": plan.module,
         "detection": table.features.processor.detection,
         "oldest_cpu": table.features.processor.oldest_cpu,
         "matrix": _bytes(matrix),
@@ -62,7 +64,10 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     headers = {
         **_forwarded(header, render("isa_dispatch.h.j2", **values)),
         "isa_python.h": render(
-            "isa_python.h.j2", override=plan.override, python_parts=render("isa_object.py").split("\n\n\n")
+            "isa_python.h.j2",
+            override=plan.override,
+            module=plan.module,
+            python_parts=render("isa_object.py").split("\n\n\n"),
         ),
         **{guard_name(level.name): _guard(level, table.features) for level in plan.levels if level.verdict == BUILT},
     }

@@ -25,7 +25,8 @@ class Request:
     """The build of one set of kernels, as the fragment knows it: folders, machine, compilers, options.
 
     Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
-    `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel.
+    `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel. `module` is the
+    extension module that the kernels are as a whole.
     """
 
     config: Path
@@ -41,6 +42,7 @@ class Request:
     name: str = "project"
     kernel_set: str = ""
     sets: tuple[str, ...] = ()
+    module: str = ""
     editor: str = "none"
     levels: str = ""
     cache: bool = True
@@ -66,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="project")
     parser.add_argument("--set", dest="kernel_set", default="")
     parser.add_argument("--sets", default="")
+    parser.add_argument("--module", default="")
     parser.add_argument("--editor", default="none")
     parser.add_argument("--fragment-format", type=int, default=0)
     parser.add_argument("--probe-cache", choices=("true", "false"), default="true")
@@ -98,6 +101,7 @@ def request_of(options: argparse.Namespace) -> Request:
         name=options.name,
         kernel_set=options.kernel_set,
         sets=tuple(filter(None, options.sets.split(","))),
+        module=options.module,
         editor=options.editor,
         levels=options.levels,
         cache=options.probe_cache == "true",

@@ -80,7 +80,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one."""
+    """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one.
+
+    `module` is the name of the extension module that the kernels are, as a whole; "" for kernels behind stubs.
+    """
 
     table: str
     override: str
@@ -88,6 +91,7 @@ class Plan:
     kernels: tuple[KernelRow, ...]
     units: tuple[Unit, ...]
     kernel_set: str = ""
+    module: str = ""
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
         """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first."""

@@ -13,6 +13,7 @@ from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Table
 from .config import Config, KernelConfig
+from .modules import CYTHON, check_module, cython_without_module, whole_levels
 from .selection import select_levels
 
 LANGUAGE_OF_SUFFIX = {
@@ -42,6 +43,8 @@ class Style:
 def language_of(source: str) -> str:
     """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for any other."""
     suffix = posixpath.splitext(source)[1]
+    if suffix == CYTHON:
+        raise cython_without_module(source)
     if suffix not in LANGUAGE_OF_SUFFIX:
         raise KernelError(
             "is neither C nor C++",
@@ -64,6 +67,7 @@ def make_plan(
     generated: Mapping[str, str] | None = None,
     kernel_set: str = "",
     others: Sequence[str] = (),
+    module: str = "",
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -71,8 +75,10 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
-    be named too. `others` are the kernels of other sets. Raises `ConfigError` and `KernelError`.
+    be named too. `others` are the kernels of other sets. `module` is the extension module that the kernels are as a
+    whole. Raises `ConfigError` and `KernelError`.
     """
+    check_module(module, kernels)
     check_kernels(kernels, config, others)
     names = copy_names(kernels, kernel_set)
     project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
@@ -95,6 +101,7 @@ def make_plan(
             )
         line = made.get(source, posixpath.join(source_root, source))
         rows.append(KernelRow(source, line, language, own.args, cells, generated=source in made))
+    rows = whole_levels(rows) if module else rows
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -102,6 +109,7 @@ def make_plan(
         kernels=tuple(rows),
         units=tuple(_units(rows, table, style, source_root, kernel_set)),
         kernel_set=kernel_set,
+        module=module,
     )
 
 
