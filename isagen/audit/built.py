@@ -55,7 +55,7 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
     origin = _origin_in(objects, record.module) if objects is not None else unknown_origin
     allowances = Allowances(record.allow)
     known = objects.known if objects is not None else frozenset()
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, known=known)
+    subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, known=known)
     load = load_findings(subject)
     findings = list(load.values())
     counted: Counter[str] = Counter()
@@ -89,7 +89,7 @@ def _object_findings(
     binary: Binary, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin
 ) -> tuple[list[Finding], Counter[str]]:
     """Judge an object of a build; return findings, and what cannot be judged, counted by feature."""
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, level)
+    subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, level)
     load = load_findings(subject)
     called, counted = level_findings(subject, load)
     return [*load.values(), *called], counted
@@ -112,7 +112,7 @@ def _audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objec
     # The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what
     # is of no level may be from archives.
     known = {(finding.kind, finding.symbol) for finding in findings}
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, objects.origin)
+    subject = Subject(binary, sets, frozenset(record.outside), allowances, objects.origin)
     load = load_findings(subject)
     called, more = level_findings(subject, load, objects.functions)
     findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]

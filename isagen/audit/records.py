@@ -29,9 +29,9 @@ def merge(records: Sequence[Record]) -> Record:
         return first
     # A private module is opened by its front alone: all that is linked into it may use what its level has.
     judging = [record for record in records if record.module] or records
-    baseline = frozenset(judging[0].baseline).intersection(*(record.baseline for record in judging))
+    baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}
-    for record in records:
+    for record in [record for record in records if not record.module] or records:
         for name, features in record.levels.items():
             levels[name] = tuple(f for f in features if name not in levels or f in levels[name])
     return replace(
@@ -50,8 +50,9 @@ def judged_by(record: Record, sets: InstructionSets) -> str:
     """Return by what a build is judged: its levels, and what code outside them may use that not every CPU has."""
     sealed = "sealed" if record.sealed else "not sealed"
     always = frozenset(map(normal, sets.features.instructions.always))
-    more = " ".join(name for name in record.baseline if normal(name) not in always)
+    more = " ".join(name for name in record.outside if normal(name) not in always)
     if record.module:
-        return f"{record.project}, built by isagen {record.isagen}, private module of {record.module}, all with {more}"
+        whole = f"private module of level {record.module}" + (f", all of it with {more}" if more else "")
+        return f"{record.project}, built by isagen {record.isagen}, {whole}"
     levels = f"levels {' '.join(record.levels)}" + (f", everything else with {more}" if more else "")
     return f"{record.project}, built by isagen {record.isagen}, {sealed}, {levels}"

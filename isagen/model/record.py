@@ -61,9 +61,13 @@ class Record:
         return json.dumps({"format": MODULE_FORMAT if self.module else RECORD_FORMAT, **data}, separators=(",", ":"))
 
     def of_module(self, level: str) -> Record:
-        """Return the record of the private module of a `level`: its baseline is all that the level has."""
-        baseline = tuple(dict.fromkeys((*self.baseline, *self.levels[level])))
-        return replace(self, sealed=True, seal_reason="", baseline=baseline, levels={}, module=level)
+        """Return the record of the private module of a `level`."""
+        return replace(self, sealed=True, seal_reason="", levels={level: self.levels[level]}, module=level)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The features that code may use which is in no level's section."""
+        return tuple(dict.fromkeys((*self.baseline, *self.levels.get(self.module, ()))))
 
 
 def matches(name: str, pattern: str) -> bool:

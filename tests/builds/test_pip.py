@@ -7,16 +7,11 @@ import sys
 import pytest
 
 from support.projects import need
+from support.venvs import make_venv, pip
 
 # An odd folder has all that a plain one has, and more. The folder is plain once: where Meson is the newest and pip does
 # not isolate, which the two isolated tests have in the odd folder.
 PLAIN, ODD = "plain", "Größe & π"
-
-
-def make_venv(folder):
-    """Make a virtual environment without pip, which costs seconds: `pip` below works on it from outside."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    return folder / "bin/python"
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +36,6 @@ def hello(request, new_project, wheelhouse):
     project.isagen("init", "--name", "hello")
     project.environment |= {"PIP_FIND_LINKS": str(wheelhouse), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     return project
-
-
-def pip(project, python, *arguments, **environment):
-    return project.run(sys.executable, "-m", "pip", "--python", str(python), *arguments, **environment).stdout
 
 
 def ask(project, python, expression):
