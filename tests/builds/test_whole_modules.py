@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,16 @@ def reference():
 
 def python(project, place, code, *emulator, check=True, **environment):
     """Run code with the modules in a folder."""
-    return project.run(
-        *emulator, sys.executable, "-c", f"import sys; sys.path[0] = {str(place)!r}\n{code}", check=check, **environment
-    ).stdout
+    environment["PYTHONPATH"] = str(place)
+    return project.run(*emulator, sys.executable, "-P", "-c", code, check=check, **environment).stdout
 
 
 @pytest.fixture(scope="module")
 def tabled(prepared, tmp_path_factory):
     """The Cython modules, built at a few levels: the project, and where its package is installed."""
-    project = prepared("cython_module", FEW, "-Doptimization=1", "-Dpython.purelibdir=/site", "-Dpython.platlibdir=/site")
+    project = prepared(
+        "cython_module", FEW, "-Doptimization=1", "-Dpython.purelibdir=/site", "-Dpython.platlibdir=/site"
+    )
     folder = tmp_path_factory.mktemp("place")
     project.run("meson", "install", "-C", project.build, "--no-rebuild", "--destdir", str(folder))
     return project, folder / "site"
@@ -105,10 +107,11 @@ def test_cython_modules_at_every_level(tabled, supported, level):
 
 
 def test_a_cython_source_without_module_is_one_error(new_project):
-    project = new_project("cython_module")
-    project.edit("meson.build", "    'module': '_counts',\n", "")
-    said = project.setup(FEW, check=False)
-    assert "isa_kernels: tabled/_counts.pyx: is Cython" in said.replace("../", "")
+    project = new_project("raw_modules")
+    (project.folder / "odd.pyx").write_text("def odd(): pass\n")
+    project.edit("meson.build", "{'module': 'single', 'kernels': files('single.c')}", "{'kernels': files('odd.pyx')}")
+    said = project.setup("-Disa_levels=none", check=False)
+    assert "isa_kernels: odd.pyx: is Cython" in said
     assert "let the module as a whole be the kernel: isa_module = 'NAME'" in said
 
 
@@ -215,7 +218,7 @@ def test_a_missing_or_broken_level_is_an_import_error(raw, supported, tmp_path):
     said = python(project, place, "import single", check=False).splitlines()[-1]
     assert said.startswith(f"ImportError: level {best} of this module, a file beside it, cannot be loaded: {private}: ")
     assert python(project, place, "import single; print(single.told()[0])", PROJECT_ISA="DEFAULT") == "DEFAULT\n"
-    shutil.copy(next(built.glob(f"phased.{best}.*")), private)
+    shutil.copy(next(built.glob(f"phased.{best}.*.so")), private)
     said = python(project, place, "import single", check=False).splitlines()[-1]
     assert said == f"ImportError: {private} is no level of this module: it defines no PyInit_single"
 
@@ -237,6 +240,7 @@ def test_an_old_cpu_gets_the_lowest_level(raw):
 def test_a_cpu_without_the_baseline_gets_an_import_error(new_project):
     need("qemu-x86_64", "gcc")
     project = new_project("raw_modules")
+    project.edit("meson.build", "  'one': {'module': 'single', 'kernels': files('single.c')},\n", "")
     project.setup("-Disa_levels=none", CC="gcc", CFLAGS="-march=x86-64-v3")
     project.ninja()
     said = python(project, project.path("isagen"), "import phased", *OLDEST, check=False).splitlines()[-1]
@@ -257,7 +261,7 @@ def test_the_audit_and_the_matrix_of_a_build(raw):
     assert all(not one["findings"] for one in judged.values())
     assert "private module of level AVX2, all of it with " in judged["single.AVX2"]["judged"]
     assert re.search(r"\bavx2\b", judged["single.AVX2"]["judged"])
-    (front,) = place.glob("single.cpython*")
+    (front,) = place.glob("single.cpython*.so")
     for where in (front, place / "isa_plan.one.json"):
         found = matrix(project, where)
         (kernel,) = found["kernels"]
@@ -284,6 +288,20 @@ def test_code_beyond_the_level_of_a_private_module_is_found(raw, prepared):
     assert "avx512_f" in said
     assert "single.c" in said  # the kernel source is named
     assert left == []
+
+
+# ---- generated code
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "gcc-11", "clang-14", "clang-16"])
+def test_the_front_compiles_without_warnings(raw, compiler):
+    need(compiler)
+    project, place = raw
+    headers = [f"-isystem{sysconfig.get_path('include')}", f"-I{place / 'isa_include.several'}"]
+    for name in ("isa_front.several.c", "isa_dispatch.several.c"):
+        for language in (["-std=c11"], ["-x", "c++", "-std=c++17"]):
+            words = [*language, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fPIC", *headers]
+            project.run(compiler, *words, "-c", str(place / name), "-o", "/dev/null")
 
 
 # ---- mistakes
@@ -359,7 +377,8 @@ def ask(project, venv, code, **environment):
 HISTOGRAM = """
 import histograms
 values = histograms.Values([float(i % 7) for i in range(100)])
-print(histograms.level(), histograms.isa.current, values.sum(), histograms.histogram(values, 7, 0, 7), histograms.calls())
+counts = histograms.histogram(values, 7, 0, 7)
+print(histograms.level(), histograms.isa.current, values.sum(), counts, histograms.calls())
 try:
     histograms.histogram(values, 0, 0, 1)
 except ValueError as problem:
@@ -370,7 +389,12 @@ except ValueError as problem:
 def test_a_pybind11_module_from_its_sdist_isolated(new_project, wheelhouse, tmp_path):
     project = new_project("pybind_module")
     options = for_pip(project, wheelhouse)
-    author = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    author = {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b",
+    }
     for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "first"]):
         project.run(*command, **author)
     project.run(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation")
@@ -397,7 +421,9 @@ def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, w
     assert sorted(one["project"] for one in found["matrices"]) == ["tabled.counts", "tabled.windows"]
 
     pip(project, venv, "install", "--no-build-isolation", "--no-deps", "-e", ".", *options, **environment)
-    code = "from array import array; from tabled import _counts\nprint(_counts.level(), _counts.count(array('i', [2, 2])))"
+    code = (
+        "from array import array; from tabled import _counts\nprint(_counts.level(), _counts.count(array('i', [2, 2])))"
+    )
     assert ask(project, venv, code, **environment, TABLED_ISA="AVX2") == "AVX2 [(2, 2)]"
     project.edit("tabled/_counts.pyx", "+= 1", "+= 5")
     assert ask(project, venv, code, **environment, PROJECT_ISA="DEFAULT") == "DEFAULT [(2, 10)]"
