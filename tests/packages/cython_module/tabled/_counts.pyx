@@ -2,7 +2,7 @@
 # distutils: language = c++
 """Counts of values, in C++."""
 
-from . cimport _shared
+from ._shared cimport log
 
 from libcpp.algorithm cimport sort
 from libcpp.unordered_map cimport unordered_map
@@ -26,7 +26,7 @@ def count(const int[::1] row):
     for pair in totals:
         known.push_back(pair.first)
     sort(known.begin(), known.end())
-    _shared.log.add(f"counts {row.shape[0]}")
+    log.add(f"counts {row.shape[0]}")
     return [(value, totals[value]) for value in known]
 
 

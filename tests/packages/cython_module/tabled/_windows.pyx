@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Weighted windows over float32 rows; weights are cached in the module."""
 
-from . cimport _shared
+from ._shared cimport log
 
 from libc.math cimport fabs
 
@@ -38,7 +38,7 @@ def window(int width):
     """Return the window of a width, the same object each time."""
     if width not in tables:
         tables[width] = Window(width)
-        _shared.log.add(f"windows {width}")
+        log.add(f"windows {width}")
     return tables[width]
 
 
