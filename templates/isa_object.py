@@ -9,7 +9,7 @@ class Isa:
     why(LEVEL)       one sentence: why the level is or is not in use
     report()         what a bug report needs: module, levels, stubs, override, Python, machine; no user, host or path
     use(LEVEL)       switches every stub to a level at once, for tests and benchmarks; no other thread may call a kernel
-    with use(LEVEL): ...   the same, and switches back at the end
+    with use(LEVEL): ...   the same, and switches back at the end; a module that is a kernel as a whole cannot switch
     """
 
     current = property(lambda self: current())

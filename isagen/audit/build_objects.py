@@ -54,6 +54,11 @@ class BuildObjects:
         return {path.resolve(): kernel for path, (_, kernel) in self._sealed.items()}
 
     @cached_property
+    def _levels_of_sealed(self) -> Mapping[Path, str]:
+        """The level of each sealed object."""
+        return {path.resolve(): level for path, (level, _) in self._sealed.items()}
+
+    @cached_property
     def functions(self) -> frozenset[str]:
         """The names of all functions that the levels' objects define."""
         return frozenset().union(*(functions_of(path) for paths in self.by_level.values() for path in paths))
@@ -153,7 +158,7 @@ class BuildObjects:
 
     def level(self, path: Path) -> str:
         """Return the level of an object; nothing for other objects."""
-        return self._levels.get(path.resolve(), "")
+        return self._levels.get(path.resolve()) or self._levels_of_sealed.get(path.resolve(), "")
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel that a function comes from (`subject.Origin`)."""

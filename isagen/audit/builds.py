@@ -20,7 +20,7 @@ from .files import Progress, files_in, unseen
 from .findings import Result, failed
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
-from .records import merge, records_of
+from .records import merge, records_of, records_of_build
 
 # Folders of a build that hold no targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
@@ -85,7 +85,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
     records = [baseline.narrow(record) for record in records]
     for plan_path in plans:
         build = read_plan(plan_path)
-        if build.record.to_json() in texts:
+        if not texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             root = build_of(plan_path) or folder
             inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
             objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
@@ -111,6 +111,8 @@ def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, 
         level = inside or objects.level(path)
         if level in build.record.levels or _is_of_target(path, build.record):
             record = baseline.narrow(build.record)
+            if build.plan.module and level:  # a whole module's code runs after the selection: its level is a baseline
+                record, level = record.of_module(level), ""
             return baseline.note(audit_object(binary, record, level, shown, objects.kernel(binary.path)))
     records = records_of(binary)
     if records:  # the dispatch source's own

@@ -45,12 +45,17 @@ def _sets(binary: Binary, record: Record) -> InstructionSets:
     return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
 
 
+def _origin_in(objects: BuildObjects, module: str) -> Origin:
+    """Return the origins of functions; those of no level are of the level whose private `module` the file is."""
+    return lambda symbol, level: objects.origin(symbol, level or module)
+
+
 def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects | None) -> Result:
     """Audit a linked file by its record, and by the objects that it came from, where they are at hand."""
-    origin = objects.origin if objects is not None else unknown_origin
+    origin = _origin_in(objects, record.module) if objects is not None else unknown_origin
     allowances = Allowances(record.allow)
     known = objects.known if objects is not None else frozenset()
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, known=known)
+    subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, known=known)
     load = load_findings(subject)
     findings = list(load.values())
     counted: Counter[str] = Counter()
@@ -84,7 +89,7 @@ def _object_findings(
     binary: Binary, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin
 ) -> tuple[list[Finding], Counter[str]]:
     """Judge an object of a build; return findings, and what cannot be judged, counted by feature."""
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, origin, record.levels, level)
+    subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, level)
     load = load_findings(subject)
     called, counted = level_findings(subject, load)
     return [*load.values(), *called], counted
@@ -107,7 +112,7 @@ def _audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objec
     # The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what
     # is of no level may be from archives.
     known = {(finding.kind, finding.symbol) for finding in findings}
-    subject = Subject(binary, sets, frozenset(record.baseline), allowances, objects.origin)
+    subject = Subject(binary, sets, frozenset(record.outside), allowances, objects.origin)
     load = load_findings(subject)
     called, more = level_findings(subject, load, objects.functions)
     findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]

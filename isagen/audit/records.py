@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..binary.protocol import Binary
+from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.decoding import InstructionSets
 from ..processors.features import normal
@@ -16,14 +17,22 @@ def records_of(binary: Binary) -> list[Record]:
     return [record_from_json(text, binary.shown) for text in binary.notes(NOTE_OWNER)]
 
 
+def records_of_build(build: Build) -> list[Record]:
+    """Return the records that files of a build may hold: its own, and those of a whole module's private modules."""
+    levels = build.record.levels if build.plan.module else ()
+    return [build.record, *map(build.record.of_module, levels)]
+
+
 def merge(records: Sequence[Record]) -> Record:
     """Return one record for a file with several: what all of them guarantee."""
     first = records[0]
     if len(records) == 1:
         return first
-    baseline = frozenset(first.baseline).intersection(*(record.baseline for record in records))
+    # A private module is opened by its front alone: all that is linked into it may use what its level has.
+    judging = [record for record in records if record.module] or records
+    baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}
-    for record in records:
+    for record in [record for record in records if not record.module] or records:
         for name, features in record.levels.items():
             levels[name] = tuple(f for f in features if name not in levels or f in levels[name])
     return replace(
@@ -34,6 +43,7 @@ def merge(records: Sequence[Record]) -> Record:
         baseline=tuple(sorted(baseline)),
         levels=levels,
         allow=tuple(entry for record in records for entry in record.allow),
+        module=judging[0].module,
     )
 
 
@@ -41,6 +51,9 @@ def judged_by(record: Record, sets: InstructionSets) -> str:
     """Return by what a build is judged: its levels, and what code outside them may use that not every CPU has."""
     sealed = "sealed" if record.sealed else "not sealed"
     always = frozenset(map(normal, sets.features.instructions.always))
-    more = " ".join(name for name in record.baseline if normal(name) not in always)
+    more = " ".join(name for name in record.outside if normal(name) not in always)
+    if record.module:
+        whole = f"private module of level {record.module}" + (f", all of it with {more}" if more else "")
+        return f"{record.project}, built by isagen {record.isagen}, {whole}"
     levels = f"levels {' '.join(record.levels)}" + (f", everything else with {more}" if more else "")
     return f"{record.project}, built by isagen {record.isagen}, {sealed}, {levels}"

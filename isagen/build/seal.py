@@ -1,5 +1,7 @@
 """Sealing a level: its objects become private to it, and what they register and hold is noted.
 
+The objects of a whole module stay as they are, but for the notes: each level is a library of its own.
+
 How an object is sealed is its format's business: `binary.elf.sealing`.
 """
 
@@ -17,6 +19,7 @@ from ..model.record import LEVEL_OWNER
 from .addresses import LevelCode
 from .announced import announced_by_kernel
 from .measure import level_code
+from .modules import check_objects, with_notes
 from .registrations import code_by_source, registered_by_kernel, sources_of
 
 
@@ -34,13 +37,20 @@ def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Pa
     files = [load_object(path) for path in objects]
     registered = registered_by_kernel(build.plan, level, files)
     noted = registrations_text(registered)
-    code = LevelCode(level, files)
-    for source, file in zip(sources_of(build.plan, level, files), files, strict=True):
-        code.check(source, file)
     by_source = code_by_source(build.plan, level, files)
+    if build.plan.module:
+        check_objects(build.plan, registered, by_source)
+    else:
+        code = LevelCode(level, files)
+        for source, file in zip(sources_of(build.plan, level, files), files, strict=True):
+            code.check(source, file)
     if folder is not None:
-        contents = list(seal_objects(files, level, build.sealing.mark, code.private_names()))
-        contents[0] = note_in_object(files[0], contents[0], LEVEL_OWNER, pack(level_code(build, registered, by_source)))
+        held = pack(level_code(build, registered, by_source))
+        if build.plan.module:
+            contents = list(with_notes(build, level, files, held))
+        else:
+            contents = list(seal_objects(files, level, build.sealing.mark, code.private_names()))
+            contents[0] = note_in_object(files[0], contents[0], LEVEL_OWNER, held)
         for path, content in zip(objects, contents, strict=True):
             write_if_changed(folder / sealed_name(copy_of_object(path.name), level), content)
     write_if_changed(registrations, noted)

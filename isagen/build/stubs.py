@@ -6,18 +6,31 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, STUBS_MARK, UNREGISTERED_SYMBOL
+from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, UNREGISTERED_SYMBOL, front_name
 from ..model.plan_file import read_plan, read_registrations
 from .completeness import stubs_of
-from .texts import dispatch_source
+from .modules import level_notes, module_table, notes_text
+from .texts import dispatch_source, front_source
 
 
 def write_dispatch_source(plan_path: Path, registrations: Sequence[Path], output: Path) -> None:
-    """Write the dispatch source from what sealing noted. Raises `BuildError` where a stub is incomplete."""
+    """Write the dispatch source from what sealing noted. Raises `BuildError` where a stub is incomplete.
+
+    Beside that of a whole module, the source of its front is written.
+    """
     plan = read_plan(plan_path).plan
     levels = [level.name for level in plan.levels]
-    stubs = stubs_of(map(read_registrations, registrations), levels[0]) if plan.kernels else {}
-    write_if_changed(output, dispatch_source(plan_path, plan.kernel_set).replace(STUBS_MARK, stub_table(stubs, levels)))
+    notes: list[bytes] = []
+    if plan.module:
+        table = module_table(plan)
+        notes += level_notes(plan, plan_path.parent)
+        front = output.with_name(front_name(plan.kernel_set, output.suffix.removeprefix(".")))
+        write_if_changed(front, front_source(plan_path, plan.kernel_set))
+    else:
+        stubs = stubs_of(map(read_registrations, registrations), levels[0]) if plan.kernels else {}
+        table = stub_table(stubs, levels)
+    text = dispatch_source(plan_path, plan.kernel_set).replace(STUBS_MARK, table)
+    write_if_changed(output, text.replace(LEVEL_NOTES_MARK, notes_text(notes)))
 
 
 def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str]) -> str:

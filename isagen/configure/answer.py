@@ -9,7 +9,7 @@ from ..matrix.additions import additions_warnings
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
-from ..model.names import dispatch_name, guard_name, registrations_name, sealed_name
+from ..model.names import dispatch_name, front_name, guard_name, registrations_name, sealed_name
 from ..model.plan import BUILT, Build, Plan
 
 Values = dict[str, str | Sequence[str]]
@@ -36,11 +36,13 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
     place = {copy: str(index) for index, copy in enumerate(copies)}
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     languages = {kernel.language for kernel in plan.kernels} or build.compilers.keys()
+    language = "cpp" if "cpp" in languages else "c"
     values: Values = {
         "copies": copies,
         "levels": [level for level, found in units.items() if found],
         "sealed": "yes" if build.sealing.usable else "no",
-        "dispatch_source": dispatch_name(plan.kernel_set, "cpp" if "cpp" in languages else "c"),
+        "dispatch_source": dispatch_name(plan.kernel_set, language),
+        "front_source": [front_name(plan.kernel_set, language)] if plan.module and build.sealing.usable else [],
     }
     for level, found in units.items():
         built = [cell.copy for _, cell in plan.copies() if cell.level == level]

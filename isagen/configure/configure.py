@@ -28,6 +28,7 @@ from .answer import Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
 from .fortran import libraries, linking_compiler
+from .front import front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
@@ -58,8 +59,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     headers, source = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
-    dispatch = {dispatch_name(request.kernel_set, "c"): source}
-    tool = write_tool(request.output / TOOL_FOLDER, dispatch, table.features.processor)
+    texts = {dispatch_name(request.kernel_set, "c"): source, **front_texts(build.plan)}
+    tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
     leave_exactly(headers, request.output / folder)
     leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
@@ -114,7 +115,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
         verdicts = probe_all(table, request.compilers, default_cache() if request.cache else NO_CACHE)
-    sealing = sealing_of(request.full_name, request.seal, limit)
+    sealing = sealing_of(request.full_name, request.seal or bool(request.module), limit)
     plan = make_plan(
         config=config,
         table=table,
@@ -122,6 +123,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         generated=request.generated,
         kernel_set=request.kernel_set,
         others=request.elsewhere,
+        module=request.module,
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),

@@ -10,7 +10,7 @@ from typing import Any
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
 from ..model.matrix_notes import pack
-from ..model.names import STUBS_MARK, dispatch_name, guard_name
+from ..model.names import LEVEL_NOTES_MARK, STUBS_MARK, dispatch_name, guard_name
 from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..processors.features import Features
@@ -65,6 +65,8 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         ),
         "stubs_mark": STUBS_MARK,
         "announced": limit.opaque,
+        "level_notes_mark": LEVEL_NOTES_MARK,
+        "module": plan.module,
         "detection": NO_REGISTERS if limit.foreign else processor.detection,
         "oldest_cpu": None if limit.foreign else processor.oldest_cpu,
         "matrix": _bytes(matrix),

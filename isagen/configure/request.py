@@ -27,6 +27,7 @@ class Request:
     Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
     `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel. `kernel_set` is
     the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets of its own.
+    `module` is the extension module that the kernels are as a whole.
     """
 
     config: Path
@@ -43,6 +44,7 @@ class Request:
     kernel_set: str = ""
     config_set: str = ""
     sets: tuple[str, ...] = ()
+    module: str = ""
     editor: str = "none"
     levels: str = ""
     require: str = ""
@@ -71,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label", dest="kernel_set", default="")
     parser.add_argument("--set", dest="config_set", default="")
     parser.add_argument("--sets", default="")
+    parser.add_argument("--module", default="")
     parser.add_argument("--editor", default="none")
     parser.add_argument("--fragment-format", type=int, default=0)
     parser.add_argument("--probe-cache", choices=("true", "false"), default="true")
@@ -104,6 +107,7 @@ def request_of(options: argparse.Namespace) -> Request:
         kernel_set=options.kernel_set,
         config_set=options.config_set,
         sets=tuple(filter(None, options.sets.split(","))),
+        module=options.module,
         editor=options.editor,
         levels=options.levels,
         require=options.require,

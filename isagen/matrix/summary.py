@@ -39,7 +39,10 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         own = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
         if own != names:
             lines.append((kernel.source, "only " + " ".join(own)))
-    lines.append(("sealed", "yes" if build.sealing.usable else f"no: {build.sealing.reason}"))
+    if plan.module and build.sealing.usable:
+        lines.append(("module", f"{plan.module}, whole: the best level's private module is loaded"))
+    else:
+        lines.append(("sealed", "yes" if build.sealing.usable else f"no: {build.sealing.reason}"))
     lines.append(("audited", _audited(build.link_audit, is_decoded(build) and not build.limit.opaque)))
     if build.lto:
         lines.append(("lto", WITHOUT_LTO))

@@ -15,6 +15,8 @@ DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
 SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The mark in the dispatch source that the build replaces with the table of stubs.
 STUBS_MARK = "/*@ISA_STUBS@*/"
+# And, in the notes of each binary format, with what the private modules of the levels hold.
+LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
 
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."
@@ -62,6 +64,11 @@ def headers_folder(kernels: str = "") -> str:
 def dispatch_name(kernels: str, language: str) -> str:
     """Return the file name of a set's dispatch source in a Meson language."""
     return _of_set("isa_dispatch", kernels, language)
+
+
+def front_name(kernels: str, language: str) -> str:
+    """Return the file name of the source of a whole module's front, in a Meson language."""
+    return _of_set("isa_front", kernels, language)
 
 
 def registrations_name(level: str, kernels: str = "") -> str:

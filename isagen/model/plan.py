@@ -93,7 +93,8 @@ class Unit:
 class Plan:
     """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one.
 
-    `override` is the variable that narrows the level, and `aliases` are others.
+    `override` is the variable that narrows the level, and `aliases` are others. `module` is the name of the extension
+    module that the kernels are, as a whole; "" for kernels behind stubs.
     """
 
     table: str
@@ -103,6 +104,7 @@ class Plan:
     units: tuple[Unit, ...]
     kernel_set: str = ""
     aliases: tuple[Alias, ...] = ()
+    module: str = ""
 
     @property
     def variables(self) -> tuple[str, ...]:

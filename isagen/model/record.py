@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,7 +18,8 @@ from .errors import AuditError
 NOTE_OWNER = "isagen"
 # Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.
 MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
-RECORD_FORMAT = 1
+# The second is that of the records of private modules, which readers of the first do not know.
+RECORD_FORMAT, MODULE_FORMAT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Record:
     """The facts of a build that the audit needs.
 
     `baseline` are the features that every object of the build may use, `levels` each built level's (names of the
-    features file `features`), which the generated code checks at run time.
+    features file `features`), which the generated code checks at run time. `module` is the level of a private module,
+    all of whose code is of that level: it is opened only after the check.
     """
 
     project: str
@@ -49,10 +51,23 @@ class Record:
     baseline: tuple[str, ...]
     levels: Mapping[str, tuple[str, ...]]
     allow: tuple[Allowance, ...] = ()
+    module: str = ""
 
     def to_json(self) -> str:
         """Return the record as text, in one line; levels stay in their order."""
-        return json.dumps({"format": RECORD_FORMAT, **asdict(self)}, separators=(",", ":"))
+        data = asdict(self)
+        if not self.module:
+            del data["module"]
+        return json.dumps({"format": MODULE_FORMAT if self.module else RECORD_FORMAT, **data}, separators=(",", ":"))
+
+    def of_module(self, level: str) -> Record:
+        """Return the record of the private module of a `level`."""
+        return replace(self, sealed=True, seal_reason="", levels={level: self.levels[level]}, module=level)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The features that code may use which is in no level's section."""
+        return tuple(dict.fromkeys((*self.baseline, *self.levels.get(self.module, ()))))
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -64,12 +79,12 @@ def record_from_json(text: bytes | str, shown: str) -> Record:
     """Read a record. Raises `AuditError` if it is damaged, or of a later isagen."""
     try:
         data: dict[str, Any] = json.loads(text)
-        if data.pop("format") != RECORD_FORMAT:
+        if data.pop("format") != (MODULE_FORMAT if "module" in data else RECORD_FORMAT):
             raise AuditError(
                 "its record was written by another version of isagen",
                 where=shown,
                 remedy="audit it with an isagen as new as the one that built it",
             )
-        return from_data(Record, data)
+        return from_data(Record, {"module": "", **data})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise AuditError(f"its record is damaged: {problem}", where=shown) from None

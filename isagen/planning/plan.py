@@ -16,6 +16,7 @@ from ..processors.table import Level, Table
 from .aliases import aliases_of
 from .config import Config
 from .kernel_settings import Settings, check_keys, settings_of
+from .modules import CYTHON, check_module, cython_without_module, whole_levels
 from .selection import select_levels
 from .shims import check_register, shim_of, unsealed, with_shim
 
@@ -53,6 +54,7 @@ def make_plan(
     kernel_set: str = "",
     others: Sequence[str] = (),
     sealed: bool = True,
+    module: str = "",
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -60,8 +62,10 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
-    be named too. `others` are the kernels of other sets. Raises `ConfigError` and `KernelError`.
+    be named too. `others` are the kernels of other sets. `module` is the extension module that the kernels are as a
+    whole. Raises `ConfigError` and `KernelError`.
     """
+    check_module(module, kernels)
     check_kernels(kernels, config, others)
     names = copy_names(kernels, kernel_set)
     project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
@@ -91,6 +95,7 @@ def make_plan(
             )
         line = made.get(source, posixpath.join(source_root, source))
         rows.append(KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register)))
+    rows = whole_levels(rows) if module else rows
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -99,6 +104,7 @@ def make_plan(
         units=tuple(_units(rows, table, style, source_root, kernel_set, verdicts)),
         kernel_set=kernel_set,
         aliases=aliases_of(config, table, elsewhere),
+        module=module,
     )
 
 
@@ -137,6 +143,8 @@ def check_kernels(kernels: Sequence[str], config: Config, others: Sequence[str] 
     `others` are the kernels of other sets.
     """
     for source in kernels:
+        if source.endswith(CYTHON):
+            raise cython_without_module(source)
         language_of(source)
     for source, count in Counter(kernels).items():
         if count > 1:

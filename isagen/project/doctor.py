@@ -17,7 +17,7 @@ from ..model.errors import IsagenError, ProjectError
 from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..probe.compiler import Compiler, find_compiler, older
-from .meson_files import KERNELS, Sources, fragment_folder, without_comments
+from .meson_files import KERNELS, MODULE, Sources, fragment_folder, without_comments
 from .pyproject import build_system
 
 # The oldest versions that the project is tested with.
@@ -197,7 +197,9 @@ def _subdir(sources: Sources, fragment: str) -> Check:
 
 
 def _dependency(sources: Sources, fragment: str) -> Check:
-    use = sources.find(r"\bisa_kernels_deps?\b(?!\s*=[^=])")
+    use, module = sources.find(r"\bisa_kernels_deps?\b(?!\s*=[^=])"), sources.find(MODULE)
+    if use is None and module is not None:
+        return Check(True, f"{module}: the kernels are a whole module, which the fragment links")
     if use is None:
         return Check(
             False,

@@ -13,6 +13,7 @@ from pathlib import Path
 NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")
 KERNELS = r"\bisa_(?:kernels|sets)\s*\+?=(?!=)"
+MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
 # A string, which may hold a '#', or a comment.
 STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)

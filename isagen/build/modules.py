@@ -1,0 +1,91 @@
+"""Whole modules: the objects of their private modules with what the audit and the matrix read, and their fronts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ..binary.formats import FORMATS, is_binary, note_in_object, open_binary
+from ..binary.protocol import ObjectFile
+from ..model.errors import BuildError
+from ..model.names import sealed_name
+from ..model.plan import Build, Plan
+from ..model.record import LEVEL_OWNER, NOTE_OWNER
+from ..model.registrations import Registrations
+
+INIT = "PyInit_"
+LINE = 32  # bytes in a line of a C array
+
+
+def check_objects(plan: Plan, registered: Registrations, objects: Mapping[str, ObjectFile]) -> None:
+    """Raise `BuildError` if objects by kernel source are no extension module, or register stubs that nothing calls."""
+    for source, found in registered.kernels.items():
+        for stub in found.registers:
+            raise BuildError(
+                f"{source} registers a kernel for it, but is a source of the module {plan.module}, which is "
+                "dispatched as a whole",
+                where=stub,
+                remedy="put the kernel into a set of its own in isa_sets, without 'module'",
+            )
+    wanted = INIT + plan.module
+    names = {symbol.name for file in objects.values() for symbol in file.symbols if symbol.defined}
+    if wanted not in names:
+        others = sorted(name.removeprefix(INIT) for name in names if name.startswith(INIT))
+        raise BuildError(
+            f"no source of the module defines {wanted}" + (f"; they define {INIT}{others[0]}" if others else ""),
+            where=f"isa_module = {plan.module!r}",
+            remedy="name the module as its sources do: a .pyx by its file name, C++ in PYBIND11_MODULE or NB_MODULE",
+        )
+
+
+def with_notes(build: Build, level: str, files: Sequence[ObjectFile], held: bytes) -> Iterator[bytes]:
+    """Yield the contents of a level's objects; the first has the record of the private module, and what it `held`."""
+    record = build.record.of_module(level).to_json().encode()
+    for number, file in enumerate(files):
+        content = file.path.read_bytes()
+        if not number:
+            content = note_in_object(file, content, LEVEL_OWNER, held)
+            content = note_in_object(file, content, NOTE_OWNER, record)
+        yield content
+
+
+def level_notes(plan: Plan, folder: Path) -> Iterator[bytes]:
+    """Yield the notes of what each level's private module holds, from the objects in `folder`."""
+    seen = set()
+    for _, cell in plan.copies():
+        path = folder / sealed_name(cell.copy, cell.level)
+        if cell.level not in seen and is_binary(path):
+            seen.add(cell.level)
+            with open_binary(path) as binary:
+                yield from binary.notes(LEVEL_OWNER)
+
+
+def notes_text(notes: Iterable[bytes]) -> str:
+    """Return notes as numbers that follow others in a C array."""
+    content = b"".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes)
+    lines = [content[place : place + LINE] for place in range(0, len(content), LINE)]
+    return "\n  ".join(", ".join(map(str, line)) + "," for line in lines)
+
+
+def module_table(plan: Plan) -> str:
+    """Return the C text that takes the place of a table of stubs: the module itself, at the levels that are built."""
+    built = {cell.level for _, cell in plan.copies()}
+    cells = [
+        f"ISA_CAST(const struct isa_kernel *, &isa_levels[{number}])" if level.name in built else "NULL"
+        for number, level in enumerate(plan.levels)
+    ]
+    return "\n".join(
+        [
+            "static void isa_bind_module(const struct isa_kernel *level)",
+            "{",
+            "  (void)level; /* the front loads the module of the level that is selected */",
+            "}",
+            "",
+            "static const unsigned isa_stub_total = 1;",
+            "static const struct isa_stub isa_stubs[1] = {",
+            f'  {{"{plan.module}", isa_bind_module, {{{", ".join(cells)}}}}},',
+            "};",
+            "",
+            "static int isa_stub_levels[1]; /* the level that is selected, or -1 */",
+        ]
+    )
