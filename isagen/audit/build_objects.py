@@ -110,6 +110,7 @@ class BuildObjects:
             if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
                 continue  # Clang's objects for link-time optimisation are of a format of its own
             symbols = load_object(path).symbols
+            other_set = not path.parent.name.endswith(".p") and path.name.startswith(tuple(f"isa_{x}." for x in levels))
             dispatch = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
             for symbol in symbols:
                 if symbol.defined:
@@ -119,6 +120,8 @@ class BuildObjects:
                     yield path, symbol.name, self.private[symbol.name]
                 elif start and not dispatch:
                     yield path, symbol.name, (starts[start],)
+                elif other_set:  # a sealed object, whose names are another plan's
+                    continue
                 elif level := next((level for level in levels if _is_sealed(symbol.name, level)), ""):
                     yield path, symbol.name, (level,)
 
