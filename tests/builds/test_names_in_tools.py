@@ -245,6 +245,21 @@ def test_debug_information_of_all_kinds_names_the_level(tmp_path, compiler, kind
     assert not any("[abi:" in name for name in others)
 
 
+def test_debug_information_of_clones_names_the_level(tmp_path):
+    """GCC makes local clones of some functions, and drops the functions themselves."""
+    need("g++", "nm", "addr2line")
+    text = "#include <algorithm>\nvoid start(float *p, int n) { std::sort(p, p + n); }\n"
+    sealed = sealed_kernel(tmp_path, text, "g++", "-g", "-O2", "-fPIC")
+    library = tmp_path / "library.so"
+    output("g++", "-shared", sealed, "-o", library)
+    symbols = dict(line.split()[::2] for line in output("nm", "--defined-only", library).splitlines())
+    clones = {address: name for address, name in symbols.items() if re.search(r"\.(isra|constprop)\.0\.avx2\.7$", name)}
+    assert clones
+    for address, name in clones.items():
+        (function,) = re.findall(r"\d(__\w+?)B4AVX2", name)
+        assert f"{function}[abi:AVX2]<" in output("addr2line", "-Cfe", library, f"0x{address}")
+
+
 def test_other_debug_information_stays_as_it_is(tmp_path):
     """With names elsewhere, or in a compressed form that is not read: the symbols still tell the level."""
     need("gcc", "nm")

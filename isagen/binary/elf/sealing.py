@@ -43,9 +43,7 @@ def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[st
         changes = Renaming(file)
         renamed = _rename_private(file, changes, private)
         _rename_groups(file, changes, mergeable, private, private_end(level, mark))
-        for place, name in file.local_functions:
-            renamed[name] = private_name(name, level, mark)
-            changes.rename_symbol(place, renamed[name])
+        renamed |= _rename_local(file, changes, level, mark)
         _share_types(file, changes)
         _rename_code(file, changes, CODE_SECTION + level, bounded)
         show_level(file, changes, renamed, level)
@@ -62,6 +60,19 @@ def _rename_private(file: ElfObject, changes: Renaming, private: Mapping[str, st
             changes.rename_symbol(symbol.place, private[symbol.name])
             if symbol.defined:
                 changes.hide_symbol(symbol.place)
+    return renamed
+
+
+def _rename_local(file: ElfObject, changes: Renaming, level: str, mark: str) -> dict[str, str]:
+    """Rename the local functions of an object; return the new names, also of functions that only clones are left of."""
+    renamed = {}
+    known = {symbol.name for symbol in file.symbols}
+    for place, name in file.local_functions:
+        renamed[name] = private_name(name, level, mark)
+        changes.rename_symbol(place, renamed[name])
+        whole = name.partition(".")[0]  # GCC's clones: foo.isra.0, foo.constprop.0
+        if whole not in known:
+            renamed[whole] = private_name(whole, level, mark)
     return renamed
 
 
