@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..binary.private_names import name_in_source
 from ..model.record import Allowance, matches
 from .demangle import demangle
 
 
 def names_of(symbol: str) -> frozenset[str]:
     """Return the names by which a function can be allowed: the linker's, and as C++ writes it."""
-    whole = symbol.partition(".")[0]  # without what compilers and the seal append to parts and copies
-    return frozenset((symbol, whole, demangle(symbol), demangle(whole)))
+    compiled = name_in_source(symbol)  # without what the seal adds
+    names = (symbol, compiled, compiled.partition(".")[0])  # without what compilers append to parts and copies
+    return frozenset((*names, *map(demangle, names)))
 
 
 @dataclass

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import is_binary, load_object, open_binary
+from ..binary.private_names import name_in_source
 from ..binary.protocol import CODE_KINDS, Binding, NamedSymbol
 from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
 from ..model.plan import Plan
@@ -68,8 +69,8 @@ class BuildObjects:
         """The names, as in kernel sources, that only one level or more than one define, each for itself; its levels."""
         found: dict[str, dict[str, None]] = {}
         for level, symbol in self._sealed_symbols:
-            if symbol.defined and symbol.binding == Binding.GLOBAL and (end := _is_sealed(symbol.name, level)):
-                found.setdefault(symbol.name[: end.start()], {})[level] = None
+            if symbol.defined and symbol.binding == Binding.GLOBAL and _is_sealed(symbol.name, level):
+                found.setdefault(name_in_source(symbol.name), {})[level] = None
         return {name: tuple(levels) for name, levels in found.items()}
 
     @cached_property
@@ -169,9 +170,9 @@ class BuildObjects:
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
 
 
-def _is_sealed(name: str, level: str) -> re.Match[str] | None:
-    """Return the end of a name that is private to a sealed level; None for other names."""
-    return re.search(SEALED.format(level=re.escape(level.lower())), name)
+def _is_sealed(name: str, level: str) -> bool:
+    """Return whether a name is private to a sealed level."""
+    return re.search(SEALED.format(level=re.escape(level.lower())), name) is not None
 
 
 def _add(found: dict[str, Path], path: Path) -> None:

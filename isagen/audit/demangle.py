@@ -6,6 +6,8 @@ import ctypes
 from contextlib import suppress
 from functools import cache
 
+from ..binary.private_names import without_tag
+
 # The run-time libraries of C++ that know how: GNU's, LLVM's, FreeBSD's.
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
 
@@ -22,12 +24,15 @@ def _demangler() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
 
 @cache
 def demangle(symbol: str) -> str:
-    """Return a symbol as C++ writes it, or unchanged (Itanium C++ ABI, ``__cxa_demangle``)."""
+    """Return a symbol as C++ writes it, or unchanged (Itanium C++ ABI, ``__cxa_demangle``).
+
+    The end of a name that is private to a level stays, the tag does not: reports tell the level besides.
+    """
     found = _demangler()
     if found is None or not symbol.startswith("_Z"):
         return symbol
     library, libc = found
-    name, dot, suffix = symbol.partition(".")  # GCC's clones: foo.avx2, foo.cold
+    name, dot, suffix = without_tag(symbol).partition(".")  # GCC's clones: foo.avx2, foo.cold
     status = ctypes.c_int()
     text = library.__cxa_demangle(name.encode(errors="surrogateescape"), None, None, ctypes.byref(status))
     if not text:

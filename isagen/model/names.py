@@ -21,6 +21,7 @@ LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."
 # The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
+# Demanglers read `.` and letters, or digits, as the marks of a clone; anything else makes them give up.
 SEALED = r"\.{level}\.\d+\Z"
 # The starts of two symbols of each stub, which read as sentences where a linker misses one: the function that the
 # dispatch source defines, a stub's first target, and the function that sets the stub, which its definition defines.

@@ -15,7 +15,7 @@ ET_REL, ET_EXEC = 1, 2
 SHT_NULL, SHT_SYMTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 0, 2, 4, 6, 7, 8, 11
 SHT_REL, SHT_CREL, SHT_ANDROID_REL, SHT_ANDROID_RELA = 9, 0x40000014, 0x60000001, 0x60000002
 SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_GROUP, SHT_SYMTAB_SHNDX, SHT_RELR = 14, 15, 16, 17, 18, 19
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_GROUP, SHF_TLS = 1, 2, 4, 0x200, 0x400
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_GROUP, SHF_TLS, SHF_COMPRESSED = 1, 2, 4, 0x200, 0x400, 0x800
 SHN_UNDEF, SHN_LORESERVE, SHN_XINDEX = 0, 0xFF00, 0xFFFF
 STB_WEAK, STB_UNIQUE = 2, 10
 STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = range(4)
@@ -68,6 +68,11 @@ class Layout:
     def word(self) -> int:
         """The size of a pointer in bytes."""
         return 8 if self.wide else 4
+
+    @property
+    def highest(self) -> int:
+        """The highest address."""
+        return (1 << 8 * self.word) - 1
 
     @property
     def byteorder(self) -> Literal["little", "big"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
 from ...model.errors import AuditError, BuildError
@@ -88,6 +89,20 @@ class ElfObject:
         constant = [section.constant for section in self.sections]
         for symbol in self.elf.symbols_of(table, table.info):
             yield self._symbol(symbol, strings.offset, constant)
+
+    @cached_property
+    def local_functions(self) -> tuple[tuple[int, str], ...]:
+        """The place in the symbol table and the name of each function that no other object knows."""
+        table = self.sections[self.symbol_section]
+        if not self.symbol_section:
+            return ()
+        strings = self.sections[table.link].offset
+        local = takewhile(lambda symbol: symbol.number < table.info, self.elf.symbols_of(table))
+        found = (symbol for symbol in local if symbol.kind in CODE_KINDS and symbol.section and symbol.name_offset)
+        try:
+            return tuple((symbol.number, self._text(strings + symbol.name_offset)) for symbol in found)
+        except ValueError as problem:
+            raise self.broken(str(problem)) from None
 
     def _symbol(self, symbol: ElfSymbol, strings: int, constant: list[bool]) -> ObjectSymbol:
         return ObjectSymbol(

@@ -1,10 +1,11 @@
 """Sealing ELF objects: the weak code and constants of a level get names of their own, hidden from all other objects.
 
 A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
-signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
-hidden, in all objects of AVX2: they go on sharing one copy, which no other object knows. The number tells projects in
-one program apart; demanglers show `sort<float>(float*) [clone .avx2.NUMBER]`. `private` says which of these symbols are
-a level's own. The level's functions that no linker would merge, and data with addresses of them, are given by name.
+signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortB4AVX2IfEvPT_.avx2.NUMBER`,
+and hidden, in all objects of AVX2: they go on sharing one copy, which no other object knows. The number tells projects
+in one program apart; demanglers show `sort[abi:AVX2]<float>(float*) [clone .avx2.NUMBER]`. `private` says which of
+these symbols are a level's own. The level's functions that no linker would merge, and data with addresses of them, are
+given by name. Local functions get such names too, so that debuggers and profilers tell the levels apart.
 
 A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
 of a program or library, even of a stripped one, tell which code belongs to which level.
@@ -12,10 +13,12 @@ of a program or library, even of a stripped one, tell which code belongs to whic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...model.names import CODE_SECTION
+from ..private_names import private_end, private_name
 from ..protocol import Binding
+from .debug_names import show_level
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
 from .private import TYPE_INFORMATION
@@ -33,30 +36,54 @@ def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[st
     """
     merged = [file.private_symbols for file in files]
     names = {symbol.name for symbols in merged for symbol in symbols}.union(own)
+    private = {name: private_name(name, level, mark) for name in sorted(names)}
     bounded = _bounded_sections(files)
     contents = []
-    for file, private in zip(files, merged, strict=True):
+    for file, mergeable in zip(files, merged, strict=True):
         changes = Renaming(file)
-        _rename_private(file, changes, private, names, f".{level.lower()}.{mark}")
+        renamed = _rename_private(file, changes, private)
+        _rename_groups(file, changes, mergeable, private, private_end(level, mark))
+        renamed |= _rename_local(file, changes, level, mark)
         _share_types(file, changes)
         _rename_code(file, changes, CODE_SECTION + level, bounded)
+        show_level(file, changes, renamed, level)
         contents.append(changes.content())
     return contents
 
 
-def _rename_private(
-    file: ElfObject, changes: Renaming, own: Iterable[ObjectSymbol], names: set[str], suffix: str
+def _rename_private(file: ElfObject, changes: Renaming, private: Mapping[str, str]) -> dict[str, str]:
+    """Give the symbols of an object their `private` names; return those that it has."""
+    renamed = {}
+    for symbol in file.symbols:
+        if symbol.name in private:
+            renamed[symbol.name] = private[symbol.name]
+            changes.rename_symbol(symbol.place, private[symbol.name])
+            if symbol.defined:
+                changes.hide_symbol(symbol.place)
+    return renamed
+
+
+def _rename_local(file: ElfObject, changes: Renaming, level: str, mark: str) -> dict[str, str]:
+    """Rename the local functions of an object; return the new names, also of functions that only clones are left of."""
+    renamed = {}
+    known = {symbol.name for symbol in file.symbols}
+    for place, name in file.local_functions:
+        renamed[name] = private_name(name, level, mark)
+        changes.rename_symbol(place, renamed[name])
+        whole = name.partition(".")[0]  # GCC's clones: foo.isra.0, foo.constprop.0
+        if whole not in known:
+            renamed[whole] = private_name(whole, level, mark)
+    return renamed
+
+
+def _rename_groups(
+    file: ElfObject, changes: Renaming, own: Iterable[ObjectSymbol], private: Collection[str], end: str
 ) -> None:
-    """Rename the symbols called one of `names`, and the groups that hold `own`, the private symbols of this object."""
-    renamed = [symbol for symbol in file.symbols if symbol.name in names]
-    for symbol in renamed:
-        changes.rename_symbol(symbol.place, symbol.name + suffix)
-        if symbol.defined:
-            changes.hide_symbol(symbol.place)
+    """Rename the groups that hold `own`, the private symbols of this object, where no private name does it."""
     first: dict[int, ObjectSymbol] = {}
     for symbol in own:
         first.setdefault(symbol.section, symbol)
-    done = {symbol.place for symbol in renamed}
+    done = {symbol.place for symbol in file.symbols if symbol.name in private}
     data = {symbol.place for symbol in file.symbols if symbol.section}
     for group in file.groups:
         inside = [first[member] for member in group.members if member in first]
@@ -65,7 +92,7 @@ def _rename_private(
         if group.signature in data:  # shared data with code: the data keeps its name, the group gets the code's
             changes.sign_group(group.section, inside[0].place)
         else:  # a name for the group alone, such as _ZN1AC5Ev for all constructors of a class
-            changes.rename_symbol(group.signature, group.name + suffix)
+            changes.rename_symbol(group.signature, group.name + end)
 
 
 def _share_types(file: ElfObject, changes: Renaming) -> None:
@@ -76,12 +103,17 @@ def _share_types(file: ElfObject, changes: Renaming) -> None:
 
 
 def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: set[str]) -> None:
-    """Rename the sections of code, and their relocations, but for those that are looked for by name."""
+    """Rename the sections of code, and their relocations, but for those that are looked for by name.
+
+    They also get addresses, because GNU's objdump tells sections of one name apart by nothing else. Linkers take none
+    of these from an object.
+    """
     code = {
-        index
+        index: None
         for index, section in enumerate(file.sections)
         if section.executable and section.name not in WHOLE_SECTIONS and section.name not in bounded
     }
+    changes.set_apart(code)
     for index, section in enumerate(file.sections):
         if index in code:
             changes.rename_section(index, name)
