@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..model.languages import LANGUAGES
 from .common import add_table
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def add(commands: Commands) -> None:
     """Add the command's parser."""
     parser = commands.add_parser("probe", help="show which levels a compiler can build")
     parser.add_argument("--compiler", default="c++", help="the compiler to ask (default: c++)")
-    parser.add_argument("--language", choices=("c", "cpp"), default="cpp", help="its language (default: cpp)")
+    parser.add_argument("--language", choices=tuple(LANGUAGES), default="cpp", help="its language (default: cpp)")
     add_table(parser)
     parser.add_argument("--format", choices=("table", "json"), default="table", help="how the answer is written")
     parser.add_argument("args", nargs="*", metavar="-- ARGUMENT", help="arguments of the project, such as -m32")

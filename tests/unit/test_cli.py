@@ -96,7 +96,7 @@ def script():
         (["c"], {"cpu", "completion"}),
         (["--ver"], {"--version"}),
         (["probe", "--c"], {"--compiler"}),
-        (["probe", "--language", ""], {"c", "cpp"}),
+        (["probe", "--language", ""], {"c", "cpp", "fortran"}),
         (["probe", "--compiler", ""], set()),  # files
         (["cpu", "--format", "j"], {"json"}),
         (["cpu", "--format", "json", "--l"], {"--levels"}),
