@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,15 @@ def test_a_cython_source_without_module_is_one_error(new_project):
     said = project.setup("-Disa_levels=none", check=False)
     assert "isa_kernels: odd.pyx: is Cython" in said
     assert "let the module as a whole be the kernel: isa_module = 'NAME'" in said
+
+
+def test_a_cython_module_without_cython_is_one_error(new_project):
+    project = new_project("raw_modules")
+    (project.folder / "single.pyx").write_text("def odd(): pass\n")
+    (project.folder / "none.ini").write_text("[binaries]\ncython = ['/nonexistent/cython']\n")
+    project.edit("meson.build", "files('single.c')", "files('single.pyx')")
+    said = project.setup("--native-file=none.ini", check=False)
+    assert 'single.pyx: Cython is not installed: add "cython>=3" to build-system.requires' in said
 
 
 def test_an_edited_cython_source_rebuilds_its_own_module(tabled):
@@ -419,11 +429,17 @@ def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, w
     found = json.loads(project.isagen("matrix", str(wheel), "--format", "json").stdout)
     assert sorted(one["project"] for one in found) == ["tabled.counts", "tabled.windows"]
 
+    code = "from array import array; from tabled import _counts as c; print(c.level(), c.count(array('i', [2, 2])))"
+    project.run(sys.executable, "-m", "auditwheel", "repair", "--strip", "-w", "repaired", str(wheel))
+    (repaired,) = (project.folder / "repaired").iterdir()
+    assert sorted(zipfile.ZipFile(repaired).namelist()) == sorted(zipfile.ZipFile(wheel).namelist())
+    project.isagen("audit", str(repaired))
+    pip(project, venv, "install", "--no-deps", str(repaired))
+    for level in ("DEFAULT", "AVX2"):
+        assert ask(project, venv, code, PROJECT_ISA=level) == f"{level} [(2, 2)]"
+
     options = for_pip(project, wheelhouse, "-Disa_levels=none")  # the last one counts
     pip(project, venv, "install", "--no-build-isolation", "--no-deps", "-e", ".", *options, **environment)
-    code = (
-        "from array import array; from tabled import _counts\nprint(_counts.level(), _counts.count(array('i', [2, 2])))"
-    )
     assert ask(project, venv, code, **environment) == "DEFAULT [(2, 2)]"
     project.edit("tabled/_counts.pyx", "+= 1", "+= 5")
     assert ask(project, venv, code, **environment) == "DEFAULT [(2, 10)]"
