@@ -17,7 +17,16 @@ from support.once import locked
 from support.projects import CACHE, Project, make_project, pip_wheel
 
 # A tier, and the other files that take more than a minute.
-LONGEST = {"long", "test_audit_of_builds.py", "test_pip.py", "test_tiles.py", "test_torch.py", "test_vec.py"}
+LONGEST = {
+    "long",
+    "test_audit_of_builds.py",
+    "test_pip.py",
+    "test_tiles.py",
+    "test_torch.py",
+    "test_vec.py",
+    "test_whole_modules.py",
+    "test_whole_modules_pip.py",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
