@@ -25,6 +25,8 @@ LONGEST = {
     "test_tiles.py",
     "test_torch.py",
     "test_vec.py",
+    "test_whole_modules.py",
+    "test_whole_modules_pip.py",
 }
 
 

@@ -3,14 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
-from support.environments import make_venv, pip
 from support.projects import matrix, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
@@ -104,15 +102,6 @@ def test_cython_modules_at_every_level(tabled, supported, level):
     # No other level is in the process, and the shared module is there once.
     assert said.pop("loaded") == ["_counts", f"_counts.{level}", "_shared", "_windows", f"_windows.{level}"]
     assert said == reference()
-
-
-def test_a_cython_source_without_module_is_one_error(new_project):
-    project = new_project("raw_modules")
-    (project.folder / "odd.pyx").write_text("def odd(): pass\n")
-    project.edit("meson.build", "{'module': 'single', 'kernels': files('single.c')}", "{'kernels': files('odd.pyx')}")
-    said = project.setup("-Disa_levels=none", check=False)
-    assert "isa_kernels: odd.pyx: is Cython" in said
-    assert "let the module as a whole be the kernel: isa_module = 'NAME'" in said
 
 
 def test_an_edited_cython_source_rebuilds_its_own_module(tabled):
@@ -301,129 +290,3 @@ def test_the_front_compiles_without_warnings(raw, compiler):
         for language in (["-std=c11"], ["-x", "c++", "-std=c++17"]):
             words = [*language, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fPIC", *headers]
             project.run(compiler, *words, "-c", str(place / name), "-o", "/dev/null")
-
-
-# ---- mistakes
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message", "remedy"),
-    [
-        ("'single', 'k", "'sing le', 'k", "'sing le' cannot name an extension module", "use letters, digits and _"),
-        ("files('single.c')", "[]", "the module single has no source", "name its sources with files()"),
-        ("'single', 'k", "'phased', 'k", "another set is a module called phased too", "a fragment of its own"),
-    ],
-)
-def test_mistakes_are_errors_when_configuring(new_project, old, new, message, remedy):
-    project = new_project("raw_modules")
-    project.edit("meson.build", old, new)
-    said = project.setup(FEW, check=False)
-    assert message in said
-    assert remedy in said
-
-
-def test_mistakes_are_errors_when_building(new_project):
-    project = new_project("raw_modules")
-    project.edit("meson.build", "'module': 'single'", "'module': 'singles'")
-    with (project.folder / "phased.c").open("a") as stream:
-        stream.write("ISA_DECLARE_DISPATCH(PyCFunction, odd_stub)\nISA_REGISTER_DISPATCH(odd_stub, &level)\n")
-    project.setup("-Disa_levels=none")
-    said = project.run("ninja", "-k0", "-C", project.build, check=False).stdout
-    assert "isa_module = 'singles': no source of the module defines PyInit_singles; they define PyInit_single" in said
-    assert "odd_stub: phased.c registers a kernel for it, but is a source of the module phased" in said
-
-
-def test_a_module_has_each_level_whole(new_project):
-    project = new_project("pybind_module")
-    (project.folder / "isagen/isa.toml").write_text('[kernels."bins.cpp"]\nlevels = ["AVX2"]\n')
-    said = project.setup()
-    assert re.search(r"AVX512 +: disabled: (its module is not built without bins.cpp: )?by isa.toml", said)
-    cells = {k["source"]: {n: c["verdict"] for n, c in k["levels"].items()} for k in matrix(project)["kernels"]}
-    assert cells["bins.cpp"] == cells["histograms.cpp"]
-
-
-@pytest.mark.parametrize("name", ["raw_modules", "pybind_module"])
-def test_doctor_wants_no_target_for_a_whole_module(new_project, name):
-    said = new_project(name).isagen("doctor", check=False).stdout
-    assert "the kernels are a whole module, which the fragment links" in said
-    assert "no target takes" not in said
-
-
-# ---- pip
-
-
-@pytest.fixture(scope="module")
-def venv(tmp_path_factory, wheelhouse):
-    """A virtual environment with what a build without isolation needs."""
-    python = make_venv(tmp_path_factory.mktemp("venv") / "venv")
-    words = ["-m", "pip", "--python", python, "install", "-q", "--find-links", wheelhouse]
-    packages = ["isagen", "meson-python", "ninja", "cython", "pybind11"]
-    subprocess.run([sys.executable, *map(str, words), *packages], check=True)
-    return python
-
-
-def for_pip(project, wheelhouse, *options):
-    """Let pip find isagen, and give Meson options; return these as pip's arguments."""
-    project.environment |= {"PIP_FIND_LINKS": str(wheelhouse), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return [f"--config-settings=setup-args={option}" for option in ("-Disa_levels=AVX2", "-Doptimization=0", *options)]
-
-
-def ask(project, venv, code, **environment):
-    """Run code in a virtual environment, from another folder."""
-    return project.run(str(venv), "-c", f"import os; os.chdir('/')\n{code}", **environment).stdout.strip()
-
-
-HISTOGRAM = """
-import histograms
-values = histograms.Values([float(i % 7) for i in range(100)])
-counts = histograms.histogram(values, 7, 0, 7)
-print(histograms.level(), histograms.isa.current, values.sum(), counts, histograms.calls())
-try:
-    histograms.histogram(values, 0, 0, 1)
-except ValueError as problem:
-    print(problem)
-"""
-
-
-def test_a_pybind11_module_from_its_sdist_isolated(new_project, wheelhouse, tmp_path):
-    project = new_project("pybind_module")
-    options = for_pip(project, wheelhouse)
-    author = {
-        "GIT_AUTHOR_NAME": "a",
-        "GIT_AUTHOR_EMAIL": "a@b",
-        "GIT_COMMITTER_NAME": "a",
-        "GIT_COMMITTER_EMAIL": "a@b",
-    }
-    for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "first"]):
-        project.run(*command, **author)
-    project.run(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation")
-    venv = make_venv(tmp_path / "venv")
-    pip(project, venv, "install", *options, str(next((project.folder / "dist").glob("*.tar.gz"))))
-    counts = [15, 15, 14, 14, 14, 14, 14]
-    for level in ("DEFAULT", "AVX2"):
-        first, error = ask(project, venv, HISTOGRAM, HISTOGRAMS_ISA=level, PROJECT_ISA=level).splitlines()
-        assert first == f"{level} {level} 295.0 {counts} {{'histogram': 1}}"
-        assert error == "0 bins"
-
-
-def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, wheelhouse, venv):
-    project = new_project("cython_module")
-    options = for_pip(project, wheelhouse)
-    environment = {"PATH": f"{venv.parent}:{project.environment['PATH']}"}
-    pip(project, venv, "wheel", "--no-build-isolation", "--no-deps", "-w", "wheels", *options, ".", **environment)
-    (wheel,) = (project.folder / "wheels").iterdir()
-    project.isagen("audit", str(wheel))  # exit status 0: nothing is found
-    report = json.loads(project.isagen("audit", str(wheel), "--format", "json").stdout)
-    private = [one for one in report["targets"] if "private module of level" in one.get("judged", "")]
-    assert len(private) == 4
-    found = json.loads(project.isagen("matrix", str(wheel), "--format", "json").stdout)
-    assert sorted(one["project"] for one in found) == ["tabled.counts", "tabled.windows"]
-
-    options = for_pip(project, wheelhouse, "-Disa_levels=none")  # the last one counts
-    pip(project, venv, "install", "--no-build-isolation", "--no-deps", "-e", ".", *options, **environment)
-    code = (
-        "from array import array; from tabled import _counts\nprint(_counts.level(), _counts.count(array('i', [2, 2])))"
-    )
-    assert ask(project, venv, code, **environment) == "DEFAULT [(2, 2)]"
-    project.edit("tabled/_counts.pyx", "+= 1", "+= 5")
-    assert ask(project, venv, code, **environment) == "DEFAULT [(2, 10)]"
