@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,15 @@ def test_levels_that_are_required(new_project):
         assert ("ERROR" in said_all) == (said is not None)
         assert re.search(said or "AVX2 +: 2 of 2 kernels", said_all)
         shutil.rmtree(project.folder / project.build)
+
+
+def test_a_whole_module_is_built_once(new_project, tmp_path):
+    """There is no front, because what the private modules of levels need is not known."""
+    project = new_project("raw_modules")
+    need("gcc")
+    project.setup("-Dc_std=c99", CC=str(imposter(tmp_path, "nvc", "gcc", *NVIDIA)))
+    project.ninja()
+    built = sorted(path.name.partition(".")[0] for path in project.path("isagen").glob("*.so"))
+    assert built == ["phased", "single"]
+    done = project.run(sys.executable, "-c", "import phased, single; print(single.__name__)", PYTHONPATH="build/isagen")
+    assert done.stdout == "single\n"
