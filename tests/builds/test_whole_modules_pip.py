@@ -80,7 +80,8 @@ def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, w
     code = "from array import array; from tabled import _counts as c; print(c.level(), c.count(array('i', [2, 2])))"
     project.run(sys.executable, "-m", "auditwheel", "repair", "--strip", "-w", "repaired", str(wheel))
     (repaired,) = (project.folder / "repaired").iterdir()
-    assert sorted(zipfile.ZipFile(repaired).namelist()) == sorted(zipfile.ZipFile(wheel).namelist())
+    names = [sorted(n for n in zipfile.ZipFile(one).namelist() if n.endswith(".so")) for one in (wheel, repaired)]
+    assert names[0] == names[1]
     project.isagen("audit", str(repaired))
     pip(project, venv, "install", "--no-deps", str(repaired))
     for level in ("DEFAULT", "AVX2"):
