@@ -6,7 +6,7 @@
 
 #include "isa_dispatch.h"
 
-// Element i is `stride` * i bytes after `first`. NaNs are left out if skipna is set; without it, one makes the result NaN.
+// Element i is `stride` * i bytes after `first`. NaNs are left out, or make the result NaN where skipna is not set.
 typedef double (*reduction_fn)(const void *first, size_t count, ptrdiff_t stride, bool skipna);
 typedef double (*variance_fn)(const void *first, size_t count, ptrdiff_t stride, bool skipna, ptrdiff_t ddof);
 

@@ -28,14 +28,19 @@ template <int power> struct Moments {
 template <int power> class SecondPass {
 public:
   explicit SecondPass(double from) : mean(from) {}
-  void add(const double *values) { add(values, mean, seconds, thirds, fourths); }
+  void add(const double *values) { add(values, mean, firsts, seconds, thirds, fourths); }
+
+  // The distances would add up to 0 if the mean were not rounded: what they add up to corrects mean and powers.
   Moments<power> moments(double count)
   {
-    return {count, mean, sum_of_lanes(seconds), sum_of_lanes(thirds), sum_of_lanes(fourths)};
+    const double off = sum_of_lanes(firsts) / count, second = sum_of_lanes(seconds), third = sum_of_lanes(thirds);
+    const double square = off * off, corrected = second - count * square;
+    return {count, mean + off, corrected < 0 ? 0 : corrected, third - 3 * off * second + 2 * count * square * off,
+            sum_of_lanes(fourths) - 4 * off * third + 6 * square * second - 3 * count * square * square};
   }
 
 private:
-  static void add(const double *__restrict values, double mean, double *__restrict seconds,
+  static void add(const double *__restrict values, double mean, double *__restrict firsts, double *__restrict seconds,
                   double *__restrict thirds, double *__restrict fourths)
   {
     for (size_t l = 0; l < lanes; l++) {
@@ -45,6 +50,7 @@ private:
         return (value == value ? value : mean) - mean;
       };
       const auto squared = [&](size_t row) { return distance(row) * distance(row); };
+      firsts[l] += sum_of<rows>(distance);
       seconds[l] += sum_of<rows>(squared);
       if constexpr (power >= 3)
         thirds[l] += sum_of<rows>([&](size_t row) { return squared(row) * distance(row); });
@@ -54,7 +60,7 @@ private:
   }
 
   const double mean;
-  double seconds[lanes] = {}, thirds[lanes] = {}, fourths[lanes] = {};
+  double firsts[lanes] = {}, seconds[lanes] = {}, thirds[lanes] = {}, fourths[lanes] = {};
 };
 
 // Count 0: there is no value, or a NaN and skipna is not set.
