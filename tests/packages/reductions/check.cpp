@@ -1,0 +1,132 @@
+// Checks the kernels at every level that this machine supports, without Python; prints a line per level.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+#include "stubs.h"
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+int wrong = 0;
+
+void expect(const char *what, double found, double expected, double tolerance)
+{
+  const bool same = std::isnan(expected) ? std::isnan(found)
+                                         : found == expected || std::fabs(found - expected) <= tolerance * (1 + std::fabs(expected));
+  if (!same) {
+    std::printf("%s: %s is %.17g, not %.17g\n", isa_level_name(isa_current_level()), what, found, expected);
+    wrong++;
+  }
+}
+
+template <typename T> struct Stubs;
+template <> struct Stubs<float> {
+  static double mean(const void *p, size_t n, ptrdiff_t s, bool skip) { return mean_float_stub(p, n, s, skip); }
+  static double variance(const void *p, size_t n, ptrdiff_t s, bool skip) { return variance_float_stub(p, n, s, skip, 1); }
+  static double skew(const void *p, size_t n, ptrdiff_t s, bool skip) { return skew_float_stub(p, n, s, skip); }
+  static double kurtosis(const void *p, size_t n, ptrdiff_t s, bool skip) { return kurtosis_float_stub(p, n, s, skip); }
+};
+template <> struct Stubs<double> {
+  static double mean(const void *p, size_t n, ptrdiff_t s, bool skip) { return mean_double_stub(p, n, s, skip); }
+  static double variance(const void *p, size_t n, ptrdiff_t s, bool skip) { return variance_double_stub(p, n, s, skip, 1); }
+  static double skew(const void *p, size_t n, ptrdiff_t s, bool skip) { return skew_double_stub(p, n, s, skip); }
+  static double kurtosis(const void *p, size_t n, ptrdiff_t s, bool skip) { return kurtosis_double_stub(p, n, s, skip); }
+};
+
+struct Expected {
+  double mean, variance, skew, kurtosis;
+};
+
+template <typename T> void compare(const T *first, size_t n, ptrdiff_t stride, bool skipna, const Expected &expected)
+{
+  expect("mean", Stubs<T>::mean(first, n, stride, skipna), expected.mean, 1e-12);
+  expect("variance", Stubs<T>::variance(first, n, stride, skipna), expected.variance, 1e-12);
+  expect("skewness", Stubs<T>::skew(first, n, stride, skipna), expected.skew, 1e-10);
+  expect("kurtosis", Stubs<T>::kurtosis(first, n, stride, skipna), expected.kurtosis, 1e-10);
+}
+
+// What the definitions give, in two plain loops.
+template <typename T> Expected defined(const std::vector<T> &values)
+{
+  double n = 0, sum = 0;
+  for (T value : values)
+    if (value == value) {
+      n++;
+      sum += value;
+    }
+  const double mean = sum / n;
+  double second = 0, third = 0, fourth = 0;
+  for (T value : values)
+    if (value == value) {
+      const double distance = value - mean;
+      second += distance * distance;
+      third += distance * distance * distance;
+      fourth += distance * distance * distance * distance;
+    }
+  const double rest = (n - 2) * (n - 3);
+  return {n < 1 ? nan : mean, n < 2 ? nan : second / (n - 1),
+          n < 3 ? nan : n * std::sqrt(n - 1) / (n - 2) * third / std::pow(second, 1.5),
+          n < 4 ? nan : n * (n + 1) * (n - 1) * fourth / (rest * second * second) - 3 * (n - 1) * (n - 1) / rest};
+}
+
+template <typename T> std::vector<T> sample(size_t n)
+{
+  std::vector<T> values(n);
+  uint32_t state = 1;
+  for (T &value : values) {
+    state = state * 1664525u + 1013904223u;
+    const double uniform = static_cast<double>(state >> 8) / (1 << 24);
+    value = static_cast<T>((state >> 4) % 7 == 0 ? nan : 3 + uniform * uniform);
+  }
+  return values;
+}
+
+template <typename T> void check()
+{
+  const ptrdiff_t size = sizeof(T);
+  for (size_t n : {0, 1, 2, 3, 4, 5, 31, 255, 256, 257, 1000, 16384, 16385, 50000}) {
+    const std::vector<T> values = sample<T>(n);
+    const Expected expected = defined(values);
+    compare(values.data(), n, size, true, expected);
+    std::vector<T> apart(3 * n, T(99));
+    for (size_t i = 0; i < n; i++)
+      apart[3 * i] = values[i];
+    compare(apart.data(), n, 3 * size, true, expected);
+    if (n > 0)
+      compare(apart.data() + 3 * (n - 1), n, -3 * size, true, expected);
+  }
+  // 0 ... n - 1: known in closed form.
+  std::vector<T> steps(40000);
+  for (size_t i = 0; i < steps.size(); i++)
+    steps[i] = static_cast<T>(i);
+  const double n = 40000;
+  compare(steps.data(), steps.size(), size, false, {(n - 1) / 2, n * (n + 1) / 12, 0, -1.2});
+  steps[39999] = static_cast<T>(nan);
+  compare(steps.data(), steps.size(), size, false, {nan, nan, nan, nan});
+  steps[5] = static_cast<T>(infinity);
+  compare(steps.data(), steps.size(), size, true, {infinity, nan, nan, nan});
+  steps[20000] = static_cast<T>(-infinity);
+  compare(steps.data(), steps.size(), size, true, {nan, nan, nan, nan});
+  const std::vector<T> equal(20000, T(0.1));
+  compare(equal.data(), equal.size(), size, true, {static_cast<double>(T(0.1)), 0, 0, 0});
+}
+
+} // namespace
+
+int main()
+{
+  for (int level = 0; level < ISA_LEVEL_COUNT; level++) {
+    const isa_level one = static_cast<isa_level>(level);
+    if (!isa_level_is_built(one) || !isa_level_is_supported(one))
+      continue;
+    isa_use_level(one);
+    const int before = wrong;
+    check<float>();
+    check<double>();
+    std::printf("%s %s\n", isa_level_name(one), wrong == before ? "right" : "wrong");
+  }
+  return wrong == 0 ? 0 : 1;
+}
