@@ -15,7 +15,7 @@ PACKAGES = {
     "generated": ("m.numbers(0)[0]", ("kernels/bias.cpp.in", "return 128", "return 129")),
 }
 # A level beside the lowest is enough here, as other tests compare all.
-FEW = "-Csetup-args=-Disa_levels=AVX2"
+FEW = "--config-settings=setup-args=-Disa_levels=AVX2"
 CODE = (
     "import os; os.chdir('/'); import {0}_kernels as m\n"
     "for level, (built, supported, _) in m.isa.levels.items():\n"

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
-#include <vector>
 
 #include "stubs.h"
 
@@ -21,6 +21,31 @@ void expect(const char *what, double found, double expected, double tolerance)
     wrong++;
   }
 }
+
+// An array that needs no C++ library at run time, which not every platform has at hand.
+template <typename T> class Values {
+public:
+  explicit Values(size_t n, T value = T()) : first_(static_cast<T *>(std::malloc((n + 1) * sizeof(T)))), n_(n)
+  {
+    for (size_t i = 0; i < n; i++)
+      first_[i] = value;
+  }
+  Values(const Values &) = delete;
+  Values &operator=(const Values &) = delete;
+  ~Values() { std::free(first_); }
+
+  T *data() { return first_; }
+  size_t size() const { return n_; }
+  T &operator[](size_t i) { return first_[i]; }
+  T *begin() { return first_; }
+  T *end() { return first_ + n_; }
+  const T *begin() const { return first_; }
+  const T *end() const { return first_ + n_; }
+
+private:
+  T *first_;
+  size_t n_;
+};
 
 template <typename T> struct Stubs;
 template <> struct Stubs<float> {
@@ -49,7 +74,7 @@ template <typename T> void compare(const T *first, size_t n, ptrdiff_t stride, b
 }
 
 // What the definitions give, in two plain loops.
-template <typename T> Expected defined(const std::vector<T> &values)
+template <typename T> Expected defined(const Values<T> &values)
 {
   double n = 0, sum = 0;
   for (T value : values)
@@ -72,26 +97,25 @@ template <typename T> Expected defined(const std::vector<T> &values)
           n < 4 ? nan : n * (n + 1) * (n - 1) * fourth / (rest * second * second) - 3 * (n - 1) * (n - 1) / rest};
 }
 
-template <typename T> std::vector<T> sample(size_t n)
+template <typename T> void sample(Values<T> &values)
 {
-  std::vector<T> values(n);
   uint32_t state = 1;
   for (T &value : values) {
     state = state * 1664525u + 1013904223u;
     const double uniform = static_cast<double>(state >> 8) / (1 << 24);
     value = static_cast<T>((state >> 4) % 7 == 0 ? nan : 3 + uniform * uniform);
   }
-  return values;
 }
 
 template <typename T> void check()
 {
   const ptrdiff_t size = sizeof(T);
   for (size_t n : {0, 1, 2, 3, 4, 5, 31, 255, 256, 257, 1000, 16384, 16385, 50000}) {
-    const std::vector<T> values = sample<T>(n);
+    Values<T> values(n);
+    sample(values);
     const Expected expected = defined(values);
     compare(values.data(), n, size, true, expected);
-    std::vector<T> apart(3 * n, T(99));
+    Values<T> apart(3 * n, T(99));
     for (size_t i = 0; i < n; i++)
       apart[3 * i] = values[i];
     compare(apart.data(), n, 3 * size, true, expected);
@@ -99,7 +123,7 @@ template <typename T> void check()
       compare(apart.data() + 3 * (n - 1), n, -3 * size, true, expected);
   }
   // 0 ... n - 1: known in closed form.
-  std::vector<T> steps(40000);
+  Values<T> steps(40000);
   for (size_t i = 0; i < steps.size(); i++)
     steps[i] = static_cast<T>(i);
   const double n = 40000;
@@ -110,7 +134,7 @@ template <typename T> void check()
   compare(steps.data(), steps.size(), size, true, {infinity, nan, nan, nan});
   steps[20000] = static_cast<T>(-infinity);
   compare(steps.data(), steps.size(), size, true, {nan, nan, nan, nan});
-  const std::vector<T> equal(20000, T(0.1));
+  Values<T> equal(20000, T(0.1));
   compare(equal.data(), equal.size(), size, true, {static_cast<double>(T(0.1)), 0, 0, 0});
 }
 
