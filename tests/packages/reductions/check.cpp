@@ -1,51 +1,30 @@
 // Checks the kernels at every level that this machine supports, without Python; prints a line per level.
-#include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <limits>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "stubs.h"
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+const double nan = NAN, infinity = INFINITY;
 int wrong = 0;
 
 void expect(const char *what, double found, double expected, double tolerance)
 {
-  const bool same = std::isnan(expected) ? std::isnan(found)
-                                         : found == expected || std::fabs(found - expected) <= tolerance * (1 + std::fabs(expected));
+  const bool same = isnan(expected) ? isnan(found)
+                                         : found == expected || fabs(found - expected) <= tolerance * (1 + fabs(expected));
   if (!same) {
-    std::printf("%s: %s is %.17g, not %.17g\n", isa_level_name(isa_current_level()), what, found, expected);
+    printf("%s: %s is %.17g, not %.17g\n", isa_level_name(isa_current_level()), what, found, expected);
     wrong++;
   }
 }
 
-// An array that needs no C++ library at run time, which not every platform has at hand.
-template <typename T> class Values {
-public:
-  explicit Values(size_t n, T value = T()) : first_(static_cast<T *>(std::malloc((n + 1) * sizeof(T)))), n_(n)
-  {
-    for (size_t i = 0; i < n; i++)
-      first_[i] = value;
-  }
-  Values(const Values &) = delete;
-  Values &operator=(const Values &) = delete;
-  ~Values() { std::free(first_); }
-
-  T *data() { return first_; }
-  size_t size() const { return n_; }
-  T &operator[](size_t i) { return first_[i]; }
-  T *begin() { return first_; }
-  T *end() { return first_ + n_; }
-  const T *begin() const { return first_; }
-  const T *end() const { return first_ + n_; }
-
-private:
-  T *first_;
-  size_t n_;
+// The start of a fixed buffer: nothing here needs a C++ library, which not every platform has at hand.
+template <typename T, int which> struct Buffer {
+  static T items[150001];
 };
+template <typename T, int which> T Buffer<T, which>::items[150001];
 
 template <typename T> struct Stubs;
 template <> struct Stubs<float> {
@@ -74,68 +53,70 @@ template <typename T> void compare(const T *first, size_t n, ptrdiff_t stride, b
 }
 
 // What the definitions give, in two plain loops.
-template <typename T> Expected defined(const Values<T> &values)
+template <typename T> Expected defined(const T *values, size_t count)
 {
   double n = 0, sum = 0;
-  for (T value : values)
-    if (value == value) {
+  for (size_t i = 0; i < count; i++)
+    if (values[i] == values[i]) {
       n++;
-      sum += value;
+      sum += values[i];
     }
   const double mean = sum / n;
   double second = 0, third = 0, fourth = 0;
-  for (T value : values)
-    if (value == value) {
-      const double distance = value - mean;
+  for (size_t i = 0; i < count; i++)
+    if (values[i] == values[i]) {
+      const double distance = values[i] - mean;
       second += distance * distance;
       third += distance * distance * distance;
       fourth += distance * distance * distance * distance;
     }
   const double rest = (n - 2) * (n - 3);
   return {n < 1 ? nan : mean, n < 2 ? nan : second / (n - 1),
-          n < 3 ? nan : n * std::sqrt(n - 1) / (n - 2) * third / std::pow(second, 1.5),
+          n < 3 ? nan : n * sqrt(n - 1) / (n - 2) * third / pow(second, 1.5),
           n < 4 ? nan : n * (n + 1) * (n - 1) * fourth / (rest * second * second) - 3 * (n - 1) * (n - 1) / rest};
 }
 
-template <typename T> void sample(Values<T> &values)
+template <typename T> void sample(T *values, size_t count)
 {
   uint32_t state = 1;
-  for (T &value : values) {
+  for (size_t i = 0; i < count; i++) {
     state = state * 1664525u + 1013904223u;
     const double uniform = static_cast<double>(state >> 8) / (1 << 24);
-    value = static_cast<T>((state >> 4) % 7 == 0 ? nan : 3 + uniform * uniform);
+    values[i] = static_cast<T>((state >> 4) % 7 == 0 ? nan : 3 + uniform * uniform);
   }
 }
 
 template <typename T> void check()
 {
   const ptrdiff_t size = sizeof(T);
-  for (size_t n : {0, 1, 2, 3, 4, 5, 31, 255, 256, 257, 1000, 16384, 16385, 50000}) {
-    Values<T> values(n);
-    sample(values);
-    const Expected expected = defined(values);
-    compare(values.data(), n, size, true, expected);
-    Values<T> apart(3 * n, T(99));
-    for (size_t i = 0; i < n; i++)
-      apart[3 * i] = values[i];
-    compare(apart.data(), n, 3 * size, true, expected);
+  static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 31, 255, 256, 257, 1000, 16384, 16385, 50000};
+  T *const values = Buffer<T, 0>::items, *const apart = Buffer<T, 1>::items;
+  for (size_t n : sizes) {
+    sample(values, n);
+    const Expected expected = defined(values, n);
+    compare(values, n, size, true, expected);
+    for (size_t i = 0; i < 3 * n; i++)
+      apart[i] = i % 3 == 0 ? values[i / 3] : T(99);
+    compare(apart, n, 3 * size, true, expected);
     if (n > 0)
-      compare(apart.data() + 3 * (n - 1), n, -3 * size, true, expected);
+      compare(apart + 3 * (n - 1), n, -3 * size, true, expected);
   }
   // 0 ... n - 1: known in closed form.
-  Values<T> steps(40000);
-  for (size_t i = 0; i < steps.size(); i++)
+  const size_t count = 40000;
+  T *const steps = values;
+  for (size_t i = 0; i < count; i++)
     steps[i] = static_cast<T>(i);
   const double n = 40000;
-  compare(steps.data(), steps.size(), size, false, {(n - 1) / 2, n * (n + 1) / 12, 0, -1.2});
+  compare(steps, count, size, false, {(n - 1) / 2, n * (n + 1) / 12, 0, -1.2});
   steps[39999] = static_cast<T>(nan);
-  compare(steps.data(), steps.size(), size, false, {nan, nan, nan, nan});
+  compare(steps, count, size, false, {nan, nan, nan, nan});
   steps[5] = static_cast<T>(infinity);
-  compare(steps.data(), steps.size(), size, true, {infinity, nan, nan, nan});
+  compare(steps, count, size, true, {infinity, nan, nan, nan});
   steps[20000] = static_cast<T>(-infinity);
-  compare(steps.data(), steps.size(), size, true, {nan, nan, nan, nan});
-  Values<T> equal(20000, T(0.1));
-  compare(equal.data(), equal.size(), size, true, {static_cast<double>(T(0.1)), 0, 0, 0});
+  compare(steps, count, size, true, {nan, nan, nan, nan});
+  for (size_t i = 0; i < 20000; i++)
+    values[i] = T(0.1);
+  compare(values, 20000, size, true, {static_cast<double>(T(0.1)), 0, 0, 0});
 }
 
 } // namespace
@@ -150,7 +131,7 @@ int main()
     const int before = wrong;
     check<float>();
     check<double>();
-    std::printf("%s %s\n", isa_level_name(one), wrong == before ? "right" : "wrong");
+    printf("%s %s\n", isa_level_name(one), wrong == before ? "right" : "wrong");
   }
   return wrong == 0 ? 0 : 1;
 }

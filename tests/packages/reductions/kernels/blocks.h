@@ -6,10 +6,10 @@
 #ifndef BLOCKS_H
 #define BLOCKS_H
 
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "stubs.h"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr size_t lanes = 32, rows = 8, block = rows * lanes;
 constexpr size_t chunk = 64 * block; // in cache when it is read a second time
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double nan = NAN;
 
 struct Array {
   const void *first;
@@ -88,7 +88,7 @@ private:
     } else {
       for (size_t k = 0; k < count; k++, from += stride) {
         T value; // any stride of bytes: it may be misaligned
-        std::memcpy(&value, from, sizeof value);
+        memcpy(&value, from, sizeof value);
         converted[k] = value;
       }
     }

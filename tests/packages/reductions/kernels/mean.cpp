@@ -9,10 +9,10 @@ public:
   void add(double value)
   {
     const double next = sum + value;
-    rest += std::fabs(sum) >= std::fabs(value) ? (sum - next) + value : (value - next) + sum;
+    rest += fabs(sum) >= fabs(value) ? (sum - next) + value : (value - next) + sum;
     sum = next;
   }
-  double value() const { return std::isfinite(sum) ? sum + rest : sum; }
+  double value() const { return isfinite(sum) ? sum + rest : sum; }
 
 private:
   double sum = 0, rest = 0;

@@ -93,8 +93,8 @@ double variance(const void *first, size_t count, ptrdiff_t stride, bool skipna, 
 // A sum that the rounding of the values explains is that of equal values.
 template <int power> double or_zero(double sum, const Moments<power> &all, int exponent)
 {
-  const double error = std::numeric_limits<double>::epsilon() * all.mean;
-  return std::fabs(sum) < std::fabs(std::pow(error, exponent)) * all.count ? 0 : sum;
+  const double error = DBL_EPSILON * all.mean;
+  return fabs(sum) < fabs(pow(error, exponent)) * all.count ? 0 : sum;
 }
 
 template <typename T> double skew(const void *first, size_t count, ptrdiff_t stride, bool skipna)
@@ -103,7 +103,7 @@ template <typename T> double skew(const void *first, size_t count, ptrdiff_t str
   const double n = all.count, second = or_zero(all.second, all, 2), third = or_zero(all.third, all, 3);
   if (n < 3)
     return nan;
-  return second == 0 ? 0 : n * std::sqrt(n - 1) / (n - 2) * (third / (second * std::sqrt(second)));
+  return second == 0 ? 0 : n * sqrt(n - 1) / (n - 2) * (third / (second * sqrt(second)));
 }
 
 template <typename T> double kurtosis(const void *first, size_t count, ptrdiff_t stride, bool skipna)
