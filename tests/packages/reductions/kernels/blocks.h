@@ -11,7 +11,7 @@
 #include <cstring>
 #include <limits>
 
-#include "stubs.h"
+#include "../stubs.h"
 
 #if defined(__GNUC__)
 #define INLINE inline __attribute__((always_inline))
