@@ -1,9 +1,10 @@
 // Checks the kernels at every level that this machine supports, without Python; prints a line per level.
+//
+// Arrays are static and nothing is thrown, so that no C++ library is needed where a cross compiler has none.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <vector>
 
 #include "stubs.h"
 
@@ -11,6 +12,10 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 int wrong = 0;
+
+constexpr size_t most = 50000;
+template <typename T> T values[most];
+template <typename T> T apart[3 * most];
 
 void expect(const char *what, double found, double expected, double tolerance)
 {
@@ -49,19 +54,19 @@ template <typename T> void compare(const T *first, size_t n, ptrdiff_t stride, b
 }
 
 // What the definitions give, in two plain loops.
-template <typename T> Expected defined(const std::vector<T> &values)
+template <typename T> Expected defined(const T *first, size_t count)
 {
   double n = 0, sum = 0;
-  for (T value : values)
-    if (value == value) {
+  for (size_t i = 0; i < count; i++)
+    if (first[i] == first[i]) {
       n++;
-      sum += value;
+      sum += first[i];
     }
   const double mean = sum / n;
   double second = 0, third = 0, fourth = 0;
-  for (T value : values)
-    if (value == value) {
-      const double distance = value - mean;
+  for (size_t i = 0; i < count; i++)
+    if (first[i] == first[i]) {
+      const double distance = first[i] - mean;
       second += distance * distance;
       third += distance * distance * distance;
       fourth += distance * distance * distance * distance;
@@ -72,46 +77,45 @@ template <typename T> Expected defined(const std::vector<T> &values)
           n < 4 ? nan : n * (n + 1) * (n - 1) * fourth / (rest * second * second) - 3 * (n - 1) * (n - 1) / rest};
 }
 
-template <typename T> std::vector<T> sample(size_t n)
+template <typename T> void sample(size_t n)
 {
-  std::vector<T> values(n);
   uint32_t state = 1;
-  for (T &value : values) {
+  for (size_t i = 0; i < n; i++) {
     state = state * 1664525u + 1013904223u;
     const double uniform = static_cast<double>(state >> 8) / (1 << 24);
-    value = static_cast<T>((state >> 4) % 7 == 0 ? nan : 3 + uniform * uniform);
+    values<T>[i] = static_cast<T>((state >> 4) % 7 == 0 ? nan : 3 + uniform * uniform);
   }
-  return values;
 }
 
 template <typename T> void check()
 {
   const ptrdiff_t size = sizeof(T);
-  for (size_t n : {0, 1, 2, 3, 4, 5, 31, 255, 256, 257, 1000, 16384, 16385, 50000}) {
-    const std::vector<T> values = sample<T>(n);
-    const Expected expected = defined(values);
-    compare(values.data(), n, size, true, expected);
-    std::vector<T> apart(3 * n, T(99));
-    for (size_t i = 0; i < n; i++)
-      apart[3 * i] = values[i];
-    compare(apart.data(), n, 3 * size, true, expected);
-    if (n > 0)
-      compare(apart.data() + 3 * (n - 1), n, -3 * size, true, expected);
+  T *const first = values<T>, *const spread = apart<T>;
+  const size_t counts[] = {0, 1, 2, 3, 4, 5, 31, 255, 256, 257, 1000, 16384, 16385, most};
+  for (size_t n : counts) {
+    sample<T>(n);
+    const Expected expected = defined(first, n);
+    compare(first, n, size, true, expected);
+    for (size_t i = 0; i < 3 * n; i++)
+      spread[i] = i % 3 == 0 ? first[i / 3] : T(99);
+    compare(spread, n, 3 * size, true, expected);
+    if (n > 0) // backwards
+      compare(spread + 3 * (n - 1), n, -3 * size, true, expected);
   }
   // 0 ... n - 1: known in closed form.
-  std::vector<T> steps(40000);
-  for (size_t i = 0; i < steps.size(); i++)
-    steps[i] = static_cast<T>(i);
-  const double n = 40000;
-  compare(steps.data(), steps.size(), size, false, {(n - 1) / 2, n * (n + 1) / 12, 0, -1.2});
-  steps[39999] = static_cast<T>(nan);
-  compare(steps.data(), steps.size(), size, false, {nan, nan, nan, nan});
-  steps[5] = static_cast<T>(infinity);
-  compare(steps.data(), steps.size(), size, true, {infinity, nan, nan, nan});
-  steps[20000] = static_cast<T>(-infinity);
-  compare(steps.data(), steps.size(), size, true, {nan, nan, nan, nan});
-  const std::vector<T> equal(20000, T(0.1));
-  compare(equal.data(), equal.size(), size, true, {static_cast<double>(T(0.1)), 0, 0, 0});
+  const double n = most;
+  for (size_t i = 0; i < most; i++)
+    first[i] = static_cast<T>(i);
+  compare(first, most, size, false, {(n - 1) / 2, n * (n + 1) / 12, 0, -1.2});
+  first[most - 1] = static_cast<T>(nan);
+  compare(first, most, size, false, {nan, nan, nan, nan});
+  first[5] = static_cast<T>(infinity);
+  compare(first, most, size, true, {infinity, nan, nan, nan});
+  first[20000] = static_cast<T>(-infinity);
+  compare(first, most, size, true, {nan, nan, nan, nan});
+  for (size_t i = 0; i < most; i++)
+    first[i] = T(0.1);
+  compare(first, most, size, true, {static_cast<double>(T(0.1)), 0, 0, 0});
 }
 
 } // namespace
