@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "stubs.h"
+#include "../stubs.h"
 
 #if defined(__GNUC__)
 #define INLINE inline __attribute__((always_inline))
