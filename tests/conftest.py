@@ -22,6 +22,8 @@ LONGEST = {
     "test_audit_of_builds.py",
     "test_pip.py",
     "test_pip_languages.py",
+    "test_platforms.py",
+    "test_reductions.py",
     "test_tiles.py",
     "test_torch.py",
     "test_vec.py",

@@ -21,6 +21,13 @@ NVIDIA = (
 )
 
 
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of zig and wine: a cache for all tests, and a folder of this project's own."""
+    zig = str(Path(os.environ[CACHE], "zig"))
+    wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+    return {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig, **wine}
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The project, built for each platform once; the summary is its `last`."""
@@ -32,9 +39,7 @@ def built(tmp_path_factory):
         if name not in found:
             folder = tmp_path_factory.mktemp(name)
             project = make_project(folder, "portable")
-            zig = str(Path(os.environ[CACHE], "zig"))
-            project.environment |= {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig}
-            project.environment |= {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+            project.environment |= surroundings(folder)
             options = ["-Dwerror=true", "-Dwarning_level=3", "--cross-file", str(platform.cross_file(folder))]
             project.last = project.setup(*options)
             project.ninja()
@@ -204,3 +209,19 @@ def test_a_whole_module_is_built_once(new_project, tmp_path):
     assert built == ["phased", "single"]
     done = project.run(sys.executable, "-c", "import phased, single; print(single.__name__)", PYTHONPATH="build/isagen")
     assert done.stdout == "single\n"
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_reductions_are_built_without_an_edit(new_project, name):
+    """The package that has a Python front elsewhere: its kernels and its check."""
+    platform = PLATFORMS[name]
+    platform.require()
+    project = new_project("reductions")
+    project.environment |= surroundings(project.folder)
+    libraries = ["-Dcpp_link_args=-static"] if name == "windows" else []  # those of GCC are not where wine looks
+    project.setup("--cross-file", str(platform.cross_file(project.folder)), *libraries)
+    project.ninja()
+    if platform.runner is not None:
+        program = project.path(platform.program.replace("portable", "check"))
+        done = project.run(*platform.runner, program)
+        assert done.stdout.replace("\r", "") == "DEFAULT right\n"

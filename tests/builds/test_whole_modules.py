@@ -97,7 +97,7 @@ def test_cython_modules_at_every_level(tabled, supported, level):
     if level not in supported:
         pytest.skip(f"this CPU lacks {level}")
     project, place = tabled
-    said = json.loads(python(project, place, ANSWERS, PROJECT_ISA=level))
+    said = json.loads(python(project, place, ANSWERS, TABLED_ISA=level))
     assert said.pop("levels") == [level] * 5
     # No other level is in the process, and the shared module is there once.
     assert said.pop("loaded") == ["_counts", f"_counts.{level}", "_shared", "_windows", f"_windows.{level}"]
@@ -125,7 +125,7 @@ def test_the_module_tells_its_levels(raw, supported):
     best = supported[-1]
     code = "import json, single as m; print(json.dumps([m.told(), m.isa.current, m.isa.kernels, m.isa.override]))"
     told, current, kernels, override = json.loads(python(project, place, code))
-    assert (told, current, override) == ([best, 0], best, "PROJECT_ISA")
+    assert (told, current, override) == ([best, 0], best, "RAW_ISA")
     assert {level: cell for level, cell in kernels["single"].items() if cell} == {
         level: "selected" if level == best else "registered" for level in LEVELS
     }
@@ -150,23 +150,23 @@ print(single.told()[0], single.isa.current)
 """
     if "AVX2" not in supported:
         pytest.skip("this CPU lacks AVX2")
-    _, first, second, last = python(project, place, code, PROJECT_ISA="AVX2").splitlines()
+    _, first, second, last = python(project, place, code, RAW_ISA="AVX2").splitlines()
     assert first.startswith("AVX2 is the level of this module since it was imported, and stays it: ")
-    assert first.endswith(": set PROJECT_ISA=DEFAULT before the import")
+    assert first.endswith(": set RAW_ISA=DEFAULT before the import")
     assert second.startswith("AMX is not built: disabled by the Meson option isa_levels")
     assert last == "AVX2 AVX2"
 
 
 def test_a_warning_about_the_override_comes_with_the_import(raw):
     project, place = raw
-    said = python(project, place, "import phased; print(phased.level())", PROJECT_ISA="nonsense")
-    assert "RuntimeWarning: PROJECT_ISA=nonsense is not a level, and is ignored" in said
+    said = python(project, place, "import phased; print(phased.level())", RAW_ISA="nonsense")
+    assert "RuntimeWarning: RAW_ISA=nonsense is not a level, and is ignored" in said
     said = python(
         project,
         place,
         "import warnings; warnings.simplefilter('error')\nimport phased",
         check=False,
-        PROJECT_ISA="nonsense",
+        RAW_ISA="nonsense",
     )
     assert "RuntimeWarning" in said.splitlines()[-1]
 
@@ -177,7 +177,7 @@ def test_importing_again_and_other_interpreters_keep_the_level(raw):
 import importlib, os, sys
 import phased, single
 assert [phased.Counter().next() for _ in range(3)] == [1, 2, 3]
-os.environ["PROJECT_ISA"] = "AVX512"
+os.environ["RAW_ISA"] = "AVX512"
 importlib.reload(phased)
 del sys.modules["phased"], sys.modules["single"]
 first = phased
@@ -191,7 +191,7 @@ except ImportError:
 code = "import phased; assert phased.Counter().next() == 1 and phased.level() == phased.isa.current == 'DEFAULT'"
 interpreters.run_string(interpreters.create(), code)
 """
-    assert python(project, place, again, PROJECT_ISA="DEFAULT").split() == ["DEFAULT"] * 4
+    assert python(project, place, again, RAW_ISA="DEFAULT").split() == ["DEFAULT"] * 4
 
 
 def test_a_missing_or_broken_level_is_an_import_error(raw, supported, tmp_path):
@@ -205,7 +205,7 @@ def test_a_missing_or_broken_level_is_an_import_error(raw, supported, tmp_path):
     private.unlink()
     said = python(project, place, "import single", check=False).splitlines()[-1]
     assert said.startswith(f"ImportError: level {best} of this module, a file beside it, cannot be loaded: {private}: ")
-    assert python(project, place, "import single; print(single.told()[0])", PROJECT_ISA="DEFAULT") == "DEFAULT\n"
+    assert python(project, place, "import single; print(single.told()[0])", RAW_ISA="DEFAULT") == "DEFAULT\n"
     shutil.copy(next(built.glob(f"phased.{best}.*.so")), private)
     said = python(project, place, "import single", check=False).splitlines()[-1]
     assert said == f"ImportError: {private} is no level of this module: it defines no PyInit_single"

@@ -59,7 +59,7 @@ def test_a_pybind11_module_from_its_sdist_isolated(new_project, wheelhouse, tmp_
     pip(project, venv, "install", *options, str(next((project.folder / "dist").glob("*.tar.gz"))))
     counts = [15, 15, 14, 14, 14, 14, 14]
     for level in ("DEFAULT", "AVX2"):
-        first, error = ask(project, venv, HISTOGRAM, HISTOGRAMS_ISA=level, PROJECT_ISA=level).splitlines()
+        first, error = ask(project, venv, HISTOGRAM, HISTOGRAMS_ISA=level).splitlines()
         assert first == f"{level} {level} 295.0 {counts} {{'histogram': 1}}"
         assert error == "0 bins"
 
@@ -85,7 +85,7 @@ def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, w
     project.isagen("audit", str(repaired))
     pip(project, venv, "install", "--no-deps", str(repaired))
     for level in ("DEFAULT", "AVX2"):
-        assert ask(project, venv, code, PROJECT_ISA=level) == f"{level} [(2, 2)]"
+        assert ask(project, venv, code, TABLED_ISA=level) == f"{level} [(2, 2)]"
 
     options = for_pip(project, wheelhouse, "-Disa_levels=none")  # the last one counts
     pip(project, venv, "install", "--no-build-isolation", "--no-deps", "-e", ".", *options, **environment)
