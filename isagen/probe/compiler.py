@@ -155,12 +155,13 @@ class Compiler:
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             write_if_changed(source, text)
-            both = [*self.quiet_args, *self._strict]
             if self.dialect == "msvc":
-                return self.run([*both, *flags, str(source), *self._program(folder)])
+                return self.run([*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)])
             target = str(Path(folder, "probe.o"))
             outcome = self.run([*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target])
-            return self.run([*both, target, *self._links, *self._program(folder)]) if outcome.ok else outcome
+            # Clang warns of arguments that a link does not use.
+            link = [*self.quiet_args, "-Wno-error", target, *self._links, *self._program(folder)]
+            return self.run(link) if outcome.ok else outcome
 
     @cached_property
     def _links(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from isagen.build.link import link
 from isagen.build.seal import seal
 from isagen.build.stubs import write_dispatch_source
 from isagen.model.errors import IsagenError
-from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, sealed_name
+from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, headers_folder, sealed_name
 from isagen.model.plan import Build
 from isagen.model.plan_file import plan_text, read_registrations
 
@@ -82,6 +82,7 @@ def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True)
     tool.mkdir(exist_ok=True)
     with contextlib.suppress(FileExistsError):
         (tool / TEXTS_FOLDER).symlink_to(base.folder / TOOL_FOLDER / TEXTS_FOLDER)
+        (folder / headers_folder()).symlink_to(base.folder / headers_folder())
     for name, text in project.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     output = folder / ("library.so" if project.kind == "library" else "program")
@@ -125,10 +126,18 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
             language = "c" if copy.endswith(".c") else "cpp"
             made = place / f"meson-generated_.._{copy}.o"
             standard = "-std=gnu11" if language == "c" else "-std=c++17"
-            args = [standard, "-fPIC", *ALWAYS, *project.kernel_args, *unit.args[language], f"-I{folder}"]
+            args = [
+                standard,
+                "-fPIC",
+                *ALWAYS,
+                *project.kernel_args,
+                *unit.args[language],
+                f"-I{folder}",
+                f"-I{folder / headers_folder()}",
+            ]
             _run([base.compiler(language), *args, "-c", str(folder / copy), "-o", str(made)])
             found.setdefault(unit.level, []).append(made)
-    args = ["-std=c++17", *ALWAYS, *project.ordinary_args, f"-I{folder}"]
+    args = ["-std=c++17", *ALWAYS, *project.ordinary_args, f"-I{folder}", f"-I{folder / headers_folder()}"]
     _run([base.cxx, *args, "-c", str(folder / "ordinary.cpp"), "-o", str(folder / "ordinary.o")])
     return found
 
@@ -142,7 +151,7 @@ def _dispatch(base: Base, project: Random, folder: Path) -> Path:
     if not known.exists():
         made = folder / "dispatch.o"
         # It is valid in both languages, and compiling C takes less time.
-        args = ["-x", "c", "-std=c11", "-O1", "-w", pic, f"-I{folder}"]
+        args = ["-x", "c", "-std=c11", "-O1", "-w", pic, f"-I{folder}", f"-I{folder / headers_folder()}"]
         _run([base.cc, *args, "-c", f"{folder}/isa_dispatch.cpp", "-o", str(made)])
         os.replace(made, known)
     shutil.copy(known, folder / "isa_dispatch.o")
