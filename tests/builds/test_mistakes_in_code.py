@@ -116,7 +116,6 @@ def test_a_guard_is_one_error_that_names_the_file(header):
         pytest.skip("these are flags of x86-64")
     text = '#include "isa_guard_DEFAULT.h"\n'
     need("gcc")
-    subprocess.run(["ninja", "-C", header.parent, "isagen/isa_guard_DEFAULT.h"], check=True, capture_output=True)
     status, said = compiled(header, "gcc", C11, text, "-mavx512f")
     assert status != 0
     assert [line.partition("#error ")[2].strip('"') for line in said.splitlines() if "error:" in line] == [

@@ -96,7 +96,7 @@ MISTAKES = {
     "settings of no set": ("isagen/isa.toml", "[sets.stats]", "[sets.stat]", "isa.toml: sets: 'stat' is no set"),
     "a kernel of no set": ("isagen/isa.toml", "gen/run.c", "gen/runs.c", "did you mean 'gen/run.c'?"),
     "a level for editors": ("meson_options.txt", "value: 'best'", "value: 'AVX3'", "isa_editor: unknown level 'AVX3'"),
-    "a suffix of no language": ("meson.build", "'conf.c'", "'conf.x'", "conf.x: is neither C nor C++"),
+    "a suffix of no language": ("meson.build", "'conf.c'", "'conf.x'", "conf.x: is not C, C++, Fortran or assembly"),
 }  # fmt: skip
 
 

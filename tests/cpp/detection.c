@@ -75,12 +75,12 @@ int main(void)
       memset(isa_refused, 0xff, sizeof isa_refused);
       memset(isa_usable, 0xff, sizeof isa_usable);
       memset(isa_supported, 1, sizeof isa_supported);
-      for (i = 0; i < isa_stub_total; i++)
+      for (i = 0; i < (int)isa_stub_total; i++)
         bound[i] = -1;
       isa_select(&machine, overrides[o]);
       printf("%s\t%d\t%d\t%d\t%s\t", now->name, (int)o, isa_allowed ? (int)isa_current_level() : -1, asked,
              isa_take_warning());
-      for (i = 0; i < isa_stub_total; i++)
+      for (i = 0; i < (int)isa_stub_total; i++)
         printf("%d:%d,", isa_stub_level((unsigned)i), bound[i]);
       for (i = 0; i < ISA_LEVEL_COUNT; i++)
         printf("\t%d:%s", isa_level_is_supported((isa_level)i), isa_level_missing((isa_level)i, text, sizeof text));

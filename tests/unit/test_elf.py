@@ -11,7 +11,7 @@ from isagen.audit.baseline import Baseline
 from isagen.audit.data import as_data
 from isagen.audit.report import as_text
 from isagen.audit.targets import audit_targets
-from isagen.binary.elf.notes import note_of
+from isagen.binary.elf.notes import note_of, notes_of
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.reader import Elf
 from isagen.binary.formats import load_object, open_binary, seal_objects
@@ -125,3 +125,10 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path, monkeypatch):
         open_binary(path)
     with pytest.raises(AuditError, match=r"other: there is no such file"):
         open_binary(tmp_path / "other")
+
+
+@pytest.mark.parametrize("gap", range(0, 36, 4))
+def test_notes_on_both_sides_of_a_gap_are_read(gap):
+    """A linker leaves one before a section of a larger alignment, and sanitizers make alignments larger."""
+    notes = note_of("one", b"first"), note_of("one", b"second one")
+    assert list(notes_of(notes[0] + bytes(gap) + notes[1] + bytes(gap), "one", "<")) == [b"first", b"second one"]

@@ -21,6 +21,9 @@ def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:
     place = 0
     while place + 12 <= len(raw):
         name_size, size, _ = struct.unpack_from(order + "III", raw, place)
+        if not name_size:  # no note, but a gap that a linker or a sanitizer left between two
+            place += 4
+            continue
         name = raw[place + 12 : place + 12 + name_size].rstrip(b"\0")
         start = place + 12 + (name_size + 3) // 4 * 4
         if name == owner.encode():
