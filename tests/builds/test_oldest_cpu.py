@@ -81,7 +81,16 @@ def test_no_function_of_the_dispatch_source_uses_more(sources, compiler, optimiz
     need(compiler, COMPILERS[compiler], "objdump")
     for flags in [*FLAGS, "-march=haswell", "-march=sapphirerapids -mtune=native -D_FORTIFY_SOURCE=2"]:
         for command in ([compiler, "-std=c11", "-x", "c"], [COMPILERS[compiler], "-std=c++17"]):
-            words = [*command, *flags.split(), optimization, *WARNINGS, "-fPIC", "-Iisa_include", "-c", "isa_dispatch.cpp"]
+            words = [
+                *command,
+                *flags.split(),
+                optimization,
+                *WARNINGS,
+                "-fPIC",
+                "-Iisa_include",
+                "-c",
+                "isa_dispatch.cpp",
+            ]
             done = subprocess.run(
                 [*words, "-o", "dispatch.o"], cwd=sources, capture_output=True, text=True, check=False
             )
