@@ -20,10 +20,12 @@ def venv(tmp_path_factory, wheelhouse):
     return python
 
 
-def for_pip(project, wheelhouse, *options):
-    """Let pip find isagen, and give Meson options; return these as pip's arguments."""
+def for_pip(project, wheelhouse, levels):
+    """Let pip find isagen, and give Meson options in pyproject.toml: pip before 23.1 passes on one alone."""
     project.environment |= {"PIP_FIND_LINKS": str(wheelhouse), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return [f"--config-settings=setup-args={option}" for option in ("-Disa_levels=AVX2", "-Doptimization=0", *options)]
+    path = project.folder / "pyproject.toml"
+    text = path.read_text().partition("\n[tool.meson-python.args]")[0]
+    path.write_text(f'{text}\n[tool.meson-python.args]\nsetup = ["-Disa_levels={levels}", "-Doptimization=0"]\n')
 
 
 def ask(project, venv, code, **environment):
@@ -45,7 +47,7 @@ except ValueError as problem:
 
 def test_a_pybind11_module_from_its_sdist_isolated(new_project, wheelhouse, tmp_path):
     project = new_project("pybind_module")
-    options = for_pip(project, wheelhouse)
+    for_pip(project, wheelhouse, "AVX2")
     author = {
         "GIT_AUTHOR_NAME": "a",
         "GIT_AUTHOR_EMAIL": "a@b",
@@ -56,7 +58,7 @@ def test_a_pybind11_module_from_its_sdist_isolated(new_project, wheelhouse, tmp_
         project.run(*command, **author)
     project.run(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation")
     venv = make_venv(tmp_path / "venv")
-    pip(project, venv, "install", *options, str(next((project.folder / "dist").glob("*.tar.gz"))))
+    pip(project, venv, "install", str(next((project.folder / "dist").glob("*.tar.gz"))))
     counts = [15, 15, 14, 14, 14, 14, 14]
     for level in ("DEFAULT", "AVX2"):
         first, error = ask(project, venv, HISTOGRAM, HISTOGRAMS_ISA=level).splitlines()
@@ -66,9 +68,9 @@ def test_a_pybind11_module_from_its_sdist_isolated(new_project, wheelhouse, tmp_
 
 def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, wheelhouse, venv):
     project = new_project("cython_module")
-    options = for_pip(project, wheelhouse)
+    for_pip(project, wheelhouse, "AVX2")
     environment = {"PATH": f"{venv.parent}:{project.environment['PATH']}"}
-    pip(project, venv, "wheel", "--no-build-isolation", "--no-deps", "-w", "wheels", *options, ".", **environment)
+    pip(project, venv, "wheel", "--no-build-isolation", "--no-deps", "-w", "wheels", ".", **environment)
     (wheel,) = (project.folder / "wheels").iterdir()
     project.isagen("audit", str(wheel))  # exit status 0: nothing is found
     report = json.loads(project.isagen("audit", str(wheel), "--format", "json").stdout)
@@ -87,8 +89,8 @@ def test_cython_modules_in_a_wheel_and_editable_without_isolation(new_project, w
     for level in ("DEFAULT", "AVX2"):
         assert ask(project, venv, code, TABLED_ISA=level) == f"{level} [(2, 2)]"
 
-    options = for_pip(project, wheelhouse, "-Disa_levels=none")  # the last one counts
-    pip(project, venv, "install", "--no-build-isolation", "--no-deps", "-e", ".", *options, **environment)
+    for_pip(project, wheelhouse, "none")
+    pip(project, venv, "install", "--no-build-isolation", "--no-deps", "-e", ".", **environment)
     assert ask(project, venv, code, **environment) == "DEFAULT [(2, 2)]"
     project.edit("tabled/_counts.pyx", "+= 1", "+= 5")
     assert ask(project, venv, code, **environment) == "DEFAULT [(2, 10)]"
