@@ -224,4 +224,4 @@ def test_reductions_are_built_without_an_edit(new_project, name):
     if platform.runner is not None:
         program = project.path(platform.program.replace("portable", "check"))
         done = project.run(*platform.runner, program)
-        assert done.stdout.replace("\r", "") == "DEFAULT right\n"
+        assert done.stdout.replace("\r", "").endswith("DEFAULT right\n")  # wine tells of its folder first

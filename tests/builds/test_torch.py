@@ -167,7 +167,7 @@ def torch_include() -> str:
 def compile_caller(project, compiler, text, *arguments):
     (project.folder / "caller.cpp").write_text(text)
     command = [compiler, "-std=c++20", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-    command += ["-Ibuild/isagen/isa_compat", "-Ibuild/isagen", f"-isystem{torch_include()}", "-fPIC"]
+    command += ["-Ibuild/isagen/isa_compat", "-Ibuild/isagen/isa_include", f"-isystem{torch_include()}", "-fPIC"]
     return project.run(*command, *arguments, "-S", "caller.cpp", "-o", "-", check=False)
 
 
