@@ -128,7 +128,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
         style=_style(request.compilers, limit),
-        sealed=sealing.usable,
+        sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
         elsewhere=chosen.elsewhere,
     )
     check_required(plan, request.require, table, chosen.elsewhere, limit.reason)

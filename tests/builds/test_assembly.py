@@ -5,7 +5,8 @@ import re
 import pytest
 
 from support.extensions import BITS, at_each_level
-from support.projects import need
+from support.platforms import PLATFORMS
+from support.projects import make_project, matrix, need
 
 RUN = (
     "[m.sum(x := array.array('I', range(n))) for n in range(70)] + [m.scale(x, 3), x.tolist(), m.count(x, 9), m.bits()]"
@@ -36,6 +37,15 @@ def test_results_at_each_level(assembly):
 def test_with_clang(prepared):
     need("clang-16", "clang++-16")
     check_results(prepared("assembly", CC="clang-16", CXX="clang++-16"))
+
+
+def test_on_a_system_that_isagen_does_not_know_the_reason_is_the_system(tmp_path):
+    """The seal is off there too, which alone would be another reason."""
+    platform = PLATFORMS["made-up"]
+    project = make_project(tmp_path, "assembly")
+    project.setup("--cross-file", str(platform.cross_file(tmp_path)))
+    kernels = {one["source"]: one["levels"] for one in matrix(project)["kernels"]}
+    assert {levels["AVX2"]["reason"] for levels in kernels.values()} == {platform.reason}
 
 
 def test_code_and_labels_of_a_level_are_its_own(assembly):

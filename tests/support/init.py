@@ -7,6 +7,17 @@ import pytest
 from isagen.model.errors import ProjectError
 from isagen.project.init import init_project
 
+EXISTING = "project('mine', 'cpp', version: '1')\nexecutable('mine', 'main.cpp')\n"
+OPTIONS = "option('speed', type: 'boolean')\n"
+
+
+def existing_project(parent: Path) -> Path:
+    """Return a new folder of a project that has a meson.build already."""
+    folder = parent / "mine"
+    folder.mkdir()
+    (folder / "meson.build").write_text(EXISTING)
+    return folder
+
 
 def run(folder: Path, **arguments) -> str:
     """Run it; return what it says."""

@@ -11,20 +11,13 @@ import pytest
 from isagen.model.errors import ProjectError
 from isagen.model.files import write_if_changed
 from isagen.planning.config import load_config
-from isagen.project.init import OPTIONS_BEGIN, OPTIONS_END, is_unchanged, signed
-from support.init import refused, run, tree
-
-EXISTING = "project('mine', 'cpp', version: '1')\nexecutable('mine', 'main.cpp')\n"
-OPTIONS = "option('speed', type: 'boolean')\n"
+from isagen.project.init import is_unchanged, signed
+from support.init import EXISTING, OPTIONS, existing_project, refused, run, tree
 
 
 @pytest.fixture
 def project(tmp_path) -> Path:
-    """Return a project that has a meson.build already."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "meson.build").write_text(EXISTING)
-    return folder
+    return existing_project(tmp_path)
 
 
 @pytest.fixture
@@ -265,66 +258,6 @@ def test_line_ends_are_no_change(project):
 )
 def test_signature(text, unchanged):
     assert is_unchanged(text.encode()) is unchanged
-
-
-# ---- the options
-
-
-def test_options_are_appended(project):
-    (project / "meson_options.txt").write_text(OPTIONS)
-    assert "updated  meson_options.txt" in run(project)
-    text = (project / "meson_options.txt").read_text()
-    assert text.startswith(OPTIONS)
-    assert all(text.count(f"'{name}'") == 1 for name in ("isa_levels", "isa_require", "isa_probe_cache", "isa_seal"))
-    assert text.count(OPTIONS_BEGIN) == text.count(OPTIONS_END) == 1
-
-
-def test_options_are_appended_to_a_file_without_a_last_line_end(project):
-    (project / "meson_options.txt").write_text(OPTIONS.rstrip())
-    run(project)
-    assert (project / "meson_options.txt").read_text().startswith(OPTIONS)
-
-
-def test_old_options_are_updated_in_place(project):
-    run(project)
-    path = project / "meson_options.txt"
-    newest = path.read_text()
-    path.write_text(f"{OPTIONS}{OPTIONS_BEGIN}\noption('isa_levels', type: 'integer')\n{OPTIONS_END}\n# last\n")
-    assert "updated  meson_options.txt" in run(project)
-    assert path.read_text() == f"{OPTIONS}{newest}# last\n"
-    assert "kept     meson_options.txt (up to date)" in run(project)
-
-
-def test_rest_of_the_options_keeps_its_bytes(project):
-    rest = b"option('speed', type: 'boolean')\r\noption('size', type: 'integer')\r\n"
-    (project / "meson_options.txt").write_bytes(rest)
-    run(project)
-    assert (project / "meson_options.txt").read_bytes().startswith(rest)
-
-
-def test_options_that_are_no_utf8_are_an_error_or_kept(project):
-    rest = b"# Latin-1: \xe9\n"
-    (project / "meson_options.txt").write_bytes(rest)
-    try:
-        run(project)
-    except ProjectError:
-        assert not (project / "isagen").exists()
-    assert (project / "meson_options.txt").read_bytes().startswith(rest)
-
-
-def test_options_declared_by_hand_are_left(project):
-    text = "option('isa_levels', type: 'string', value: 'AVX2')\n"
-    (project / "meson_options.txt").write_text(text)
-    assert "kept     meson_options.txt" in run(project)
-    assert (project / "meson_options.txt").read_text() == text
-
-
-def test_meson_options_is_preferred(project):
-    (project / "meson.options").write_text(OPTIONS)
-    (project / "meson_options.txt").write_text(OPTIONS)
-    run(project)
-    assert "isa_levels" in (project / "meson.options").read_text()
-    assert (project / "meson_options.txt").read_text() == OPTIONS
 
 
 # ---- what else it says, and where it fails

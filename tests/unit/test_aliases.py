@@ -1,0 +1,41 @@
+"""Aliases of the override, by the levels of a table."""
+
+from pathlib import Path
+
+import pytest
+
+from isagen.model.aliases import Alias
+from isagen.model.errors import ConfigError
+from isagen.planning.aliases import aliases_of
+from isagen.planning.config import Config
+from isagen.processors.table import Table
+
+
+def aliases_in(table: Table, *aliases: Alias, elsewhere: frozenset[str] = frozenset()) -> tuple[Alias, ...]:
+    return aliases_of(Config(Path("isa.toml"), aliases=aliases), table, elsewhere)
+
+
+def test_aliases_mean_levels_as_the_table_writes_them(table):
+    said = (Alias("A"), Alias("B", {"ON": "wide", "OFF": "-Huge"}), Alias("C", {}, "-wide_vnni"))
+    expected = (Alias("A"), Alias("B", {"ON": "WIDE", "OFF": "-HUGE"}), Alias("C", {}, "-WIDE_VNNI"))
+    assert aliases_in(table, *said) == expected
+
+
+def test_aliases_that_mean_levels_of_other_architectures_are_left_out(table):
+    said = (Alias("B", {"ON": "wide", "OFF": "neon"}), Alias("C", {}, "-NEON"))
+    assert aliases_in(table, *said, elsewhere=frozenset({"NEON"})) == (Alias("B", {"ON": "WIDE"}),)
+
+
+@pytest.mark.parametrize(
+    ("alias", "where", "message"),
+    [
+        (Alias("B", {"ON": "wid"}), "override_aliases.B.ON", "unknown level 'wid'"),
+        (Alias("B", {}, "-wid"), "override_aliases.B", "unknown level 'wid'"),
+        (Alias("B", {}, "-base"), "override_aliases.B", "BASE cannot be switched off"),
+    ],
+)
+def test_bad_aliases(table, alias, where, message):
+    with pytest.raises(ConfigError) as caught:
+        aliases_in(table, alias)
+    assert caught.value.where == f"isa.toml: {where}"
+    assert message in caught.value.message

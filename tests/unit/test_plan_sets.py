@@ -1,0 +1,26 @@
+"""The plan of one set of kernels among others, and of generated kernels."""
+
+from isagen.planning.config import KernelConfig
+from support.plans import plan_of
+
+
+def test_the_copies_of_two_sets_have_other_names(table):
+    plans = [plan_of(table, "k/dot.c", kernel_set=name) for name in ("", "one", "two")]
+    copies = [{cell.copy for _, cell in plan.copies()} for plan in plans]
+    units = [{unit.name for unit in plan.units} for plan in plans]
+    for found in (copies, units):
+        assert len(set.union(*found)) == sum(map(len, found))
+
+
+def test_isa_toml_may_name_a_kernel_of_another_set(table):
+    own = {"k/far.c": KernelConfig(args=("-g",))}
+    assert plan_of(table, "k/dot.c", own=own, others=("k/far.c",)).kernels[0].args == ()
+
+
+def test_a_generated_kernel_is_found_in_the_build_folder(table):
+    plan = plan_of(table, "k/made.c", "k/dot.c", generated={"k/made.c": "part/k/made.c"})
+    made, dot = plan.kernels
+    assert (made.line, made.generated) == ("part/k/made.c", True)
+    assert (dot.line, dot.generated) == ("../k/dot.c", False)
+    folders = {unit.copies[0]: unit.args["c"][:2] for unit in plan.units if unit.level == table.base.name}
+    assert folders["made.c." + table.base.name + ".c"] == ("-iquotepart/k", "-iquote../k")
