@@ -21,7 +21,7 @@ LONGEST = {
     "long",
     "test_audit_of_builds.py",
     "test_pip.py",
-    "test_pip_languages.py",
+    "test_pip_kinds.py",
     "test_platforms.py",
     "test_reductions.py",
     "test_tiles.py",

@@ -2,11 +2,10 @@
 
 import re
 import subprocess
-import sys
 
 import pytest
 
-from support.environments import equip, make_venv, pip
+from support.environments import equip, make_sdist, make_venv, pip
 from support.projects import need
 
 # An odd folder has all that a plain one has, and more. The folder is plain once: where Meson is the newest and pip does
@@ -46,13 +45,9 @@ def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
     pip(hello, bare_venv, "install", "--force-reinstall", ".")
     assert ask(hello, bare_venv, "hello.dot(bytes([200] * 50), bytes([255] * 50))") == "-10000"
     assert ask(hello, bare_venv, "all(built for built, _, _ in hello.isa.levels.values())") == "True"
-    for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "first"]):
-        hello.run(
-            *command, GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a", GIT_COMMITTER_EMAIL="a@b"
-        )
-    hello.run(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation")
+    sdist = make_sdist(hello)
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
-    pip(hello, bare_venv, "install", str(next((hello.folder / "dist").glob("hello-*.tar.gz"))))
+    pip(hello, bare_venv, "install", str(sdist))
     assert ask(hello, bare_venv, "hello.dot(b'\\x02', b'\\x03')") == "6"
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
 
