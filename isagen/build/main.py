@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     step.add_argument(
         "--sealed", type=Path, metavar="FOLDER", help="where sealed objects go; without it, none are made"
     )
-    step.add_argument("--objects", type=Path, nargs="+", required=True)
+    step.add_argument("--objects", type=Path, nargs="+", help="the level's objects; by default, where Meson puts them")
     step = steps.add_parser("stubs", help="write the dispatch source")
     step.add_argument("plan", type=Path)
     step.add_argument("output", type=Path)

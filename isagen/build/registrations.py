@@ -72,6 +72,22 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     )
 
 
+def objects_of(plan: Plan, level: str, folder: Path) -> list[Path]:
+    """Return the objects that Meson compiled at `level`, below the `folder` of the plan, in the plan's order.
+
+    They are not named on a command line, which no system takes for thousands of kernels.
+    """
+    found = []
+    for unit in (unit for unit in plan.units if unit.level == level):
+        place = folder / f"lib{unit.name}.a.p"
+        objects = {copy_of_object(path.name): path for path in place.glob("*.o")}
+        for copy in unit.copies:
+            if copy not in objects:
+                raise BuildError(f"has no object in {place}", where=copy, remedy="build again: ninja -C BUILD_DIR")
+            found.append(objects[copy])
+    return found
+
+
 def sources_of(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> list[str]:
     """Return the kernel source behind each object of `level`. Raises `BuildError` if there is none."""
     sources = copies_of(plan, level)

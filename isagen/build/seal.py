@@ -20,16 +20,22 @@ from .addresses import LevelCode
 from .announced import announced_by_kernel
 from .measure import level_code
 from .modules import check_objects, with_notes
-from .registrations import code_by_source, registered_by_kernel, sources_of
+from .registrations import code_by_source, objects_of, registered_by_kernel, sources_of
 
 
-def seal(plan_path: Path, level: str, objects: Sequence[Path], registrations: Path, folder: Path | None) -> None:
+def seal(
+    plan_path: Path, level: str, objects: Sequence[Path] | None, registrations: Path, folder: Path | None
+) -> None:
     """Seal the `objects` of `level` into `folder`, and write what they register to the file `registrations`.
+
+    Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
     The first sealed object holds the note of what the level's objects hold. Without `folder`, only the registrations
     are written. Objects that isagen does not read stay as they are.
     """
     build = read_plan(plan_path)
+    if objects is None:
+        objects = objects_of(build.plan, level, plan_path.parent)
     if build.limit.opaque:
         announced = announced_by_kernel(build.plan, level, objects)
         write_if_changed(registrations, registrations_text(announced))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
-from . import audit, completion, configure, cpu, demo, diff, doctor, init, matrix, probe, report, why
 from .examples import examples_text
 from .output import flush
 from .parser import HIDDEN, Parser, commands_of
 
 # In the order of the help text. The fragment calls `configure`, which the help does not show.
-COMMANDS = (init, doctor, matrix, why, diff, report, probe, cpu, audit, demo, completion, configure)
+COMMANDS = (
+    *("init", "doctor", "matrix", "why", "diff", "report", "probe", "cpu", "audit", "demo", "completion"),
+    HIDDEN,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,8 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = make_parser()
-    options, unknown = parser.parse_known_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    # Meson waits for this command, which needs no other.
+    parser = make_parser((HIDDEN,) if words[:1] == [HIDDEN] else COMMANDS)
+    options, unknown = parser.parse_known_args(words)
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
@@ -47,8 +52,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     return command(options)
 
 
-def make_parser() -> Parser:
-    """Return the parser of all commands; each command's help ends with its examples."""
+def make_parser(names: Iterable[str] = COMMANDS) -> Parser:
+    """Return the parser of the commands called `names`; each command's help ends with its examples."""
     parser = Parser(
         prog="isagen",
         description="Kernels compiled once per CPU instruction-set level, on stock Meson.",
@@ -56,8 +61,8 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"isagen {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    for name in names:
+        import_module(f".{name}", __package__).add(commands)
     for name, one in commands_of(parser).items():
         if one.epilog is None:
             one.epilog = examples_text(name)

@@ -41,6 +41,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
         "copies": copies,
         "levels": [level for level, found in units.items() if found],
         "sealed": "yes" if build.sealing.usable else "no",
+        "find_objects": "no" if build.limit.opaque else "yes",
         "dispatch_source": dispatch_name(plan.kernel_set, language),
         "front_source": [front_name(plan.kernel_set, language)] if plan.module and build.sealing.usable else [],
     }

@@ -110,11 +110,11 @@ def _check(request: Request, config: Config) -> None:
 
 def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Build:
     """Probe the compilers, and return the whole build that results."""
-    table = chosen.table
+    table, cache = chosen.table, default_cache() if request.cache else NO_CACHE
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
-        verdicts = probe_all(table, request.compilers, default_cache() if request.cache else NO_CACHE)
+        verdicts = probe_all(table, request.compilers, cache)
     sealing = sealing_of(request.full_name, request.seal or bool(request.module), limit)
     plan = make_plan(
         config=config,
@@ -143,7 +143,9 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(linking_compiler(request.compilers), request.audit, table.features.processor, limit),
+        link_audit=find_linkers(
+            linking_compiler(request.compilers), request.audit, table.features.processor, limit, cache
+        ),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )

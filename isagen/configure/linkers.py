@@ -11,24 +11,30 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import TOOL_FOLDER
+from ..model.names import LINK_PROOF, TOOL_FOLDER
 from ..model.plan import Limit, LinkAudit
+from ..probe.cache import Cache
 from ..probe.compiler import Compiler
-from ..probe.probe import bare_macros
+from ..probe.probe import PROBE_FORMAT, bare_macros
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 
 # The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
+# A proof that the script is called links nothing, and needs no Python.
+SCRIPT = """#!/bin/sh
+case " $* " in *" {proof} "*) exit 0 ;; esac
+exec {command} "$@"
+"""
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 
 
-def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit) -> LinkAudit:
+def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit, cache: Cache) -> LinkAudit:
     """Return the linkers whose places the scripts take, for an audit of `mode`: error, warn, off, or unreached.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
@@ -48,9 +54,19 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         return undecoded
     if processor.decoder_module() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
-    names = {*LINKERS, *_on_path()}
-    linkers = {name: path for name in sorted(names) if (path := compiler.program(name))}
+    linkers = _programs(compiler, sorted({*LINKERS, *_on_path()}), cache)
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
+
+
+def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[str, str]:
+    """Return the paths of the tools of a compiler's toolchain that there are, by name: one run of it for each."""
+    key = Cache.key(["linkers", PROBE_FORMAT, compiler.identity, compiler.command, os.get_exec_path(), list(names)])
+    kept = cache.get(key)
+    if isinstance(kept, dict) and all(map(os.path.isfile, kept.values())):
+        return kept
+    found = {name: path for name in names if (path := compiler.program(name))}
+    cache.put(key, found)
+    return found
 
 
 def _on_path() -> Iterator[str]:
@@ -63,8 +79,8 @@ def _on_path() -> Iterator[str]:
 def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
     """Write a script in the place of each linker: it links, then audits. Return their folder, below `output`."""
     folder = output / TOOL_FOLDER / f"audit_{audit.mode}{plan_file.removeprefix('isa_plan').removesuffix('.json')}"
-    tool, plan = shlex.quote(str(output / TOOL_FOLDER)), shlex.quote(str(output / plan_file))
+    tool, plan = f"-I -S {shlex.quote(str(output / TOOL_FOLDER))}", shlex.quote(str(output / plan_file))
     for name in audit.linkers:
         command = f"{shlex.quote(sys.executable)} {tool} link {plan} {audit.mode} {name}"
-        write_if_changed(folder / name, f'#!/bin/sh\nexec {command} "$@"\n', mode=0o777)
+        write_if_changed(folder / name, SCRIPT.format(proof=LINK_PROOF, command=command), mode=0o777)
     return folder

@@ -13,37 +13,43 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
-WIDTH = 120
+# Parts of a plan that are deeper are on one line: those of a kernel's cell.
+DEEPEST = 5
+CONTAINERS = (dict, list, tuple)
 # The key of a field's metadata that says that data written by an earlier version may lack it, and then has its default.
 ADDED = "added"
 # How Python has the bytes of a name that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def to_text(data: Any, indent: int = 0, before: int = 0) -> str:
-    """Return plain data as JSON: what fits into a line is on one line, the rest is broken up and indented.
-
-    `before` is the number of characters before it on its line.
-    """
-    line = _line(data)
-    if indent + before + len(line) < WIDTH or not data or not isinstance(data, (dict, list, tuple)):
-        return line
-    inner = " " * (indent + 1)
+def to_text(value: Any, depth: int = 0) -> str:
+    """Return a dataclass or plain data as JSON: whole things on a line each, such as the cells of a kernel."""
+    data = vars(value) if is_dataclass(value) else value
+    inner = data.values() if isinstance(data, dict) else data
+    if depth == DEEPEST or not isinstance(data, CONTAINERS) or not any(map(_holds_more, inner)):
+        return to_line(data)
+    pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth
     if isinstance(data, dict):
-        keys = {_line(key) + ": ": value for key, value in data.items()}
-        parts = [inner + key + to_text(value, indent + 1, len(key)) for key, value in keys.items()]
-        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    parts = [inner + to_text(value, indent + 1) for value in data]
-    return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"
+        parts = [f"{to_line(key)}: {to_text(part, depth + 1)}" for key, part in data.items()]
+        return "{" + pad + f",{pad}".join(parts) + end + "}"
+    return "[" + pad + f",{pad}".join(to_text(part, depth + 1) for part in data) + end + "]"
 
 
-def _line(data: Any) -> str:
-    """Return data as JSON in one line; bytes of names that are not UTF-8 are escaped, so that the text is."""
-    return SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
+def to_line(value: Any) -> str:
+    """Return a dataclass or plain data as JSON in one line; bytes of names that are not UTF-8 are escaped."""
+    line = _encode(value)
+    return line if line.isascii() else SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=vars).encode
+
+
+def _holds_more(value: Any) -> bool:
+    return bool(value) and (isinstance(value, CONTAINERS) or is_dataclass(value))
 
 
 def from_data(kind: type[T], data: Any) -> T:
-    """Return the `kind` that `data` describes, where `data` is what ``dataclasses.asdict`` and JSON made of one.
+    """Return the `kind` that `data` describes, where `data` is what `to_text` made of one, and JSON read.
 
     Raises ValueError, which names the field, where a field is missing (but for those `ADDED`), unknown, or of another
     type.

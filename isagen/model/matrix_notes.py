@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 from .codec import from_data
@@ -23,10 +22,12 @@ LONGEST = 1 << 26
 # The format of a matrix without aliases of its override.
 WITHOUT_ALIASES = 2
 
+_encode = json.JSONEncoder(separators=(",", ":"), default=vars).encode
+
 
 def pack(value: Matrix | LevelCode) -> bytes:
     """Return the text of a note."""
-    data = json.dumps({"format": MATRIX_FORMAT, **asdict(value)}, separators=(",", ":"))
+    data = _encode({"format": MATRIX_FORMAT, **vars(value)})
     return zlib.compress(data.encode("ascii"), 9)
 
 

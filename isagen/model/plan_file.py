@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,7 +71,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
 
 
 def _text(value: Build | Registrations) -> str:
-    return to_text({"format": PLAN_FORMAT, **asdict(value)}) + "\n"
+    return to_text({"format": PLAN_FORMAT, **vars(value)}) + "\n"
 
 
 def _read(path: Path, kind: type[T], remedy: str) -> T:

@@ -71,6 +71,7 @@ def make_plan(
     project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
     packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
     made = generated or {}
+    defines = {level: tuple(style.define + one for one in table.defines(level)) for level in table.names()}
     rows = []
     for source in kernels:
         language = language_of(source)
@@ -83,7 +84,9 @@ def make_plan(
             with_shim(
                 source,
                 own,
-                _cell(level, disabled.get(level, ""), verdicts[level, language], names[source], table, style, own.args),
+                _cell(
+                    level, disabled.get(level, ""), verdicts[level, language], names[source], defines[level], own.args
+                ),
             )
             for level in table.names()
         )
@@ -125,14 +128,13 @@ def _disabled(
 
 
 def _cell(
-    level: str, disabled: str, verdict: Verdict, name: str, table: Table, style: Style, args: tuple[str, ...]
+    level: str, disabled: str, verdict: Verdict, name: str, defines: tuple[str, ...], args: tuple[str, ...]
 ) -> Cell:
-    """Return the cell of a kernel, whose copies are called after `name`, at one level."""
+    """Return the cell of a kernel, whose copies are called after `name`, at one level that has `defines`."""
     if disabled:
         return Cell(level, DISABLED, disabled)
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
-    defines = tuple(style.define + define for define in table.defines(level))
     flags = (*verdict.flags, *defines, *args)
     return Cell(level, BUILT, verdict.reason, flags, f"{name}.{level}{posixpath.splitext(name)[1]}")
 

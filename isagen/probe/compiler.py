@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 
@@ -184,10 +184,7 @@ class Compiler:
 
     def program(self, name: str) -> str | None:
         """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
-        if self.dialect == "msvc" or not self.known:
-            return None
-        said = self.run([f"-print-prog-name={name}"]).out.strip()
-        return shutil.which(said) if said else None
+        return _program(self, name)
 
     @cached_property
     def identity(self) -> str:
@@ -202,6 +199,14 @@ class Compiler:
                 parts.append(f"{real} {state.st_size} {state.st_mtime_ns}")
         parts += [f"{name}={os.environ[name]}" for name in ENVIRONMENT if name in os.environ]
         return "\n".join(parts)
+
+
+@cache
+def _program(compiler: Compiler, name: str) -> str | None:
+    if compiler.dialect == "msvc" or not compiler.known:
+        return None
+    said = compiler.run([f"-print-prog-name={name}"]).out.strip()
+    return shutil.which(said) if said else None
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:

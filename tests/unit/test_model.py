@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from isagen.cli import main
-from isagen.model.codec import from_data, to_text
+from isagen.model.codec import from_data, to_line, to_text
 from isagen.model.errors import PlanError
 from isagen.model.names import PLAN_FILE, copy_of_object, level_of_section, sealed_name
 from isagen.model.plan import Build, LinkAudit, Unit
@@ -56,13 +56,17 @@ def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
     assert read_plan(tmp_path / PLAN_FILE) == build
 
 
-def test_the_text_is_json_in_lines_that_people_can_read():
-    data = {"format": 1, "long": ["word " * 5] * 20, "nested": {"a": {"b": list(range(100))}}, "ä": "é", "empty": {}}
-    text = to_text(data)
-    assert json.loads(text) == data
-    assert max(map(len, text.splitlines())) <= 120
-    assert '"ä": "é"' in text
-    assert "\n" not in to_text({"short": [1, 2, {"x": None}]})
+def test_the_text_is_json_with_a_line_for_each_cell(tmp_path):
+    build = whole_build()
+    lines = [line.strip().rstrip(",") for line in plan_text(build).splitlines()]
+    cells = [cell for kernel in build.plan.kernels for cell in kernel.cells]
+    assert len(cells) > 1
+    for cell in cells:
+        assert lines.count(to_line(cell)) == cells.count(cell)
+    assert '"ä": "é"' in to_text({"ä": "é"})
+    assert (
+        to_text({"plain": 1, "flat": (2, "b"), "empty": {}}) == '{\n "plain": 1,\n "flat": [2, "b"],\n "empty": {}\n}'
+    )
 
 
 @pytest.mark.parametrize("format_", [PLAN_FORMAT - 1, PLAN_FORMAT + 1, None, "3", True])
