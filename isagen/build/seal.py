@@ -23,9 +23,7 @@ from .modules import check_objects, with_notes
 from .registrations import code_by_source, objects_of, registered_by_kernel, sources_of
 
 
-def seal(
-    plan_path: Path, level: str, objects: Sequence[Path] | None, registrations: Path, folder: Path | None
-) -> None:
+def seal(plan_path: Path, level: str, objects: Sequence[Path] | None, registrations: Path, folder: Path | None) -> None:
     """Seal the `objects` of `level` into `folder`, and write what they register to the file `registrations`.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.

@@ -130,6 +130,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         style=_style(request.compilers, limit),
         sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
         elsewhere=chosen.elsewhere,
+        baseline=() if limit.reason else baseline_features(table, request.compilers),
     )
     check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
     if not limit.foreign:

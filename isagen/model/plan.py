@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from .aliases import Alias
 from .record import Record
 
-# The verdicts of a cell: it is compiled, the compiler cannot, or project or packager switched it off.
+# The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 

@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model.errors import ConfigError, KernelError
@@ -15,6 +15,7 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow
 from ..processors.table import Level, Table
 from .aliases import aliases_of
 from .config import Config
+from .contained import without_contained
 from .kernel_settings import Settings, check_keys, settings_of
 from .modules import CYTHON, check_module, cython_without_module, whole_levels
 from .selection import select_levels
@@ -55,6 +56,7 @@ def make_plan(
     others: Sequence[str] = (),
     sealed: bool = True,
     module: str = "",
+    baseline: Collection[str] = (),
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -63,7 +65,7 @@ def make_plan(
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
     be named too. `others` are the kernels of other sets. `module` is the extension module that the kernels are as a
-    whole. Raises `ConfigError` and `KernelError`.
+    whole. `baseline` are the features that every CPU has that runs the program. Raises `ConfigError` and `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, others)
@@ -96,6 +98,7 @@ def make_plan(
                 where=f"table {table.name}",
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
+        cells = without_contained(cells, language, verdicts, baseline)
         line = made.get(source, posixpath.join(source_root, source))
         rows.append(KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register)))
     rows = whole_levels(rows) if module else rows

@@ -7,6 +7,7 @@ import re
 from ..model.errors import ConfigError
 from ..model.plan import BUILT, DISABLED, Plan
 from ..processors.table import Table
+from .contained import REASON as CONTAINED
 from .selection import select_levels
 
 WHERE = "Meson option isa_require"
@@ -26,6 +27,8 @@ def check_required(plan: Plan, words: str, table: Table, elsewhere: frozenset[st
         if level.name not in required:
             continue
         cells = [(kernel.source, kernel.cells[number]) for kernel in plan.kernels]
+        if any(cell.reason.startswith(CONTAINED) for _, cell in cells):  # every CPU that runs the program has it
+            continue
         if level.verdict != BUILT:
             by = "" if level.verdict == DISABLED else ":"
             raise _missing(level.name, f"it is {level.verdict}{by} {level.reason}")

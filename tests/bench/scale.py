@@ -10,6 +10,7 @@ step of ninja that does nothing shows `0 steps`. `--build` adds the first build,
 import argparse
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -126,7 +127,7 @@ def measure(folder: Path, count: int, first: bool, number: int) -> dict[str, Cos
     found["build"] = run("ninja", "-C", build, folder=folder)
     found["nothing changed"] = run("ninja", "-C", build, folder=folder)
     kernel = folder / f"k{count // 2 + 1}.c"
-    kernel.write_text(kernel.read_text().replace("float sum = 0", f"float sum = {number}"))
+    kernel.write_text(re.sub(r"float sum = \d+", f"float sum = {number}", kernel.read_text()))
     found["one kernel edited"] = run("ninja", "-C", build, folder=folder)
     found["reconfigure"] = run("meson", "setup", "--reconfigure", build, folder=folder)
     found["ninja after it"] = run("ninja", "-C", build, folder=folder)
@@ -198,6 +199,7 @@ def main() -> None:
     results = {}
     with tempfile.TemporaryDirectory(prefix="isagen-bench-cache-") as cache:
         os.environ["XDG_CACHE_HOME"] = f"{cache}/cache"
+        os.environ["CCACHE_DISABLE"] = "1"
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for count in map(int, options.kernels.split(",")):
             results[count] = compare(count, options.rounds, options.build)

@@ -1,0 +1,30 @@
+"""Levels that a raised baseline contains: every CPU that runs the program has them, so that only the best one runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ..model.plan import BUILT, DISABLED, Cell, Verdict
+
+REASON = "the baseline contains it"
+
+
+def without_contained(
+    cells: Sequence[Cell], language: str, verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
+) -> tuple[Cell, ...]:
+    """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
+
+    Of the levels whose features are all in the `baseline`, the best one always runs. The lowest level stays too: it
+    is what a stub calls where an override forbids all others.
+    """
+    have = set(baseline)
+    built = [cell for cell in cells if cell.verdict == BUILT]
+    contained = [cell for cell in built if have and have.issuperset(verdicts[cell.level, language].features)]
+    if len(contained) < 3:
+        return tuple(cells)
+    best = contained[-1].level
+    left_out = {
+        cell.level: Cell(cell.level, DISABLED, f"{REASON}, and {best}, which runs in its place")
+        for cell in contained[1:-1]
+    }
+    return tuple(left_out.get(cell.level, cell) for cell in cells)
