@@ -44,11 +44,12 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a compiler run: whether it succeeded, and the two streams as text."""
+    """The result of a compiler run: whether it succeeded, the two streams as text, and headers that were included."""
 
     ok: bool
     out: str
     err: str
+    headers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,13 @@ class Compiler:
             if self.dialect == "msvc":
                 return self.run([*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)])
             target = str(Path(folder, "probe.o"))
-            outcome = self.run([*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target])
+            listed = str(Path(folder, "probe.d"))
+            outcome = self.run(
+                [*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target, "-MD", "-MF", listed]
+            )
             # Clang warns of arguments that a link does not use.
             link = [*self.quiet_args, "-Wno-error", target, *self._links, *self._program(folder)]
-            return self.run(link) if outcome.ok else outcome
+            return replace(self.run(link), headers=_listed(listed)) if outcome.ok else outcome
 
     @cached_property
     def _links(self) -> tuple[str, ...]:
@@ -199,6 +203,16 @@ class Compiler:
                 parts.append(f"{real} {state.st_size} {state.st_mtime_ns}")
         parts += [f"{name}={os.environ[name]}" for name in ENVIRONMENT if name in os.environ]
         return "\n".join(parts)
+
+
+def _listed(depfile: str) -> tuple[str, ...]:
+    """Return the headers that a file of dependencies lists (``-MD``), after the source itself."""
+    try:
+        text = Path(depfile).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ()
+    words = re.findall(r"(?:\\\n|\\.|[^\s\\])+", text.partition(":")[2].replace("\\\n", " "))
+    return tuple(re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words[1:])
 
 
 @cache

@@ -6,10 +6,12 @@ used, compiled and assembled, and then linked as a build links. It is never run,
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 
 from ..model.codec import from_data
@@ -20,7 +22,17 @@ from .cache import Cache
 from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 2
+PROBE_FORMAT = 3
+# A header of a table's author, without which a level may be unavailable until it is there.
+OWN_HEADER = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A verdict as the cache keeps it, with sizes and times (nanoseconds) of the headers that the probe included."""
+
+    verdict: Verdict
+    headers: Mapping[str, tuple[int, int]]
 
 
 def probe_all(
@@ -70,6 +82,7 @@ def bare_macros(compiler: Compiler) -> frozenset[str]:
 
 
 def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str], cache: Cache) -> Verdict:
+    text = probe_text(table, level)
     question = [
         PROBE_FORMAT,
         compiler.identity,
@@ -77,7 +90,7 @@ def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]
         compiler.command,
         compiler.args,
         asdict(level),
-        probe_text(table, level),
+        text,
         table.required_features(level.name),
         sorted((f.name, f.macros) for f in table.features.features.values()),
         table.features.ignored_macros,
@@ -85,19 +98,44 @@ def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]
         sorted(table.features.never_required),
     ]
     key = cache.key(question)
-    kept = cache.get(key)
-    if kept is not None:
-        try:
-            return from_data(Verdict, kept)
-        except ValueError:
-            pass  # a file of another version, or a damaged one: ask again
-    verdict = probe(table, level, compiler, bare)
-    cache.put(key, asdict(verdict))
+    try:
+        kept = from_data(Kept, cache.get(key))
+        if states_of(kept.headers) == kept.headers:
+            return kept.verdict
+    except ValueError:
+        pass  # no answer yet, a file of another version, or a damaged one: ask
+    verdict, headers = probe(table, level, compiler, bare)
+    if verdict.available or (OWN_HEADER.search(text) is None and _works(compiler)):
+        cache.put(key, asdict(Kept(verdict, states_of(headers))))
     return verdict
 
 
-def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Verdict:
-    """Probe one level with one compiler; `bare` are the macros predefined without the level's flags."""
+@cache
+def _works(compiler: Compiler) -> bool:
+    """Return whether the compiler compiles at all: where a wrapper of it fails, that says nothing about a level."""
+    return compiler.accepts(()).ok
+
+
+def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the sizes and times (nanoseconds) of those of the files that there are."""
+    found = {}
+    for path in paths:
+        with suppress(OSError):
+            state = os.stat(path)
+            found[path] = (state.st_size, state.st_mtime_ns)
+    return found
+
+
+def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> tuple[Verdict, Sequence[str]]:
+    """Probe one level with one compiler; `bare` are the macros predefined without the level's flags.
+
+    Return the verdict, and the headers that the level's program included.
+    """
+    headers: list[str] = []
+    return _verdict(table, level, compiler, bare, headers), headers
+
+
+def _verdict(table: Table, level: Level, compiler: Compiler, bare: frozenset[str], headers: list[str]) -> Verdict:
     no = partial(Verdict, False)
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
@@ -118,6 +156,7 @@ def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) 
     outcome = compiler.builds(probe_text(table, level), flags)
     if not outcome.ok:
         return no(_why(outcome))
+    headers += outcome.headers
     return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 
 

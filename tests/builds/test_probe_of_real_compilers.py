@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.probe.cache import NO_CACHE
+from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.compiler import find_compiler
 from isagen.probe.probe import probe_all
 from isagen.processors.table import load_table
@@ -93,3 +93,20 @@ def test_the_command_says_what_it_is_at_on_a_terminal():
     assert [line.split()[0] for line in said.splitlines()] == list(names)
     assert f"1 of {len(names)}  {names[0]}" in shown
     assert on_terminal("probe", "--table", "aten", TERM="dumb") == (0, said, "")
+
+
+@on_x86
+def test_a_header_of_the_table_s_own_is_part_of_the_question(tmp_path):
+    """Its name says nothing of what it holds: a verdict is asked for anew when it changes, appears, or goes."""
+    header = tmp_path / "own header.h"
+    table(tmp_path, probe="return own;")
+    path = tmp_path / "own.toml"
+    path.write_text(f"prologue = '#include \"{header}\"'\n{path.read_text()}")
+    tab = load_table("own.toml", tmp_path)
+    compiler, cache = find_compiler("c", ["cc"]), Cache(tmp_path / "cache")
+    assert "No such file" in ask(tab, compiler, cache).reason
+    for text, available in (("enum { own };", True), ("enum { other };", False), ("enum { own };", True)):
+        header.write_text(text)
+        assert ask(tab, compiler, cache).available is available
+    header.unlink()
+    assert not ask(tab, compiler, cache).available

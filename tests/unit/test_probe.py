@@ -32,6 +32,7 @@ for word; do
     --version) echo fake 12; exit ;;
     -print-prog-name=*) echo "${word#*=}"; exit ;;
     -dM) preprocess=yes ;;
+    -c) if [ -e "${0%/*}/unreachable" ]; then echo "wrapper: error: no host" >&2; exit 1; fi ;;
     *probe.c) program=$word ;;
   esac
 done
@@ -66,7 +67,7 @@ def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
 
     def slow(table, level, compiler, bare):
         assert level is table.levels[0] or taken.wait(20)
-        return Verdict(True, level.name)
+        return Verdict(True, level.name), ()
 
     monkeypatch.setattr("isagen.probe.probe.probe", slow)
     asked = table(tmp_path, 'features = ["avx2"]')
@@ -261,6 +262,17 @@ def test_unavailable_is_kept_with_all_it_said(tmp_path):
     assert first.dropped
     assert ask(tab, fake(tmp_path), cache) == first
     assert calls(tmp_path, "probe.c") == 2
+
+
+def test_a_wrapper_that_fails_is_no_verdict_to_keep(tmp_path):
+    """distcc, say, whose hosts are away."""
+    cache, other = Cache(tmp_path / "cache"), tmp_path / "other"
+    other.mkdir()
+    (other / "unreachable").touch()
+    verdicts = probe_all(table(tmp_path), [fake(other)], cache)
+    assert {verdict.reason for verdict in verdicts.values()} == {"wrapper: error: no host"}
+    (other / "unreachable").unlink()
+    assert all(verdict.available for verdict in probe_all(table(tmp_path), [fake(other)], cache).values())
 
 
 def edit_compiler(folder):
