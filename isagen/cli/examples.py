@@ -35,6 +35,14 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("isagen report fastdot", "the installed package; its modules are imported, each in a process of its own"),
         ("isagen report build -o report.md", "a build folder; nothing is imported"),
     ),
+    "tune": (
+        ("isagen tune fastdot -- python bench.py", "which levels of the installed package fastdot pay for their bytes"),
+        ("isagen tune build --save zen5.json -- build/bench", "the same of a build folder; keep the times"),
+        (
+            "isagen tune --merge zen5.json --write isagen/isa.toml build -- build/bench",
+            "with another machine's times; take levels that pay on neither out of isa.toml",
+        ),
+    ),
     "probe": (
         ("isagen probe", "the levels that c++ can build"),
         ("isagen probe --compiler clang-16 --language c", "those of another compiler, and of C"),

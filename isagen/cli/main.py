@@ -15,7 +15,7 @@ from .parser import HIDDEN, Parser, commands_of
 
 # In the order of the help text. The fragment calls `configure`, which the help does not show.
 COMMANDS = (
-    *("init", "doctor", "matrix", "why", "diff", "report", "probe", "cpu", "audit", "demo", "completion"),
+    *("init", "doctor", "matrix", "why", "diff", "report", "tune", "probe", "cpu", "audit", "demo", "completion"),
     HIDDEN,
 )
 

@@ -14,9 +14,22 @@ HIDDEN = "configure"
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors are one message with a remedy; `report` takes them elsewhere."""
+    """An `ArgumentParser` whose errors are one message with a remedy; `report` takes them elsewhere.
+
+    Where it has a `rest`, all that follows `--` is the value of that name: argparse would look for options in it.
+    """
 
     report: Callable[[str], NoReturn] | None = None
+    rest: str = ""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, but for the `rest`."""
+        words = list(sys.argv[1:] if args is None else args)
+        place = words.index("--") if self.rest and "--" in words else len(words)
+        options, unknown = super().parse_known_args(words[:place], namespace)
+        if self.rest:
+            setattr(options, self.rest, words[place + 1 :])
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print the message and how to get help, and exit with status 2."""

@@ -12,7 +12,7 @@ LAYERS = (
     ("binary", "processors"),
     ("probe", "planning", "build", "audit", "rendering"),
     ("configure", "matrix"),
-    ("project",),
+    ("project", "tune"),
     ("cli",),
     ("__main__",),
 )

@@ -1,0 +1,1 @@
+"""Tuning: which levels of a kernel pay for their bytes, from a benchmark of the project."""

@@ -1,0 +1,97 @@
+"""Judging levels by times: a level that is not faster than the one that would run in its place is not worth its bytes.
+
+The rounds are interleaved, so that the times of one round are compared with each other: `Comparison` is about the
+median of the ratios, with the bounds of a sign test, which assumes nothing of how times are distributed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+from statistics import median
+
+# The verdicts on a level: faster by more than the margin, slower, neither, and more noise than margin.
+PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"
+SAME_CODE = "same code"
+CONFIDENCE = 0.95
+# With fewer rounds, no bounds have this confidence.
+FEWEST = 6
+
+Times = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A level compared with the level `against` on one machine: how many times as fast it is, within two bounds."""
+
+    machine: str
+    against: str
+    speedup: float
+    low: float
+    high: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A level of a kernel: whether it is worth its bytes, and the comparisons that say so; none where none was made."""
+
+    level: str
+    keep: bool
+    comparisons: tuple[Comparison, ...] = ()
+
+
+def judge(
+    levels: Sequence[str], machines: Mapping[str, Times], codes: Mapping[str, str], margin: float
+) -> list[Judged]:
+    """Return what becomes of each of a kernel's `levels`, lowest first, by the times of each level on each machine.
+
+    `codes` are digests of the copies' code, where they are known. A level is dropped where no machine that ran it finds
+    that it pays, or may pay; it is compared with the level that would run there without it.
+    """
+    found = [Judged(levels[0], True)]
+    for level in levels[1:]:
+        kept = [one.level for one in found if one.keep]
+        comparisons = []
+        for machine, times in machines.items():
+            below = [name for name in kept if name in times]
+            if level in times and below:
+                same = level in codes and codes[level] == codes.get(below[-1])
+                comparisons.append(compare(machine, below[-1], times[below[-1]], times[level], margin, same))
+        keep = not comparisons or any(one.verdict in (PAYS, UNKNOWN) for one in comparisons)
+        found.append(Judged(level, keep, tuple(comparisons)))
+    return found
+
+
+def compare(
+    machine: str, against: str, before: Sequence[float], after: Sequence[float], margin: float, same: bool = False
+) -> Comparison:
+    """Compare the times of a level, `after`, with those of the level `against`, round by round.
+
+    `margin` is the gain that is worth a copy: 0.03 for three percent. Where both have the `same` code, times say only
+    how much noise there is.
+    """
+    ratios = sorted(one / other for one, other in zip(before, after, strict=True))
+    place = _rank(len(ratios))
+    low, high = ratios[place], ratios[-1 - place]
+    return Comparison(machine, against, median(ratios), low, high, SAME_CODE if same else _verdict(low, high, margin))
+
+
+def _verdict(low: float, high: float, margin: float) -> str:
+    if low > 1 + margin:
+        return PAYS
+    if high < 1 - margin:
+        return SLOWER
+    return EQUAL if high < 1 + margin else UNKNOWN
+
+
+def _rank(count: int) -> int:
+    """Return how many of `count` sorted values lie outside of each bound of their median."""
+    outside, place = 0.0, -1
+    while place + 1 < count // 2:
+        outside += comb(count, place + 1) / 2**count
+        if 2 * outside > 1 - CONFIDENCE:
+            break
+        place += 1
+    return max(place, 0)

@@ -1,0 +1,90 @@
+"""The results of `isagen tune` on one machine, as a file that is merged with those of other machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..model.codec import from_data, to_text
+from ..model.errors import ConfigError
+
+RESULTS_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The times of one kernel, in seconds by level and round, and the digests of its copies' code by level."""
+
+    seconds: Mapping[str, tuple[float, ...]]
+    code: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was measured on one machine: its CPU, the project, its compilers, the command, and times by kernel source.
+
+    The kernel source "" is the whole program. `levels` are those that are built, lowest first; `bytes` are what each
+    copy adds to the program, by kernel source and level.
+    """
+
+    cpu: str
+    project: str
+    compilers: tuple[str, ...]
+    command: tuple[str, ...]
+    date: str
+    levels: tuple[str, ...]
+    bytes: Mapping[str, Mapping[str, int]]
+    kernels: Mapping[str, Timed]
+
+
+def results_text(results: Results) -> str:
+    """Return the text of a file."""
+    return to_text({"format": RESULTS_FORMAT, **vars(results)}) + "\n"
+
+
+def read_results(path: Path) -> Results:
+    """Read a file. Raises `ConfigError` where it is none."""
+    remedy = "give a file that `isagen tune --save` wrote"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict) or data.pop("format", None) != RESULTS_FORMAT:
+            raise ValueError(f"it is not of format {RESULTS_FORMAT}")
+        return from_data(Results, data)
+    except OSError as problem:
+        raise ConfigError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
+    except (ValueError, RecursionError) as problem:
+        raise ConfigError(f"cannot be read: {problem}", where=str(path), remedy=remedy) from None
+
+
+def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
+    """Return times by kernel source and machine, and what is left out, each with the reason.
+
+    The first results say what the code is. Times of a copy whose code differs are of another source or compiler.
+    """
+    first = results[0]
+    found: dict[str, dict[str, Timed]] = {}
+    left_out = []
+    for place, one in enumerate(results):
+        machine = one.cpu if [other.cpu for other in results].count(one.cpu) == 1 else f"{one.cpu} ({place + 1})"
+        if one.project != first.project:
+            raise ConfigError(
+                f"is of the project {one.project}, not of {first.project}",
+                where=machine,
+                remedy="merge results of one project",
+            )
+        for source, timed in one.kernels.items():
+            if not timed.code and one.compilers != first.compilers:
+                left_out.append(f"{machine}: {source or 'the program'}: built by {', '.join(one.compilers)}")
+                continue
+            known = first.kernels[source].code if source in first.kernels else timed.code
+            other = [
+                level for level in timed.seconds if timed.code.get(level) != known.get(level, timed.code.get(level))
+            ]
+            if other:
+                shown = source or "the program"
+                left_out.append(f"{machine}: {shown} at {', '.join(other)}: its code differs from that of {first.cpu}")
+            seconds = {level: times for level, times in timed.seconds.items() if level not in other}
+            found.setdefault(source, {})[machine] = Timed(seconds, timed.code)
+    return found, left_out

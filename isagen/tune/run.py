@@ -1,0 +1,75 @@
+"""Running a benchmark at each level in turns, and reading the times that it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from ..model.errors import ProjectError
+
+# A line of a benchmark: a kernel's path, its end, or a stub, and seconds.
+LINE = re.compile(r"^\s*(\S+?):?\s+(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*s?\s*$", re.MULTILINE)
+# The name of the whole program, where a benchmark prints no times.
+PROGRAM = ""
+
+Round = Mapping[str, float]
+
+
+def run_rounds(
+    command: Sequence[str],
+    variable: str,
+    levels: Sequence[str],
+    rounds: int,
+    kernels: Mapping[str, str],
+    show: Callable[[str, int, int], None],
+) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
+
+    The override `variable` selects the level. `kernels` are kernel sources by the names that lines may have. A run
+    before the first round warms caches up, and is not counted. Levels begin each round in another place.
+    """
+    times: dict[str, dict[str, list[float]]] = {}
+    names: set[str] | None = None
+    for number in range(rounds + 1):
+        start = number % len(levels)
+        for level in (*levels[start:], *levels[:start]):
+            show(f"round {number} at {level}", number * len(levels), (rounds + 1) * len(levels))
+            found = _run(command, {**os.environ, variable: level}, kernels)
+            if names is not None and found.keys() != names:
+                differing = ", ".join(sorted((found.keys() ^ names) - {PROGRAM}))
+                raise ProjectError(
+                    f"it prints a time for {differing} in some runs only",
+                    where=command[0],
+                    remedy="print a line NAME SECONDS for the same kernels at every level",
+                )
+            names = set(found)
+            for source, seconds in found.items() if number else ():
+                times.setdefault(source, {}).setdefault(level, []).append(seconds)
+    return {source: {level: tuple(by_level[level]) for level in levels} for source, by_level in times.items()}
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], kernels: Mapping[str, str]) -> dict[str, float]:
+    """Run once; return seconds by kernel source, or of the whole program where no line names a kernel."""
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as problem:
+        raise ProjectError(
+            f"cannot be run: {problem.strerror}", where=command[0], remedy="give the benchmark's command after --"
+        ) from None
+    seconds = time.perf_counter() - start
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it says nothing"]
+        raise ProjectError(
+            f"ended with status {done.returncode}: {last[0]}",
+            where=" ".join(command),
+            remedy="run it by itself first",
+        )
+    found: dict[str, float] = {}
+    for name, text in LINE.findall(done.stdout):
+        if name in kernels and float(text) > 0:
+            found[kernels[name]] = found.get(kernels[name], 0.0) + float(text)
+    return found or {PROGRAM: seconds}

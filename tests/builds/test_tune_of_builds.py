@@ -1,0 +1,66 @@
+"""`isagen tune` on a build: a level that pays is kept, a useless one dropped, and the next build leaves it out."""
+
+import json
+
+import pytest
+
+from support.levels import supported_levels
+from support.projects import matrix
+
+
+@pytest.fixture
+def tune(prepared):
+    if "AVX2" not in supported_levels():
+        pytest.skip("needs a CPU with AVX2")
+    return prepared("tune")
+
+
+def verdicts(text):
+    """The verdict on AVX2 by kernel, where that is built."""
+    found = {one["source"]: one["levels"] for one in json.loads(text)["kernels"]}
+    return {source: levels[1]["comparisons"][0]["verdict"] for source, levels in found.items() if len(levels) > 1}
+
+
+def test_what_is_useless_is_dropped(tune):
+    pytest.importorskip("tomlkit")
+    bench = str(tune.path("bench"))
+    said = tune.isagen(
+        *["tune", "build", "--format", "json", "--save", "mine.json", "--rounds", "6", "--"], bench
+    ).stdout
+    found = verdicts(said)
+    assert found["kernels/faster.c"] == "pays"
+    assert found["kernels/slower.c"] == "slower"
+    assert found["kernels/neither.c"].startswith(("no difference", "same code"))
+
+    # The times that were kept say the same, without another run.
+    again = tune.isagen(*["tune", "build", "--format", "json", "--merge", "mine.json"]).stdout
+    assert verdicts(again) == found
+    text = tune.isagen(*["tune", "build", "--merge", "mine.json", "--write", "isagen/isa.toml"]).stdout
+    assert "drop  AVX2" in text
+    assert "isagen/isa.toml: kernels/slower.c: levels -AVX2" in text
+    toml = (tune.folder / "isagen/isa.toml").read_text()
+    assert toml.startswith("# Levels are tuned by the tests.\n")
+    tune.ninja()  # configures again, as isa.toml changed
+    cells = {kernel["source"]: kernel["levels"]["AVX2"] for kernel in matrix(tune)["kernels"]}
+    assert cells["kernels/faster.c"]["verdict"] == "built"
+    assert cells["kernels/slower.c"]["reason"] == "by isa.toml: kernels.'kernels/slower.c'.levels"
+    after = verdicts(tune.isagen("tune", "build", "--format", "json", "--rounds", "6", "--", bench).stdout)
+    assert "kernels/slower.c" not in after
+    assert after["kernels/faster.c"] == "pays"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["build"], "there is no benchmark\n  name it: isagen tune build -- python bench.py"),
+        (["build", "--rounds", "3", "--", "true"], "--rounds: 3 rounds say nothing with confidence\n  at least 6 do"),
+        (["build", "--", "./none"], "./none: cannot be run: No such file or directory"),
+        (["build", "--", "false"], "false: ended with status 1"),
+        (["build", "--merge", "none.json"], "none.json: cannot be read: No such file"),
+        (["none", "--", "true"], "none"),
+    ],
+)
+def test_bad_input(tune, arguments, message):
+    done = tune.isagen("tune", *arguments, check=False)
+    assert done.returncode == 1
+    assert message in done.stdout

@@ -1,0 +1,10 @@
+#include "../stubs.h"
+
+#ifdef CPU_CAPABILITY_AVX2
+enum { steps = 1000000 };
+#else
+enum { steps = 3000000 };
+#endif
+
+static unsigned run(unsigned seed) { return work(seed, steps); }
+ISA_REGISTER_DISPATCH(faster_stub, &run)

@@ -1,0 +1,221 @@
+"""`isagen tune`: verdicts from times, merging of machines, and what is written into isa.toml."""
+
+import random
+import tomllib
+
+import pytest
+
+from isagen.model.errors import ConfigError, ProjectError
+from isagen.tune.advice import advise, text_of
+from isagen.tune.config_file import write_levels
+from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, compare, judge
+from isagen.tune.results import Results, Timed, read_results, results_text
+from isagen.tune.run import LINE, run_rounds
+
+LEVELS = ("BASE", "WIDE", "HUGE")
+
+
+def times(seconds: float, noise: float = 0.001, rounds: int = 9, seed: int = 0) -> tuple[float, ...]:
+    generator = random.Random(f"{seconds} {seed}")
+    return tuple(seconds * (1 + generator.uniform(-noise, noise)) for _ in range(rounds))
+
+
+def results(cpu: str, code: dict[str, str] | None = None, **seconds: float) -> Results:
+    """Times of one kernel by level, on a quiet machine."""
+    timed = Timed({level: times(value) for level, value in seconds.items()}, code or {})
+    sizes = {"k.c": {level: 100 * (place + 1) for place, level in enumerate(LEVELS)}}
+    return Results(cpu, "p", ("c: GCC 12",), ("bench",), "2026-01-02", LEVELS, sizes, {"k.c": timed})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "noise", "verdict"),
+    [
+        (2.0, 1.0, 0.01, PAYS),
+        (1.05, 1.0, 0.001, PAYS),
+        (1.02, 1.0, 0.001, EQUAL),
+        (1.0, 1.0, 0.005, EQUAL),
+        (0.99, 1.0, 0.001, EQUAL),
+        (0.5, 1.0, 0.01, SLOWER),
+        (1.0, 1.0, 0.5, UNKNOWN),
+    ],
+)
+def test_verdicts(before, after, noise, verdict):
+    found = compare("cpu", "BASE", times(before, noise, seed=1), times(after, noise, seed=2), 0.03)
+    assert found.verdict == verdict
+    assert found.low <= found.speedup <= found.high
+
+
+def test_noise_alone_is_rarely_called_a_gain():
+    """With a margin, far more rarely than the bounds' confidence says: 1000 comparisons of a kernel with itself."""
+    wrong = 0
+    for seed in range(1000):
+        one, other = times(1.0, 0.2, seed=2 * seed), times(1.0, 0.2, seed=2 * seed + 1)
+        wrong += compare("cpu", "BASE", one, other, 0.03).verdict == PAYS
+    assert wrong < 30
+
+
+def test_bounds_leave_out_what_the_sign_test_allows():
+    ratios = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    found = compare("cpu", "BASE", ratios, [1.0] * 9, 0.03)
+    assert (found.low, found.speedup, found.high) == (2, 5, 8)  # 1 - 2 * (1 + 9) / 512 = 0.961
+    found = compare("cpu", "BASE", ratios[:6], [1.0] * 6, 0.03)
+    assert (found.low, found.high) == (1, 6)  # 1 - 2 / 64 = 0.969
+
+
+def test_a_level_is_compared_with_the_one_that_would_run_without_it():
+    found = judge(LEVELS, {"cpu": {"BASE": times(4), "WIDE": times(5), "HUGE": times(3)}}, {}, 0.03)
+    assert [(one.level, one.keep) for one in found] == [("BASE", True), ("WIDE", False), ("HUGE", True)]
+    assert [one.against for judged in found for one in judged.comparisons] == ["BASE", "BASE"]
+
+
+def test_the_same_code_is_dropped_whatever_the_times_say():
+    found = judge(LEVELS, {"cpu": {"BASE": times(4), "WIDE": times(2)}}, {"BASE": "x", "WIDE": "x"}, 0.03)
+    assert found[1].comparisons[0].verdict == SAME_CODE
+    assert not found[1].keep
+    assert found[2].keep  # not measured
+
+
+def test_a_level_stays_where_it_pays_on_one_of_several_machines():
+    zen4, zen5 = results("Zen 4", BASE=4, WIDE=2, HUGE=2.2), results("Zen 5", BASE=4, WIDE=2, HUGE=1.1)
+    old = results("old", BASE=4, WIDE=4)
+    assert advise([zen4], 0.03)[0][0].dropped == ("HUGE",)
+    assert advise([old], 0.03)[0][0].dropped == ("WIDE",)
+    assert advise([zen4, zen5, old], 0.03)[0][0].dropped == ()
+    assert advise([zen4, old], 0.03)[0][0].dropped == ("HUGE",)
+
+
+def test_times_of_other_code_are_left_out():
+    mine = results("mine", {"BASE": "a", "WIDE": "b", "HUGE": "c"}, BASE=4, WIDE=4, HUGE=1)
+    other = results("other", {"BASE": "a", "WIDE": "changed", "HUGE": "c"}, BASE=4, WIDE=1, HUGE=1)
+    advice, left_out = advise([mine, other], 0.03)
+    assert advice[0].dropped == ("WIDE",)
+    assert left_out == ["other: k.c at WIDE: its code differs from that of mine"]
+    text = text_of(advice, left_out, True)
+    assert "  drop  WIDE               200 bytes  mine: 1.00 x BASE" in text
+    assert "  without what is dropped, 200 bytes less" in text
+    with pytest.raises(ConfigError, match="is of the project q, not of p"):
+        advise([mine, Results(**{**vars(other), "project": "q"})], 0.03)
+
+
+def test_results_are_read_as_written(tmp_path):
+    path = tmp_path / "zen.json"
+    path.write_text(results_text(results("ü", BASE=1, WIDE=2)))
+    assert read_results(path) == results("ü", BASE=1, WIDE=2)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "cpu": 3}'])
+def test_other_files_are_no_results(tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"x\.json: cannot be read"):
+        read_results(tmp_path / "x.json")
+    with pytest.raises(ConfigError, match=r"none\.json: cannot be read"):
+        read_results(tmp_path / "none.json")
+
+
+# ---- isa.toml
+
+OWN = """# ours
+levels = ["-AMX"]  # too few have it
+
+[kernels."k.c"]
+args = ["-O3"]  # fast
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "source", "levels"),
+    [
+        (OWN, "k.c", ["-WIDE"]),
+        ("", "k.c", ["-WIDE"]),
+        ('[kernels."other.c"]\nlevels = "none"\n', "k.c", ["-WIDE"]),
+        ('[kernels."k.c"]\nlevels = ["all"]\n', "k.c", ["all", "-WIDE"]),
+        ('[kernels."k.c"]\nlevels = "WIDE HUGE"\n', "k.c", ["WIDE HUGE", "-WIDE"]),
+        (OWN, "", ["-AMX", "-WIDE"]),
+    ],
+)
+def test_what_does_not_pay_is_taken_out(tmp_path, before, source, levels):
+    pytest.importorskip("tomlkit")
+    path = tmp_path / "isa.toml"
+    path.write_text(before)
+    measured = results("Zen", BASE=4, WIDE=4, HUGE=1)
+    if not source:
+        measured = Results(**{**vars(measured), "kernels": {"": measured.kernels["k.c"]}, "bytes": {}})
+    advice, _ = advise([measured], 0.03)
+    said = write_levels(path, advice, "isagen tune, 2026-01-02, Zen", False)
+    assert said == [f"{source or 'all kernels'}: levels -WIDE"]
+    text = path.read_text()
+    data = tomllib.loads(text)
+    assert (data["kernels"][source] if source else data)["levels"] == levels
+    assert "# isagen tune, 2026-01-02, Zen: WIDE: 1.00 x BASE" in text
+    for comment in ("# ours", "# fast"):
+        assert (comment in text) == (comment in before)
+    assert write_levels(path, advice, "again", False) == []
+    assert path.read_text() == text
+
+
+def test_what_cannot_be_written(tmp_path):
+    pytest.importorskip("tomlkit")
+    advice, _ = advise([results("Zen", BASE=4, WIDE=4)], 0.03)
+    with pytest.raises(ConfigError, match=r"isa\.toml: cannot be read: No such file"):
+        write_levels(tmp_path / "isa.toml", advice, "", False)
+    (tmp_path / "isa.toml").write_text("levels = [")
+    with pytest.raises(ConfigError, match=r"isa\.toml: is no TOML"):
+        write_levels(tmp_path / "isa.toml", advice, "", False)
+
+
+# ---- the benchmark
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("dot.cpp 0.5", ("dot.cpp", "0.5")),
+        ("kernels/dot.cpp: 1.5e-3 s", ("kernels/dot.cpp", "1.5e-3")),
+        ("  dot_stub   3", ("dot_stub", "3")),
+        ("took 3 seconds", None),
+        ("dot.cpp", None),
+    ],
+)
+def test_lines_of_a_benchmark(line, found):
+    assert LINE.findall(f"noise\n{line}\n") == ([found] if found else [])
+
+
+def bench(tmp_path, text: str) -> list[str]:
+    path = tmp_path / "bench"
+    path.write_text(f"#!/bin/sh\necho $OWN_ISA >>{tmp_path}/log\n{text}\n")
+    path.chmod(0o755)
+    return [str(path)]
+
+
+def silent(name, number, total):
+    pass
+
+
+def test_levels_take_turns_and_each_begins_a_round(tmp_path):
+    command = bench(tmp_path, 'case $OWN_ISA in BASE) echo "k.c 2";; *) echo "k.c 1";; esac; echo "other.c 5"')
+    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "src/k.c"}, silent)
+    assert found == {"src/k.c": {"BASE": (2.0,) * 6, "WIDE": (1.0,) * 6}}
+    assert (tmp_path / "log").read_text().split() == ["BASE", "WIDE", "WIDE", "BASE"] * 3 + ["BASE", "WIDE"]
+
+
+def test_without_lines_the_command_s_own_time_counts(tmp_path):
+    command = bench(tmp_path, 'case $OWN_ISA in BASE) sleep 0.1;; esac; echo "took 3 s"')
+    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}, silent)
+    assert set(found) == {""}
+    assert min(found[""]["BASE"]) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("echo bad input >&2; exit 3", "ended with status 3: bad input"),
+        ('[ "$OWN_ISA" = BASE ] && echo "k.c 1"', r"prints a time for k\.c"),
+    ],
+)
+def test_benchmarks_that_cannot_be_used(tmp_path, text, message):
+    with pytest.raises(ProjectError, match=message):
+        run_rounds(
+            bench(tmp_path, text + "\n:" * (text[0] == "[")), "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}, silent
+        )
+    with pytest.raises(ProjectError, match="cannot be run: No such file"):
+        run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}, silent)
