@@ -12,6 +12,7 @@ from ..binary.private_names import name_in_source
 from ..binary.protocol import CODE_KINDS, Binding, NamedSymbol
 from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
 from ..model.plan import Plan
+from ..model.plan_file import outputs_folder
 
 
 class BuildObjects:
@@ -23,7 +24,7 @@ class BuildObjects:
     def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
         self.plan = plan
         self.root = root
-        self._folder = folder
+        self._folder = outputs_folder(folder)
         self._others = tuple(others)
         self._sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
 

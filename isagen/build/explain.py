@@ -12,7 +12,7 @@ from ..binary.formats import is_binary, load_object
 from ..binary.protocol import Binding
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
-from ..model.plan_file import read_registrations
+from ..model.plan_file import outputs_folder, read_registrations
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
@@ -104,7 +104,7 @@ def _registering(objects: BuildObjects, folder: Path, stub: str) -> str:
     for level in objects.plan.levels:
         with suppress(IsagenError):
             for source, found in read_registrations(
-                folder / registrations_name(level.name, objects.plan.kernel_set)
+                outputs_folder(folder) / registrations_name(level.name, objects.plan.kernel_set)
             ).kernels.items():
                 if stub in found.registers:
                     return source

@@ -10,6 +10,7 @@ from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
 from ..model.names import sealed_name
 from ..model.plan import Build, Plan
+from ..model.plan_file import outputs_folder
 from ..model.record import LEVEL_OWNER, NOTE_OWNER
 from ..model.registrations import Registrations
 
@@ -50,10 +51,10 @@ def with_notes(build: Build, level: str, files: Sequence[ObjectFile], held: byte
 
 
 def level_notes(plan: Plan, folder: Path) -> Iterator[bytes]:
-    """Yield the notes of what each level's private module holds, from the objects in `folder`."""
+    """Yield the notes of what each level's private module holds, from the objects of the plan in `folder`."""
     seen = set()
     for _, cell in plan.copies():
-        path = folder / sealed_name(cell.copy, cell.level)
+        path = outputs_folder(folder) / sealed_name(cell.copy, cell.level)
         if cell.level not in seen and is_binary(path):
             seen.add(cell.level)
             with open_binary(path) as binary:

@@ -9,6 +9,7 @@ from ..binary.protocol import Binary
 from ..model.errors import BuildError
 from ..model.names import DISPATCH_SOURCE, copy_of_object, level_of_section, sealed_name
 from ..model.plan import Plan
+from ..model.plan_file import outputs_folder
 
 
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:
@@ -31,7 +32,8 @@ def _has_level_code(binary: Binary) -> bool:
 
 def _are_of_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
     """Return whether sealed objects or the dispatch source's object are among the files that were linked."""
-    sealed = {(folder / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
+    outputs = outputs_folder(folder)
+    sealed = {(outputs / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
     return any(
         path.resolve() in sealed
         or (path.name.startswith("meson-generated_") and DISPATCH_SOURCE.search(copy_of_object(path.name)))

@@ -72,8 +72,8 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     )
 
 
-def objects_of(plan: Plan, level: str, folder: Path) -> list[Path]:
-    """Return the objects that Meson compiled at `level`, below the `folder` of the plan, in the plan's order.
+def compiled_objects(plan: Plan, level: str, folder: Path) -> list[Path]:
+    """Return the objects that Meson compiled at `level` in the `folder` of outputs, in the plan's order.
 
     They are not named on a command line, which no system takes for thousands of kernels.
     """

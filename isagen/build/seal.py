@@ -14,13 +14,13 @@ from ..binary.formats import load_object, note_in_object, seal_objects
 from ..model.files import write_if_changed
 from ..model.matrix_notes import pack
 from ..model.names import copy_of_object, sealed_name
-from ..model.plan_file import read_plan, registrations_text
+from ..model.plan_file import outputs_folder, read_plan, registrations_text
 from ..model.record import LEVEL_OWNER
 from .addresses import LevelCode
 from .announced import announced_by_kernel
 from .measure import level_code
 from .modules import check_objects, with_notes
-from .registrations import code_by_source, objects_of, registered_by_kernel, sources_of
+from .registrations import code_by_source, compiled_objects, registered_by_kernel, sources_of
 
 
 def seal(plan_path: Path, level: str, objects: Sequence[Path] | None, registrations: Path, folder: Path | None) -> None:
@@ -33,7 +33,7 @@ def seal(plan_path: Path, level: str, objects: Sequence[Path] | None, registrati
     """
     build = read_plan(plan_path)
     if objects is None:
-        objects = objects_of(build.plan, level, plan_path.parent)
+        objects = compiled_objects(build.plan, level, outputs_folder(plan_path.parent))
     if build.limit.opaque:
         announced = announced_by_kernel(build.plan, level, objects)
         write_if_changed(registrations, registrations_text(announced))

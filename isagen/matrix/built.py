@@ -13,7 +13,7 @@ from ..build.registrations import code_by_source, registered_by_kernel
 from ..model.matrix import KernelCode, LevelCode, Matrix
 from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import BUILT, Build
-from ..model.plan_file import read_plan, read_registrations
+from ..model.plan_file import outputs_folder, read_plan, read_registrations
 from .noted import levels_in
 from .planned import planned_matrix, with_code
 
@@ -22,7 +22,7 @@ NINJA_LOG = ".ninja_log"
 
 def built_matrix(plan_path: Path) -> Matrix:
     """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` where it cannot be read."""
-    build, folder = read_plan(plan_path), plan_path.parent
+    build, folder = read_plan(plan_path), outputs_folder(plan_path.parent)
     if build.limit.opaque:
         levels = dict(_announced(build, folder))
     else:

@@ -44,6 +44,17 @@ def read_registrations(path: Path) -> Registrations:
     return _read(path, Registrations, "clean the build folder, and build again: ninja -C BUILD_DIR clean")
 
 
+def outputs_folder(folder: Path) -> Path:
+    """Return where targets that are declared in a `folder` of a build have their outputs: Meson's option layout.
+
+    With layout=flat, the outputs of all folders are in one.
+    """
+    for place in (folder, *folder.parents):
+        if (place / "meson-private").is_dir():
+            return place / "meson-out" if (place / "meson-out").is_dir() else folder
+    return folder
+
+
 def find_plans(folder: Path) -> list[Path]:
     """Return the plan files in a folder and below. Raises `ProjectError` if there is none."""
     if not folder.is_dir():

@@ -304,3 +304,13 @@ def test_isagen_may_be_called_by_its_script(new_project):
     project.setup(FEW)
     project.ninja()
     assert project.path("leak").exists()
+
+
+def test_outputs_of_all_folders_in_one(scaffold):
+    said = scaffold.setup("-Dlayout=flat", "-Disa_levels=AVX2")
+    said += scaffold.ninja()
+    assert "no target takes" not in said
+    cells = [kernel["levels"][level] for kernel in matrix(scaffold)["kernels"] for level in ("DEFAULT", "AVX2")]
+    assert all(cell["code"]["code_bytes"] > 0 for cell in cells)
+    assert "levels DEFAULT AVX2\n  nothing found" in scaffold.isagen("audit", "build").stdout
+    assert scaffold.steps() == []
