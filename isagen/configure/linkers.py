@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from ..model.names import LINK_PROOF, TOOL_FOLDER
 from ..model.plan import Limit, LinkAudit
 from ..probe.cache import Cache
 from ..probe.compiler import Compiler
-from ..probe.probe import PROBE_FORMAT, bare_macros
+from ..probe.probe import PROBE_FORMAT, bare_macros, states_of
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 
@@ -60,7 +61,9 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
 
 def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[str, str]:
     """Return the paths of the tools of a compiler's toolchain that there are, by name: one run of it for each."""
-    key = Cache.key(["linkers", PROBE_FORMAT, compiler.identity, compiler.command, os.get_exec_path(), list(names)])
+    there = {name: path for name in names if (path := shutil.which(name))}
+    state = [(name, path, states_of([path])) for name, path in there.items()]
+    key = Cache.key(["linkers", PROBE_FORMAT, compiler.identity, compiler.command, os.get_exec_path(), names, state])
     kept = cache.get(key)
     if isinstance(kept, dict) and all(map(os.path.isfile, kept.values())):
         return kept

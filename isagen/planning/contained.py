@@ -9,17 +9,24 @@ from ..model.plan import BUILT, DISABLED, Cell, Verdict
 REASON = "the baseline contains it"
 
 
-def without_contained(
-    cells: Sequence[Cell], language: str, verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
-) -> tuple[Cell, ...]:
+def contained_levels(
+    languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
+) -> frozenset[str]:
+    """Return the levels whose features, those of all `languages` together, are in the `baseline`."""
+    needed: dict[str, set[str]] = {}
+    for (level, language), verdict in verdicts.items():
+        if language in languages:
+            needed.setdefault(level, set()).update(verdict.features)
+    return frozenset(level for level, features in needed.items() if baseline and features <= set(baseline))
+
+
+def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    Of the levels whose features are all in the `baseline`, the best one always runs. The lowest level stays too: it
-    is what a stub calls where an override forbids all others.
+    Of the `levels` that the baseline contains, the best one always runs. The lowest level stays too: it is what a stub
+    calls where an override forbids all others.
     """
-    have = set(baseline)
-    built = [cell for cell in cells if cell.verdict == BUILT]
-    contained = [cell for cell in built if have and have.issuperset(verdicts[cell.level, language].features)]
+    contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
     if len(contained) < 3:
         return tuple(cells)
     best = contained[-1].level

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..model.errors import ConfigError, KernelError
 from ..model.languages import language_of
@@ -15,7 +15,7 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow
 from ..processors.table import Level, Table
 from .aliases import aliases_of
 from .config import Config
-from .contained import without_contained
+from .contained import contained_levels, without_contained
 from .kernel_settings import Settings, check_keys, settings_of
 from .modules import CYTHON, check_module, cython_without_module, whole_levels
 from .selection import select_levels
@@ -98,10 +98,11 @@ def make_plan(
                 where=f"table {table.name}",
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
-        cells = without_contained(cells, language, verdicts, baseline)
         line = made.get(source, posixpath.join(source_root, source))
         rows.append(KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register)))
     rows = whole_levels(rows) if module else rows
+    contained = contained_levels({row.language for row in rows}, verdicts, baseline)
+    rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,

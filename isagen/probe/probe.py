@@ -23,8 +23,6 @@ from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 3
-# A header of a table's author, without which a level may be unavailable until it is there.
-OWN_HEADER = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -105,15 +103,9 @@ def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]
     except ValueError:
         pass  # no answer yet, a file of another version, or a damaged one: ask
     verdict, headers = probe(table, level, compiler, bare)
-    if verdict.available or (OWN_HEADER.search(text) is None and _works(compiler)):
+    if headers is not None:
         cache.put(key, asdict(Kept(verdict, states_of(headers))))
     return verdict
-
-
-@cache
-def _works(compiler: Compiler) -> bool:
-    """Return whether the compiler compiles at all: where a wrapper of it fails, that says nothing about a level."""
-    return compiler.accepts(()).ok
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -126,38 +118,33 @@ def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> tuple[Verdict, Sequence[str]]:
+def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> tuple[Verdict, Sequence[str] | None]:
     """Probe one level with one compiler; `bare` are the macros predefined without the level's flags.
 
-    Return the verdict, and the headers that the level's program included.
+    Return the verdict, and the headers that the level's program included. They are None where a compilation failed:
+    whether by a flag, a header or a wrapper of the compiler is not known, so that the verdict is not to be kept.
     """
-    headers: list[str] = []
-    return _verdict(table, level, compiler, bare, headers), headers
-
-
-def _verdict(table: Table, level: Level, compiler: Compiler, bare: frozenset[str], headers: list[str]) -> Verdict:
     no = partial(Verdict, False)
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
-        return no(f"{compiler.name} is older than {minimum}")
+        return no(f"{compiler.name} is older than {minimum}"), ()
     if compiler.language == "fortran" and not bare:
         why = (
             f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
         )
-        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why)
+        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why), ()
     if compiler.dialect not in level.flags:
         family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
-        return no(f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")
+        return no(f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need"), ()
     flags, dropped = _usable_flags(level, compiler)
     no = partial(no, flags=flags, dropped=dropped)
     features, reason = _closure(table, level, compiler, flags, bare)
     if reason:
-        return no(reason)
+        return no(reason), None
     outcome = compiler.builds(probe_text(table, level), flags)
     if not outcome.ok:
-        return no(_why(outcome))
-    headers += outcome.headers
-    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
+        return no(_why(outcome)), None
+    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features), outcome.headers
 
 
 def probe_text(table: Table, level: Level) -> str:

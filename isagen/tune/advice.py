@@ -39,7 +39,7 @@ def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], lis
         times = {machine: timed.seconds for machine, timed in machines.items()}
         sizes = first.bytes.get(source, {})
         levels = [level for level in first.levels if source == PROGRAM or level in sizes or level in code]
-        found.append(Advice(source, tuple(judge(levels or first.levels, times, code, margin)), sizes))
+        found.append(Advice(source, tuple(judge(levels or first.levels, first.requires, times, code, margin)), sizes))
     return found, left_out
 
 
@@ -48,6 +48,8 @@ def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) ->
     lines = []
     for one in advice:
         lines.append(one.source or "the whole program")
+        if len(one.levels) == 1:
+            lines.append(f"  {one.levels[0].level} alone is built")
         for judged in one.levels[1:]:
             size = f"{one.bytes[judged.level]:,} bytes" if judged.level in one.bytes else ""
             said = "; ".join(shown(found, several) for found in judged.comparisons) or "not measured"

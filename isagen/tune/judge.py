@@ -43,22 +43,28 @@ class Judged:
 
 
 def judge(
-    levels: Sequence[str], machines: Mapping[str, Times], codes: Mapping[str, str], margin: float
+    levels: Sequence[str],
+    requires: Mapping[str, Sequence[str]],
+    machines: Mapping[str, Times],
+    codes: Mapping[str, str],
+    margin: float,
 ) -> list[Judged]:
     """Return what becomes of each of a kernel's `levels`, lowest first, by the times of each level on each machine.
 
-    `codes` are digests of the copies' code, where they are known. A level is dropped where no machine that ran it finds
-    that it pays, or may pay; it is compared with the level that would run there without it.
+    `codes` are digests of the copies' code, where they are known. A level is compared with the level that would run on
+    the machine without it, and with the best of those that it `requires`, which runs on others. It is dropped if no
+    machine that ran it finds that it pays or may pay, in any comparison.
     """
     found = [Judged(levels[0], True)]
     for level in levels[1:]:
         kept = [one.level for one in found if one.keep]
         comparisons = []
         for machine, times in machines.items():
-            below = [name for name in kept if name in times]
-            if level in times and below:
-                same = level in codes and codes[level] == codes.get(below[-1])
-                comparisons.append(compare(machine, below[-1], times[below[-1]], times[level], margin, same))
+            below = [name for name in kept if name in times] if level in times else []
+            required = [name for name in below if name in requires.get(level, ())]
+            for against in dict.fromkeys([*below[-1:], *required[-1:]]):
+                same = level in codes and codes[level] == codes.get(against)
+                comparisons.append(compare(machine, against, times[against], times[level], margin, same))
         keep = not comparisons or any(one.verdict in (PAYS, UNKNOWN) for one in comparisons)
         found.append(Judged(level, keep, tuple(comparisons)))
     return found

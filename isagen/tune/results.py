@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..model.codec import from_data, to_text
 from ..model.errors import ConfigError
+from .judge import FEWEST
 
 RESULTS_FORMAT = 1
 
@@ -25,8 +27,8 @@ class Timed:
 class Results:
     """What was measured on one machine: its CPU, the project, its compilers, the command, and times by kernel source.
 
-    The kernel source "" is the whole program. `levels` are those that are built, lowest first; `bytes` are what each
-    copy adds to the program, by kernel source and level.
+    The kernel source "" is the whole program. `levels` are those that are built, lowest first; `requires` are those
+    that each requires, and `bytes` what each copy adds to the program, by kernel source and level.
     """
 
     cpu: str
@@ -35,6 +37,7 @@ class Results:
     command: tuple[str, ...]
     date: str
     levels: tuple[str, ...]
+    requires: Mapping[str, tuple[str, ...]]
     bytes: Mapping[str, Mapping[str, int]]
     kernels: Mapping[str, Timed]
 
@@ -51,20 +54,35 @@ def read_results(path: Path) -> Results:
         data = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(data, dict) or data.pop("format", None) != RESULTS_FORMAT:
             raise ValueError(f"it is not of format {RESULTS_FORMAT}")
-        return from_data(Results, data)
+        return _checked(from_data(Results, data))
     except OSError as problem:
         raise ConfigError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
     except (ValueError, RecursionError) as problem:
         raise ConfigError(f"cannot be read: {problem}", where=str(path), remedy=remedy) from None
 
 
+def _checked(results: Results) -> Results:
+    """Return results that can be judged. Raises ValueError for others."""
+    if not results.levels:
+        raise ValueError("it has no levels")
+    for source, timed in results.kernels.items():
+        shown = source or "the program"
+        counts = {len(times) for times in timed.seconds.values()}
+        if len(counts) != 1 or min(counts) < FEWEST:
+            raise ValueError(f"{shown} has less than {FEWEST} rounds, or more of one level than of another")
+        if not all(0 < seconds < math.inf for times in timed.seconds.values() for seconds in times):
+            raise ValueError(f"a time of {shown} is none")
+    return results
+
+
 def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
     """Return times by kernel source and machine, and what is left out, each with the reason.
 
-    The first results say what the code is. Times of a copy whose code differs are of another source or compiler.
+    The first results of a kernel say what its code is. Times of other code are of other sources or another compiler.
     """
     first = results[0]
     found: dict[str, dict[str, Timed]] = {}
+    codes: dict[str, Mapping[str, str]] = {}
     left_out = []
     for place, one in enumerate(results):
         machine = one.cpu if [other.cpu for other in results].count(one.cpu) == 1 else f"{one.cpu} ({place + 1})"
@@ -75,16 +93,16 @@ def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], lis
                 remedy="merge results of one project",
             )
         for source, timed in one.kernels.items():
-            if not timed.code and one.compilers != first.compilers:
-                left_out.append(f"{machine}: {source or 'the program'}: built by {', '.join(one.compilers)}")
+            if not source and one.command != first.command:
+                left_out.append(f"{machine}: the program: its command was {' '.join(one.command)}")
                 continue
-            known = first.kernels[source].code if source in first.kernels else timed.code
+            known = codes.setdefault(source, timed.code)
             other = [
                 level for level in timed.seconds if timed.code.get(level) != known.get(level, timed.code.get(level))
             ]
             if other:
                 shown = source or "the program"
-                left_out.append(f"{machine}: {shown} at {', '.join(other)}: its code differs from that of {first.cpu}")
+                left_out.append(f"{machine}: {shown} at {', '.join(other)}: its code is another")
             seconds = {level: times for level, times in timed.seconds.items() if level not in other}
             found.setdefault(source, {})[machine] = Timed(seconds, timed.code)
     return found, left_out

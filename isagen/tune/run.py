@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..model.errors import ProjectError
 
 # A line of a benchmark: a kernel's path, its end, or a stub, and seconds.
-LINE = re.compile(r"^\s*(\S+?):?\s+(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*s?\s*$", re.MULTILINE)
+LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
 # The name of the whole program, where a benchmark prints no times.
 PROGRAM = ""
 
@@ -63,13 +65,25 @@ def _run(command: Sequence[str], environment: Mapping[str, str], kernels: Mappin
     seconds = time.perf_counter() - start
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it says nothing"]
+        status = done.returncode
         raise ProjectError(
-            f"ended with status {done.returncode}: {last[0]}",
+            f"ended with {f'status {status}' if status > 0 else signal.Signals(-status).name}: {last[0]}",
             where=" ".join(command),
             remedy="run it by itself first",
         )
     found: dict[str, float] = {}
     for name, text in LINE.findall(done.stdout):
-        if name in kernels and float(text) > 0:
-            found[kernels[name]] = found.get(kernels[name], 0.0) + float(text)
+        if name in kernels:
+            found[kernels[name]] = found.get(kernels[name], 0.0) + _seconds(name, text, command[0])
     return found or {PROGRAM: seconds}
+
+
+def _seconds(name: str, text: str, command: str) -> float:
+    """Return the time that a line gives for a kernel."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ProjectError(f"prints {text} as the time of {name}", where=command, remedy="print seconds, more than 0")
+    return seconds

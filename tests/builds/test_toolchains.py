@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -141,3 +142,26 @@ def test_sealing_needs_no_tool(new_project, tmp_path, version, linker, called):
     for cpu, width in (("Nehalem", "128"), ("Haswell-v4", "256")):
         said = project.run(shutil.which("qemu-x86_64"), "-cpu", cpu, project.path("leak")).stdout
         assert said.splitlines()[-1].split() == ["128", width, "41", "2", "3", width, "3"]
+
+
+def test_a_linker_that_is_installed_later_is_audited_too(scaffold, tmp_path):
+    """The places of linkers are kept with the verdicts."""
+    need("ld.lld", "gcc")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    hidden = {"ld.lld", "ld.mold", "ld.gold"}
+    for place in reversed(scaffold.environment["PATH"].split(":")):
+        for path in Path(place).iterdir() if Path(place).is_dir() else ():
+            if path.name not in hidden and not path.name.startswith("ld.lld-"):
+                (tools / path.name).unlink(missing_ok=True)
+                (tools / path.name).symlink_to(path)
+    scaffold.environment["PATH"] = str(tools)
+    scaffold.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+
+    def linkers(build):
+        scaffold.run("meson", "setup", build, CC="gcc", CXX="g++")
+        return {path.name for path in (scaffold.folder / build / "isagen/isa_tool/audit_error").iterdir()}
+
+    before = linkers("first")
+    (tools / "ld.lld").symlink_to(shutil.which("ld.lld"))
+    assert linkers("second") - before == {"ld.lld"}

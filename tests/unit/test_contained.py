@@ -59,3 +59,25 @@ def test_what_is_contained_meets_a_requirement(table):
     check_required(plan, "WIDE, WIDE_VNNI, HUGE", table, frozenset(), "")
     with pytest.raises(ConfigError, match="WIDE is required, but not built"):
         check_required(plan_of(table, "a.c", levels=("-WIDE",)), "WIDE", table, frozenset(), "")
+
+
+def test_a_module_keeps_the_best_level_that_all_its_kernels_have(table):
+    own = {"b.c": KernelConfig(("WIDE",))}
+    plan = plan_of(table, "a.c", "b.c", own=own, module="m", baseline=("avx2", "avx_vnni", "avx512_f"))
+    for number in (0, 1):
+        cells = cells_of(plan, number)
+        assert [name for name, cell in cells.items() if cell.verdict == "built"] == ["BASE", "WIDE"]
+
+
+def test_features_of_all_languages_count(table):
+    """The check at load asks for what any language turned on."""
+    verdicts = dict(verdicts_of(table, HUGE_cpp=Verdict(True, "", (), (), ("avx2", "avx512_f", "sha"))))
+    cells = cells_of(plan_of(table, "a.c", "b.cpp", verdicts=verdicts, baseline=("avx2", "avx_vnni", "avx512_f")))
+    assert [cell.verdict for cell in cells.values()] == ["built", "disabled", "built", "built"]
+
+
+def test_a_requirement_is_of_each_kernel(table):
+    verdicts = verdicts_of(table, WIDE_cpp=Verdict(False, "too old"))
+    plan = plan_of(table, "a.c", "b.cpp", verdicts=verdicts, baseline=("avx2", "avx_vnni", "avx512_f"))
+    with pytest.raises(ConfigError, match=r"WIDE is required, but not built: for b\.cpp it is unavailable: too old"):
+        check_required(plan, "WIDE", table, frozenset(), "")
