@@ -12,24 +12,31 @@ from ..model.plan_file import read_plan
 from .copies import copy_of, shim_of
 
 
-def emit(plan_path: Path, folder: Path, generated: Sequence[str] = ()) -> None:
+def emit(plan_path: Path, folder: Path, generated: Sequence[str] = ()) -> list[Path]:
     """Write the copies of the plan into `folder`; files that would not change stay as they are.
+
+    Return the files that were read and written.
 
     `generated` are the paths of all kernel sources, in the plan's order, where some are generated.
     """
     plan = read_plan(plan_path).plan
     lines = _lines(plan, generated)
+    files = []
     for kernel in plan.kernels:
         line = lines.get(kernel.source, kernel.line)
         try:
             content = Path(line).read_bytes()
         except OSError as problem:
             raise KernelError(f"cannot be read: {problem.strerror}", where=kernel.source) from None
+        files.append(Path(line))
         for cell in kernel.cells:
             if cell.copy:
-                write_if_changed(folder / cell.copy, copy_of(content, line, kernel, cell.level))
+                files.append(folder / cell.copy)
+                write_if_changed(files[-1], copy_of(content, line, kernel, cell.level))
             if cell.shim:
-                write_if_changed(folder / cell.shim, shim_of(kernel, cell.level))
+                files.append(folder / cell.shim)
+                write_if_changed(files[-1], shim_of(kernel, cell.level))
+    return files
 
 
 def _lines(plan: Plan, generated: Sequence[str]) -> dict[str, str]:

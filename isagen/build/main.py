@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..model.errors import IsagenError, reported
+from .done import is_done, note_done
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == ["link"]:  # the linker's own arguments follow, and may look like a step's
             return _link(arguments[1:])
-        _run(_parser().parse_args(arguments))
+        _run(_parser().parse_args(arguments), arguments)
     except (IsagenError, OSError) as problem:
         error = reported(problem)
         print(f"isagen: error: {error}", file=sys.stderr)
@@ -49,16 +50,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace, words: Sequence[str]) -> None:
     """Run one step. Ninja starts a process for each, so each imports only what it needs."""
     if options.step == "emit":
-        from .emit import emit
+        record = options.folder / f".{options.plan.stem}.emitted"
+        if not is_done(record, words):
+            from .emit import emit
 
-        emit(options.plan, options.folder, options.generated)
+            note_done(record, words, options.plan, emit(options.plan, options.folder, options.generated))
     elif options.step == "seal":
-        from .seal import seal
+        record = options.registrations.with_name(f".{options.registrations.name}.sealed")
+        if not is_done(record, words):
+            from .seal import seal
 
-        seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
+            files = seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
+            note_done(record, words, options.plan, files)
     elif options.step == "used":
         from .used import WARNING, is_used
 
