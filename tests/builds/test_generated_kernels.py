@@ -76,7 +76,7 @@ def test_lines_lead_to_the_templates(generated):
     assert not re.search(r"^scale\.cpp(\.AVX2\.cpp)? +\d+ ", table, re.M)
     generated.edit("kernels/loop.j2", "*= by", "*= bye")
     generated.edit("kernels/clip.cpp.in", "values[i]);", "vales[i]);")
-    said = generated.ninja(check=False) + generated.run("ninja", "-k0", "-C", "build", check=False).stdout
+    said = generated.ninja(check=False)
     assert re.search(r"\.\./kernels/loop\.j2:2:\d+: error", said)
     assert re.search(r"\.\./kernels/clip\.cpp\.in:7:\d+: error", said)
 

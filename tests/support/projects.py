@@ -59,7 +59,9 @@ class Project:
         return self.run("meson", "setup", self.build, *arguments, check=check, **environment).stdout
 
     def ninja(self, *, check: bool = True) -> str:
-        return self.run("ninja", "-C", self.build, check=check).stdout
+        # a build that is to fail tells of every failure, in whichever order its steps run
+        going = [] if check else ["-k0"]
+        return self.run("ninja", *going, "-C", self.build, check=check).stdout
 
     def steps(self, *, check: bool = True) -> list[str]:
         """Run ninja and return what it did, a line per step."""
