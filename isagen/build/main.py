@@ -33,14 +33,10 @@ def _parser() -> argparse.ArgumentParser:
     step.add_argument("plan", type=Path)
     step.add_argument("folder", type=Path)
     step.add_argument("--generated", nargs="*", default=[], help="all kernel sources, where some are generated")
-    step = steps.add_parser("seal", help="seal a level's objects, and list what they register")
+    step = steps.add_parser("seal", help="seal the objects of all levels, and list what they register")
     step.add_argument("plan", type=Path)
-    step.add_argument("--level", required=True)
-    step.add_argument("registrations", type=Path)
-    step.add_argument(
-        "--sealed", type=Path, metavar="FOLDER", help="where sealed objects go; without it, none are made"
-    )
-    step.add_argument("--objects", type=Path, nargs="+", help="the level's objects; by default, where Meson puts them")
+    step.add_argument("folder", type=Path)
+    step.add_argument("--objects", type=Path, nargs="+", help="the levels' objects; by default, where Meson puts them")
     step = steps.add_parser("stubs", help="write the dispatch source")
     step.add_argument("plan", type=Path)
     step.add_argument("output", type=Path)
@@ -59,12 +55,11 @@ def _run(options: argparse.Namespace, words: Sequence[str]) -> None:
 
             note_done(record, words, options.plan, emit(options.plan, options.folder, options.generated))
     elif options.step == "seal":
-        record = options.registrations.with_name(f".{options.registrations.name}.sealed")
+        record = options.folder / f".{options.plan.stem}.sealed"
         if not is_done(record, words):
             from .seal import seal
 
-            files = seal(options.plan, options.level, options.objects, options.registrations, options.sealed)
-            note_done(record, words, options.plan, files)
+            note_done(record, words, options.plan, seal(options.plan, options.folder, options.objects))
     elif options.step == "used":
         from .used import WARNING, is_used
 

@@ -88,6 +88,12 @@ def compiled_objects(plan: Plan, level: str, folder: Path) -> list[Path]:
     return found
 
 
+def objects_of_level(plan: Plan, level: str, objects: Iterable[Path]) -> list[Path]:
+    """Return those of the `objects` of all levels that are compiled from copies of `level`."""
+    copies = copies_of(plan, level)
+    return [path for path in objects if copy_of_object(path.name) in copies]
+
+
 def sources_of(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> list[str]:
     """Return the kernel source behind each object of `level`. Raises `BuildError` if there is none."""
     sources = copies_of(plan, level)

@@ -32,23 +32,26 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
     Meson shall warn of `warnings` besides what the build itself gives reason for.
     """
     plan = build.plan
-    copies = [cell.copy for _, cell in plan.copies()]
+    cells = [cell for _, cell in plan.copies()]
+    copies = [cell.copy for cell in cells]
     place = {copy: str(index) for index, copy in enumerate(copies)}
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
+    built = plan.built_levels()
     languages = {kernel.language for kernel in plan.kernels} or build.compilers.keys()
     language = "cpp" if "cpp" in languages else "c"
     values: Values = {
         "copies": copies,
-        "levels": [level for level, found in units.items() if found],
-        "sealed": "yes" if build.sealing.usable else "no",
+        "levels": built,
+        "registrations": [registrations_name(level, plan.kernel_set) for level in built],
+        "sealed": [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else [],
         "find_objects": "no" if build.limit.opaque else "yes",
         "dispatch_source": dispatch_name(plan.kernel_set, language),
         "front_source": [front_name(plan.kernel_set, language)] if plan.module and build.sealing.usable else [],
     }
     for level, found in units.items():
-        built = [cell.copy for _, cell in plan.copies() if cell.level == level]
-        values[f"{level}_registrations"] = registrations_name(level, plan.kernel_set)
-        values[f"{level}_sealed"] = [sealed_name(copy, level) for copy in built] if build.sealing.usable else []
+        if plan.module:  # places in the outputs of sealing
+            own = [place for place, cell in enumerate(cells, len(built)) if cell.level == level]
+            values[f"{level}_sealed"] = list(map(str, own)) if values["front_source"] else []
         values[f"{level}_units"] = [unit.name for unit in found]
         for unit in found:
             values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]

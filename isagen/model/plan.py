@@ -111,6 +111,11 @@ class Plan:
         """The environment variables that narrow the level, in the order in which they count."""
         return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
+    def built_levels(self) -> tuple[str, ...]:
+        """Return the levels that have copies, lowest first."""
+        found = {unit.level for unit in self.units}
+        return tuple(level.name for level in self.levels if level.name in found)
+
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
         """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first.
 

@@ -66,7 +66,7 @@ def test_an_edited_kernel_rebuilds_its_copies_and_nothing_else(many):
     compiled = [step for step in steps if "Compiling" in step]
     assert len(compiled) == len(ALL)
     assert all("k3.cpp." in step for step in compiled)
-    assert sum("Generating isagen/isa_" in step for step in steps) == len(ALL) + 1  # and the copies
+    assert sum("Generating isagen/isa_" in step for step in steps) == 2  # the copies, and all sealed objects
     assert sum("Linking target many" in step for step in steps) == 1
     assert int(many.run(many.path("many")).stdout) == before + 1000
     assert "no work to do" in many.ninja()

@@ -55,11 +55,10 @@ def project(tmp_path_factory):
 @pytest.mark.parametrize("step", ["emit", "seal", "stubs"])
 def test_steps(project, step):
     tool, plan, folder = (project.path(f"isagen/{name}") for name in ("isa_tool", "isa_plan.json", ""))
-    copies = sorted(folder.glob("libisa_AVX2__*.a.p/*.o"))
     target = project.folder / f"new_{step}"
     arguments, written = {
         "emit": ([target], "dot.cpp.DEFAULT.cpp"),
-        "seal": (["--level=AVX2", target / "r.json", f"--sealed={target}", "--objects", *copies], "isa_AVX2.dot.cpp.o"),
+        "seal": ([target], "isa_DEFAULT.dot.cpp.o"),
         "stubs": ([target / "d.cpp", "--registrations", *folder.glob("isa_[AD]*.json")], "d.cpp"),
     }[step]
     said = limited(project, 200, sys.executable, tool, step, plan, *arguments, folder=project.path(""))

@@ -56,17 +56,17 @@ def test_a_record_that_cannot_be_written_is_no_error(tmp_path):
 def test_a_step_that_is_done_does_nothing(tmp_path, monkeypatch):
     calls = []
 
-    def seal(plan, level, objects, registrations, folder):
-        calls.append(level)
-        return [*objects, registrations]
+    def seal(plan, folder, objects):
+        calls.append(folder)
+        return [*objects, folder / "isa_AVX2.json"]
 
     monkeypatch.setattr("isagen.build.seal.seal", seal)
     for name in ("isa_plan.json", "a.o", "isa_AVX2.json"):
         (tmp_path / name).write_text(name)
-    words = ["seal", str(tmp_path / "isa_plan.json"), "--level=AVX2", str(tmp_path / "isa_AVX2.json")]
+    words = ["seal", str(tmp_path / "isa_plan.json"), str(tmp_path)]
     words += ["--objects", str(tmp_path / "a.o")]
     assert [build_main.main(words), build_main.main(words)] == [0, 0]
-    assert calls == ["AVX2"]
+    assert calls == [tmp_path]
     (tmp_path / "a.o").write_text("another")
     assert build_main.main(words) == 0
-    assert calls == ["AVX2"] * 2
+    assert calls == [tmp_path] * 2
