@@ -12,7 +12,8 @@ const STATE = 0,
   SECONDS = 7,
   LOOP = 8,
   SPEED = 9,
-  TIME = 10;
+  TIME = 10,
+  FOLDED = 11;
 const OBJECT_BYTES = 0,
   CODE_BYTES = 1,
   INSTRUCTIONS = 2,
@@ -130,7 +131,8 @@ const VIEWS = {
       const bytes = cell[CODE][CODE_BYTES];
       return [`s${stepOf(bytes, this.bounds)}`, format.bytes(bytes), "", bytes];
     },
-    head: (build, number) => format.bytes(sum(builtIn(build, number).map((cell) => cell[CODE][CODE_BYTES]))),
+    head: (build, number) =>
+      format.bytes(sum(builtIn(build, number).map((cell) => (cell[FOLDED] ? 0 : cell[CODE][CODE_BYTES])))),
     legend() {
       return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade holds as many copies", "note"]];
     },
@@ -204,7 +206,7 @@ const VIEWS = {
       if (!cell[CODE][COMPARED]) return ["off", "·", "not compared", -1];
       if (cell[SAME] < 0) return ["unlike", "own", "own code", 1];
       const name = build.levels[cell[SAME]].name;
-      return ["alike", `= ${name}`, `identical to ${name}`, 0];
+      return ["alike", `= ${name}`, `identical to ${name}${cell[FOLDED] ? ", linked once" : ""}`, 0];
     },
     head(build, number) {
       const cells = builtIn(build, number).filter((cell) => cell[CODE][COMPARED]);

@@ -150,7 +150,8 @@ function cellDetails(build, row, number) {
       el(
         "p",
         { class: "notice" },
-        `Its code is identical to that of ${build.levels[cell[SAME]].name}: this copy gains nothing.`,
+        `Its code is identical to that of ${build.levels[cell[SAME]].name}: this copy gains nothing` +
+          (cell[FOLDED] ? ", and is not linked." : "."),
       ),
     figures(build, kernel.cells, number),
     cell[LOOP] >= 0 && hotLoop(build, level, loopsOf(build)[cell[LOOP]]),

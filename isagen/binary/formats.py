@@ -89,6 +89,11 @@ def seal_objects(files: Sequence[ObjectFile], level: str, mark: str, own: Collec
     return formats[0].seal(files, level, mark, own) if formats else ()
 
 
+def emptied_object(file: ObjectFile) -> bytes:
+    """Return an object that takes the place of a sealed one, and defines nothing; `file` is what was to be sealed."""
+    return next(one for one in FORMATS if one.name == file.format).emptied(file)
+
+
 def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) -> bytes:
     """Return the `content` of a sealed object with a note of `owner` that says `text`; `file` is what was sealed."""
     return next(one for one in FORMATS if one.name == file.format).with_note(content, owner, text)

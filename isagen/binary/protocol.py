@@ -251,11 +251,22 @@ class ObjectFile(Protocol):
     def code(self) -> Sequence[bytes]:
         """Return the bytes of each section of code."""
 
-    def digest(self, mark: str = "") -> str:
+    def digest(self, mark: str = "", names: Collection[str] = ()) -> str:
         """Return a text that two objects share if their code, data and relocations are equal, names aside.
 
-        Of symbols whose names start with `mark`, the rest of the name and the place count.
+        Of symbols whose names start with `mark`, the rest of the name and the place count, and so do the global
+        `names`.
         """
+
+    def holds_more(self, shared: Collection[str]) -> bool:
+        """Return whether it holds more than code and constants: what a program would miss, ran it an equal copy.
+
+        That are variables but for those that are `shared` by name, functions that run at load or at exit, and elements
+        of sets.
+        """
+
+    def fingerprint(self, symbol: Any) -> str:
+        """Return a text that definitions of one of `symbols` share if they are made of the same."""
 
 
 class Format(Protocol):
@@ -295,6 +306,9 @@ class Format(Protocol):
         The files are those that `load_object` returned. `own` are names of symbols that are private to the level
         besides those that a linker would merge.
         """
+
+    def emptied(self, file: Any) -> bytes:
+        """Return an object that takes a sealed one's place, and defines nothing; `file` is what was to be sealed."""
 
     def record(self, owner: str, text: bytes) -> bytes:
         """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""

@@ -18,7 +18,7 @@ from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, WITHOUT_SYMBOL
 MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
 
 
-class LevelCode:
+class LevelAddresses:
     """The code of one level, as its `files` define it, and the data that holds addresses of it."""
 
     def __init__(self, level: str, files: Sequence[ObjectFile]) -> None:

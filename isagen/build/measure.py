@@ -21,14 +21,17 @@ from ..processors.registry import decoder_of
 CODE = attrgetter("code")
 
 
-def level_code(build: Build, registered: Registrations, objects: Mapping[str, ObjectFile]) -> LevelCode:
-    """Return what the objects of one level hold, by their kernel source."""
+def level_code(
+    build: Build, registered: Registrations, objects: Mapping[str, ObjectFile], lower: Mapping[str, LevelCode]
+) -> LevelCode:
+    """Return what the objects of one level hold, by their kernel source; what is folded has the code of `lower`."""
     measure = Measure(features_of(build.record), objects.values())
     mark = KERNEL_SYMBOL.format(level=registered.level)
-    kernels = {
-        source: KernelCode(registered.kernels[source].registers, measure.code(file, mark))
-        for source, file in objects.items()
-    }
+    kernels = {}
+    for source, file in objects.items():
+        folded = registered.folded.get(source, "")
+        code = lower[folded].kernels[source].code if folded else measure.code(file, mark)
+        kernels[source] = KernelCode(registered.kernels[source].registers, code, folded)
     return LevelCode(build.record.project, registered.level, kernels)
 
 

@@ -8,20 +8,23 @@ takes longer than sealing a level of a common project.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import load_object, note_in_object, seal_objects
+from ..binary.formats import emptied_object, load_object, note_in_object, seal_objects
 from ..binary.protocol import ObjectFile
 from ..model.files import write_if_changed
+from ..model.matrix import LevelCode
 from ..model.matrix_notes import pack
 from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import Build
 from ..model.plan_file import outputs_folder, read_plan, registrations_text
 from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
-from .addresses import LevelCode
+from .addresses import LevelAddresses
 from .announced import announced_by_kernel
+from .fold import Folding
 from .measure import level_code
 from .modules import check_objects, with_notes
 from .registrations import code_by_source, compiled_objects, objects_of_level, registered_by_kernel, sources_of
@@ -30,12 +33,15 @@ from .registrations import code_by_source, compiled_objects, objects_of_level, r
 def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[Path]:
     """Seal the `objects` of all levels of a plan into `folder`, and write there what each level registers.
 
+    Copies that fold leave an object without code in their place.
+
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
     The first sealed object of a level holds the note of what its objects hold. Without sealing, only the registrations
     are written. Objects that isagen does not read stay as they are. Return the files that were read and written.
     """
     build = read_plan(plan_path)
+    sealing = _Sealing(build)
     files: list[Path] = []
     for level in build.plan.built_levels():
         if objects is None:
@@ -47,8 +53,8 @@ def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[
             registered = announced_by_kernel(build.plan, level, compiled)
         else:
             loaded = [load_object(path) for path in compiled]
-            registered = registered_by_kernel(build.plan, level, loaded)
-            for file, content in zip(loaded, _sealed(build, registered, loaded), strict=False):
+            registered, contents = sealing.of(level, loaded)
+            for file, content in zip(loaded, contents, strict=bool(contents)):
                 files.append(folder / sealed_name(copy_of_object(file.path.name), level))
                 write_if_changed(files[-1], content)
         write_if_changed(registrations, registrations_text(registered))
@@ -56,22 +62,41 @@ def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[
     return files
 
 
-def _sealed(build: Build, registered: Registrations, files: Sequence[ObjectFile]) -> Iterator[bytes]:
-    """Check the objects of one level, and yield their sealed contents; none where the build seals nothing."""
-    level = registered.level
-    by_source = code_by_source(build.plan, level, files)
-    code = LevelCode(level, files)
-    if build.plan.module:
-        check_objects(build.plan, registered, by_source)
-    else:
-        for source, file in zip(sources_of(build.plan, level, files), files, strict=True):
-            code.check(source, file)
-    if not build.sealing.usable:
-        return
-    held = pack(level_code(build, registered, by_source))
-    if build.plan.module:
-        yield from with_notes(build, level, files, held)
-        return
-    first, *rest = seal_objects(files, level, build.sealing.mark, code.private_names())
-    yield note_in_object(files[0], first, LEVEL_OWNER, held)
-    yield from rest
+class _Sealing:
+    """Seals the levels of a build, which are given lowest first."""
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._folding = Folding(build.plan)
+        self._codes: dict[str, LevelCode] = {}
+
+    def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[bytes]]:
+        """Check the objects of one level; return what they register, and their sealed contents, if there are any."""
+        plan, sealing = self._build.plan, self._build.sealing
+        registered = registered_by_kernel(plan, level, files)
+        sources = sources_of(plan, level, files)
+        by_source = code_by_source(plan, level, files)
+        addresses = LevelAddresses(level, files)
+        if plan.module:
+            check_objects(plan, registered, by_source)
+        else:
+            for source, file in zip(sources, files, strict=True):
+                addresses.check(source, file)
+        if not sealing.usable:
+            return registered, ()
+        private = addresses.private_names()
+        if sealing.fold:
+            objects: dict[str, list[ObjectFile]] = {}
+            for source, file in zip(sources, files, strict=True):
+                objects.setdefault(source, []).append(file)
+            merged = {symbol.name for file in files for symbol in file.private_symbols}
+            registered = replace(registered, folded=self._folding.folded(registered, objects, private | merged))
+        self._codes[level] = level_code(self._build, registered, by_source, self._codes)
+        held = pack(self._codes[level])
+        if plan.module:
+            return registered, tuple(with_notes(self._build, level, files, held))
+        kept = [file for source, file in zip(sources, files, strict=True) if source not in registered.folded]
+        sealed = dict(zip(map(id, kept), seal_objects(kept, level, sealing.mark, private), strict=True))
+        contents = [sealed.get(id(file)) or emptied_object(file) for file in files]
+        contents[0] = note_in_object(files[0], contents[0], LEVEL_OWNER, held)
+        return registered, contents

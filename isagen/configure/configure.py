@@ -18,7 +18,7 @@ from ..model.record import Record
 from ..planning.config import Config, load_config
 from ..planning.plan import Style, make_plan
 from ..planning.requirement import check_required
-from ..planning.sealing import sealing_of
+from ..planning.sealing import UNFOLDED, sealing_of
 from ..probe.cache import NO_CACHE, default_cache
 from ..probe.compiler import Compiler
 from ..probe.limited import limited_verdicts
@@ -115,7 +115,12 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
         verdicts = probe_all(table, request.compilers, cache)
-    sealing = sealing_of(request.full_name, request.seal or bool(request.module), limit)
+    sealing = sealing_of(
+        request.full_name,
+        request.seal or bool(request.module),
+        limit,
+        fold=config.fold and not request.module and request.optimization not in UNFOLDED,
+    )
     plan = make_plan(
         config=config,
         table=table,

@@ -80,7 +80,7 @@ def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
         files = [load_object(path) for path in paths if copy_of_object(path.name) in known and is_binary(path)]
         if files:
             registered = registered_by_kernel(build.plan, level, files)
-            yield level, level_code(build, registered, code_by_source(build.plan, level, files))
+            yield level, level_code(build, registered, code_by_source(build.plan, level, files), {})
 
 
 def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:

@@ -15,7 +15,7 @@ from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, ti
 
 COLUMNS = (
     *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
-    *("code_bytes", "instructions", "widest", "families", "same_as", "seconds", "flags"),
+    *("code_bytes", "instructions", "widest", "families", "same_as", "folded", "seconds", "flags"),
 )
 
 
@@ -53,6 +53,7 @@ def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
                     ),
                     " ".join(f"{name}:{count}" for name, count in (code.families if code is not None else {}).items()),
                     cell.same_as,
+                    cell.folded,
                     "" if cell.seconds is None else cell.seconds,
                     " ".join(cell.flags),
                 )

@@ -85,8 +85,10 @@ class Build:
             if counts[state]:
                 said.append((f"{counts[state]} {state}", state.replace(" ", "-")))
         if same := sum(bool(cell.same_as) for cell in cells):
-            said.append((f"{same} identical to a lower level", "same"))
-        if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None):
+            folded = sum(bool(cell.folded) for cell in cells)
+            linked = f", {folded} of them linked once" if folded else ""
+            said.append((f"{same} identical to a lower level{linked}", "same"))
+        if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None and not cell.folded):
             said.append((f"{code / 1e6:,.1f} MB of code" if code > 1e6 else f"{code / 1000:,.0f} kB of code", "code"))
         return said
 

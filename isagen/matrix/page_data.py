@@ -73,7 +73,7 @@ class _Rows:
         return {"source": kernel.source, "language": kernel.language, "args": kernel.args, "cells": cells}
 
     def _cell(self, kernel: MatrixKernel, level: str) -> list[Any] | None:
-        """Return a cell: state, reason, flags, copy, stubs, code, identical level, seconds, loop, speed and time."""
+        """Return a cell: state, reason, flags, copy, stubs, code, identical level, seconds, loop, speed, time, fold."""
         cell = kernel.levels.get(level)
         if cell is None:
             return None
@@ -89,6 +89,7 @@ class _Rows:
             cell.seconds,
             self.loops(loop) if loop is not None else -1,
             *self._speed(kernel.source, level),
+            int(bool(cell.folded)),
         ]
 
     def _code(self, code: Code) -> list[Any]:

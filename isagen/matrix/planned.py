@@ -127,6 +127,7 @@ def _with_code(matrix: Matrix, kernel: MatrixKernel, levels: Mapping[str, LevelC
             stubs=found[name].stubs,
             code=found[name].code,
             same_as=_same(found, name, required.get(name, ())),
+            folded=found[name].folded,
         )
         if name in found
         else cell

@@ -100,8 +100,12 @@ def _code(cell: MatrixCell) -> list[str]:
             )
             parts += [", ".join(f"{count} of {name}" for name, count in cell.code.families.items())]
         lines.append("; ".join(part for part in parts if part))
-    if cell.same_as:
-        lines.append(f"the code is the same as {cell.same_as}'s")
+    if cell.folded:
+        lines.append(
+            f"the code is the same as {cell.folded}'s, and is linked once: the stubs call {cell.folded}'s copy"
+        )
+    elif cell.same_as:
+        lines.append(f"the code is the same as {cell.same_as}'s, and is linked twice")
     return lines
 
 

@@ -35,14 +35,18 @@ def verdict_text(level: MatrixLevel) -> str:
 
 
 def cell_text(cell: MatrixCell, compiled: bool) -> str:
-    """Return a cell in a word: what is built is a size, or the level whose code it is the same as."""
+    """Return a cell in a word: what is built is a size, or the level whose copy it folds into.
+
+    A size with a level is that of a copy which has the same code as the level's, and is linked all the same.
+    """
     if cell.verdict != BUILT:
         return cell.verdict
     if not compiled:
         return TO_BUILD
-    if cell.same_as:
-        return f"= {cell.same_as}"
-    return BUILT if cell.code is None else size_text(cell.code.code_bytes)
+    if cell.folded:
+        return f"= {cell.folded}"
+    size = BUILT if cell.code is None else size_text(cell.code.code_bytes)
+    return f"{size} = {cell.same_as}" if cell.same_as else size
 
 
 def count_text(number: int, noun: str) -> str:
@@ -56,9 +60,9 @@ def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
 
 
 def code_bytes(cells: list[MatrixCell]) -> int | None:
-    """Return the bytes of code in cells; None where that is not known of every one that is built."""
+    """Return the bytes of code that cells add to a program; None where that is not known of every one that is built."""
     built = [cell for cell in cells if cell.verdict == BUILT]
-    sizes = [cell.code.code_bytes for cell in built if cell.code is not None]
+    sizes = [0 if cell.folded else cell.code.code_bytes for cell in built if cell.code is not None]
     return sum(sizes) if built and len(sizes) == len(built) else None
 
 

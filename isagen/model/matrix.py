@@ -40,7 +40,8 @@ class MatrixCell:
     """One kernel at one level.
 
     `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None while it is not
-    compiled. `same_as` is the lowest level whose copy has the same code. `seconds` is what compiling took.
+    compiled. `same_as` is the lowest level whose copy has the same code. `seconds` is what compiling took. `folded` is
+    the level whose copy the stubs call, where this one has the same code, and is not linked.
     """
 
     verdict: str
@@ -51,6 +52,7 @@ class MatrixCell:
     code: Code | None = None
     same_as: str = ""
     seconds: float | None = None
+    folded: str = field(default="", metadata={ADDED: True})
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,14 @@ class Matrix:
 
 @dataclass(frozen=True)
 class KernelCode:
-    """What one kernel source registers at one level, and its code; None where isagen does not read objects."""
+    """What one kernel source registers at one level, and its code; None where isagen does not read objects.
+
+    `folded` is the lower level whose code its stubs call, as its own is the same, and is not linked.
+    """
 
     stubs: tuple[str, ...]
     code: Code | None
+    folded: str = field(default="", metadata={ADDED: True})
 
 
 @dataclass(frozen=True)

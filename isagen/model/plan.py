@@ -148,10 +148,14 @@ class Limit:
 
 @dataclass(frozen=True)
 class Sealing:
-    """`mark` is a number in the sealed names, the project's own; `reason` says why levels are not sealed, if so."""
+    """`mark` is a number in the sealed names, the project's own; `reason` says why levels are not sealed, if so.
+
+    Where levels `fold`, a copy whose code is the same as at a level below is not linked.
+    """
 
     mark: str = ""
     reason: str = ""
+    fold: bool = False
 
     @property
     def usable(self) -> bool:

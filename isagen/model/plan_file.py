@@ -15,7 +15,7 @@ from .plan import Build
 from .registrations import Registrations
 
 # Raise it when what is written changes in a way that an older reader does not know.
-PLAN_FORMAT = 5
+PLAN_FORMAT = 6
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 T = TypeVar("T")

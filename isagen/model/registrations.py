@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,12 @@ class Registered:
 
 @dataclass(frozen=True)
 class Registrations:
-    """One level: its kernel sources, and the size in bytes of each weak variable that all levels share."""
+    """One level: its kernel sources, and the size in bytes of each weak variable that all levels share.
+
+    Kernel sources that are `folded` have no code at this level: their stubs call that of the lower level given.
+    """
 
     level: str
     kernels: Mapping[str, Registered]
     shared: Mapping[str, int]
+    folded: Mapping[str, str] = field(default_factory=dict)

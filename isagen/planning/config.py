@@ -53,6 +53,7 @@ class SetConfig:
 class Config:
     """A project's isa.toml. `override` is None where the table's own variable is to be used.
 
+    `fold` tells whether copies whose code is the same as a lower level's are left out of the link.
     The keys of `kernels` are paths and patterns of paths. The levels that `aliases` mean are as they are written.
     """
 
@@ -62,6 +63,7 @@ class Config:
     override: str | None = None
     aliases: tuple[Alias, ...] = ()
     compat: tuple[str, ...] = ()
+    fold: bool = True
     allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
     sets: Mapping[str, SetConfig] = field(default_factory=dict)
@@ -115,6 +117,7 @@ def load_config(path: Path) -> Config:
         override=override,
         aliases=aliases,
         compat=tuple(dict.fromkeys(top.strings("compat", ()))),
+        fold=top.boolean("fold", True),
         allow=_allow(top.section("audit")),
         kernels=kernels,
         sets=dict(_sets(top)),

@@ -6,12 +6,15 @@ import zlib
 
 from ..model.plan import Limit, Sealing
 
+# Meson's names of optimisation for debuggers, which show the level of each function.
+UNFOLDED = frozenset({"0", "g"})
 
-def sealing_of(project: str, wanted: bool, limit: Limit) -> Sealing:
-    """Return how the levels of `project` are sealed; `wanted` is the Meson option."""
+
+def sealing_of(project: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
+    """Return how the levels of `project` are sealed, and whether they `fold`; `wanted` is the Meson option."""
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal")
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
     # Several projects may be linked into one program. Demanglers know suffixes of digits.
-    return Sealing(mark=str(zlib.crc32(project.encode())))
+    return Sealing(mark=str(zlib.crc32(project.encode())), fold=fold)

@@ -3,7 +3,7 @@
 import pytest
 
 from isagen.binary.elf.objects import ElfObject
-from isagen.build.addresses import LevelCode
+from isagen.build.addresses import LevelAddresses
 from isagen.model.errors import BuildError
 from support.compiling import compile_object
 
@@ -30,8 +30,8 @@ def load(request, tmp_path):
     return compiled
 
 
-def check(objects: list[ElfObject]) -> LevelCode:
-    code = LevelCode(LEVEL, objects)
+def check(objects: list[ElfObject]) -> LevelAddresses:
+    code = LevelAddresses(LEVEL, objects)
     for number, file in enumerate(objects):
         code.check(f"{number}.cpp", file)
     return code

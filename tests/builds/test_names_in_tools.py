@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.formats import load_object, seal_objects
-from isagen.build.addresses import LevelCode
+from isagen.build.addresses import LevelAddresses
 from support.projects import PACKAGES, Project, make_project, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI"]
@@ -30,6 +30,8 @@ def built(request, tmp_path_factory) -> Project:
     compiler = request.param
     need(compiler)
     project = make_project(tmp_path_factory.mktemp("built"), "names", "names")
+    with (project.folder / "isagen/isa.toml").open("a") as settings:
+        settings.write("\nfold = false  # some functions are the same at several levels, and each is to be seen\n")
     chosen = {"CC": compiler.replace("clang++", "clang").replace("g++", "gcc"), "CXX": compiler}
     project.setup(f"-Disa_levels={','.join(LEVELS[1:])}", **chosen)
     project.ninja()
@@ -190,7 +192,7 @@ def sealed_kernel(folder: Path, text: str, *compile_: str, suffix: str = ".cpp")
     output(*compile_, "-c", source, "-o", plain)
     objects = [load_object(plain)]
     sealed = folder / "sealed.o"
-    sealed.write_bytes(seal_objects(objects, "AVX2", "7", LevelCode("AVX2", objects).private_names())[0])
+    sealed.write_bytes(seal_objects(objects, "AVX2", "7", LevelAddresses("AVX2", objects).private_names())[0])
     return sealed
 
 

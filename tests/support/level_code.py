@@ -8,7 +8,7 @@ from isagen.audit.built import audit_object
 from isagen.audit.targets import audit_targets
 from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects
-from isagen.build.addresses import LevelCode
+from isagen.build.addresses import LevelAddresses
 from isagen.model.record import NOTE_OWNER, Record
 from support.model import record_of
 from support.projects import need
@@ -55,7 +55,7 @@ class Level:
     def linked(self, *flags: str, stripped: bool = False) -> Path:
         """Seal and link it, as builds do."""
         objects = [load_object(self.object)]
-        (sealed,) = seal_objects(objects, LEVEL, "1", LevelCode(LEVEL, objects).private_names())
+        (sealed,) = seal_objects(objects, LEVEL, "1", LevelAddresses(LEVEL, objects).private_names())
         kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
         kernel.write_bytes(sealed)
         note.write_text(assembly_of(RECORD))

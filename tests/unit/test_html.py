@@ -229,10 +229,10 @@ def test_speeds_are_in_the_page():
     matrix = matrix_of(1)
     source = matrix.kernels[0].source
     data = data_of(html_text([("hello", matrix)], speeds=Speeds("us", {source: {"DEFAULT": 8, "AVX2": 2}})))
-    assert [cell[9:] for cell in data["kernels"][0]["cells"][:3]] == [[1.0, 8], [4.0, 2], [None, None]]
+    assert [cell[9:11] for cell in data["kernels"][0]["cells"][:3]] == [[1.0, 8], [4.0, 2], [None, None]]
     assert data["unit"] == "us"
     data = data_of(html_text([("hello", matrix)], speeds=Speeds("ratio", {source: {"AVX2": 2}})))
-    assert [cell[9:] for cell in data["kernels"][0]["cells"][:2]] == [[None, None], [2, None]]
+    assert [cell[9:11] for cell in data["kernels"][0]["cells"][:2]] == [[None, None], [2, None]]
     assert data["unit"] == ""
 
 

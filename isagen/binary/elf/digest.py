@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ..protocol import Binding, Kind
 from . import layout as e
@@ -20,10 +20,10 @@ ORDERED = (".init_array", ".fini_array", ".ctors", ".dtors")
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
-def digest_of(elf: Elf, mark: str = "") -> str:
+def digest_of(elf: Elf, mark: str = "", names: Collection[str] = ()) -> str:
     """Return a digest of what an object loads: names of symbols and sections that it defines do not count.
 
-    Of symbols whose names start with `mark`, the rest of the name and the place count.
+    Of symbols whose names start with `mark`, the rest of the name and the place count, and so do the global `names`.
     """
     kept = [s for s in elf.sections if s.flags & e.SHF_ALLOC and not s.name.startswith(DESCRIPTIONS)]
     place = {section.index: number for number, section in enumerate(kept)}
@@ -34,6 +34,8 @@ def digest_of(elf: Elf, mark: str = "") -> str:
         found.update(section.name.encode(errors="surrogateescape") if section.name.startswith(ORDERED) else b"")
         found.update(elf.content(section))
     for piece in sorted(_marked(elf, mark, place)) if mark else ():
+        found.update(piece)
+    for piece in sorted(_named(elf, names, place)) if names else ():
         found.update(piece)
     said = _Relocations(elf, place)
     for section in elf.sections:
@@ -89,6 +91,13 @@ def _marked(elf: Elf, mark: str, place: dict[int, int]) -> Iterator[bytes]:
         if symbol.section in place and names.startswith(start, symbol.name_offset):
             name = elf.name(symbol).removeprefix(mark)
             yield name.encode(errors="surrogateescape") + b"\0" + _place_of(elf, symbol, place)
+
+
+def _named(elf: Elf, names: Collection[str], place: dict[int, int]) -> Iterator[bytes]:
+    """Yield name and place of each defined symbol that is not local and has one of the `names`."""
+    for symbol in elf.symbols():
+        if symbol.section in place and symbol.binding != Binding.LOCAL and elf.name(symbol) in names:
+            yield elf.name(symbol).encode(errors="surrogateescape") + b"\0" + _place_of(elf, symbol, place)
 
 
 def _place_of(elf: Elf, symbol: ElfSymbol, place: dict[int, int]) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..protocol import Architecture
+from .emptied import emptied
 from .layout import MAGIC
 from .machines import architecture_of
 from .notes import note_of
@@ -42,6 +43,10 @@ class ElfFormat:
     def seal(self, files: Sequence[ElfObject], level: str, mark: str, own: Collection[str]) -> Sequence[bytes]:
         """Return the sealed contents of all objects of `level`, in which the names `own` are private too."""
         return sealed(files, level, mark, own)
+
+    def emptied(self, file: ElfObject) -> bytes:
+        """Return an object that takes a sealed one's place, and defines nothing."""
+        return emptied(file)
 
     def record(self, owner: str, text: bytes) -> bytes:
         """Return the note that says `text`."""

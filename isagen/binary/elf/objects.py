@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -12,6 +12,7 @@ from ...model.errors import AuditError, BuildError
 from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
 from .digest import digest_of
+from .fingerprints import Fingerprints, holds_more
 from .held import HeldAddresses
 from .private import is_private
 from .reader import UNREADABLE, Elf
@@ -151,9 +152,21 @@ class ElfObject:
         """Return the bytes of each section of code."""
         return [self.elf.content(section) for section in self.sections if section.executable]
 
-    def digest(self, mark: str = "") -> str:
+    def digest(self, mark: str = "", names: Collection[str] = ()) -> str:
         """Return a text that two objects share if their code, data and relocations are equal, names aside."""
-        return digest_of(self.elf, mark)
+        return digest_of(self.elf, mark, names)
+
+    def holds_more(self, shared: Collection[str]) -> bool:
+        """Return whether a program would miss more than code and constants; `shared` names data of all levels."""
+        return holds_more(self.elf, self.symbols, shared)
+
+    def fingerprint(self, symbol: ObjectSymbol) -> str:
+        """Return a text that two definitions share if they are made of the same."""
+        return self._fingerprints.of(symbol.section, symbol.address)
+
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        return Fingerprints(self.elf)
 
     def held_by_sets(self) -> dict[str, Held]:
         """Return the addresses in sections that any object finds by name, through ``__start_NAME`` and ``__stop_NAME``.
