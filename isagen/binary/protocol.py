@@ -251,22 +251,26 @@ class ObjectFile(Protocol):
     def code(self) -> Sequence[bytes]:
         """Return the bytes of each section of code."""
 
-    def digest(self, mark: str = "", names: Collection[str] = ()) -> str:
+    def digest(self, mark: str = "", names: Collection[str] | None = None) -> str:
         """Return a text that two objects share if their code, data and relocations are equal, names aside.
 
-        Of symbols whose names start with `mark`, the rest of the name and the place count, and so do the global
-        `names`.
+        Of symbols whose names start with `mark`, the rest of the name and the place count. With `names`, those of
+        global symbols, their places count too, and so do descriptions of code, and what the object refers to.
         """
 
     def holds_more(self, shared: Collection[str]) -> bool:
         """Return whether it holds more than code and constants: what a program would miss, ran it an equal copy.
 
-        That are variables but for those that are `shared` by name, functions that run at load or at exit, and elements
-        of sets.
+        That are variables but for those that are `shared` by name, functions that run at load or at exit, and all that
+        is found by the name of its section.
         """
 
     def fingerprint(self, symbol: Any) -> str:
         """Return a text that definitions of one of `symbols` share if they are made of the same."""
+
+    @property
+    def addressed(self) -> frozenset[str]:
+        """The global names that it refers to in another way than by a call, as far as that can be told."""
 
 
 class Format(Protocol):

@@ -1,15 +1,20 @@
 """Folding: a kernel whose code at a level is the same as at a level below is linked once, and its stubs call that.
 
-A copy folds only if no run of the program could tell. Its bytes, constants and relocations are equal to the lower
-copy's, and its stubs are the same. It holds no variable of its own, nothing that runs at load or exit, and no element
-of a set. No other kernel of its level calls it by name, nor it another's. And of the inline functions that it shares
-with other kernels of its level, a linker would keep equal ones, whichever it takes; at the lower level too.
+A copy folds only if no run of the program could tell. Its bytes, relocations and tables for unwinding are equal to the
+lower copy's, and its stubs are the same. It holds code and constants and nothing else: no variable of its own, nothing
+that runs at load or exit, nothing that is found by the name of its section.
+
+The kernels of a level may define the same inline functions, of which a linker keeps one. There, a copy folds only if
+all definitions are equal. If one kernel takes the address of such a function, or if it is a constant, all kernels with
+that name fold to the same level or none does: they would see two addresses. Nor does a kernel fold that calls what
+another kernel source defines.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..binary.protocol import MERGEABLE, NamedSymbol, ObjectFile
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
@@ -19,6 +24,20 @@ from ..model.registrations import Registrations
 Objects = Mapping[str, Sequence[ObjectFile]]  # of one level, by kernel source
 
 
+@dataclass(frozen=True)
+class Tie:
+    """A name that several kernel sources of a level have: private to the level, and in each of the `sources`.
+
+    `equal` tells whether all define it, equally, so that it does not matter which of them a linker keeps; `called` that
+    it is called and never compared.
+    """
+
+    name: str
+    sources: frozenset[str]
+    equal: bool
+    called: bool
+
+
 class Folding:
     """Folds the levels of a plan, which are given lowest first."""
 
@@ -26,44 +45,44 @@ class Folding:
         self._below = {level.name: level.below for level in plan.levels}
         self._alike: dict[str, dict[str, str]] = {}
 
-    def folded(self, registered: Registrations, objects: Objects, private: Collection[str]) -> dict[str, str]:
+    def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
         """Return, by kernel source of a level that folds, the lowest level below that has its code.
 
         `private` are the names of the level that no other level may use.
         """
-        level = registered.level
-        self._alike[level] = dict(_alike(registered, objects, frozenset(private)))
+        level, names = registered.level, frozenset(private)
+        ties = tuple(_ties(objects, names))
+        self._alike[level] = dict(_alike(registered, objects, names, ties))
         lower = [(name, found) for name, found in self._alike.items() if name in self._below[level]]
-        return {
-            source: next(name for name, found in lower if found.get(source) == digest)
-            for source, digest in self._alike[level].items()
-            if any(found.get(source) == digest for _, found in lower)
-        }
+        folded = {}
+        for source, digest in self._alike[level].items():
+            target = next((name for name, found in lower if found.get(source) == digest), None)
+            if target is not None:
+                folded[source] = target
+        whole = [tie.sources for tie in ties if not tie.called]
+        while apart := [sources for sources in whole if len({folded.get(one) for one in sources}) > 1]:
+            for source in frozenset().union(*apart):
+                folded.pop(source, None)
+        return folded
 
 
-def _alike(registered: Registrations, objects: Objects, private: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield the kernel sources whose objects other code of the level does not tell from equal ones, with a digest."""
-    marks = tuple(mark.format(level=registered.level) for mark in (KERNEL_SYMBOL, WITHOUT_SYMBOL))
-    sources: dict[str, set[str]] = {}  # by private name, the kernel sources that have it
-    made_of: dict[str, list[tuple[ObjectFile, NamedSymbol]]] = {}  # by mergeable private name, the definitions
+def _ties(objects: Objects, private: frozenset[str]) -> Iterator[Tie]:
+    """Yield the names of a level that several of its kernel sources have."""
+    sources: dict[str, set[str]] = {}
+    defined: dict[str, list[tuple[ObjectFile, NamedSymbol]]] = {}
     for source, files in objects.items():
         for file in files:
             for symbol in file.symbols:
                 if symbol.name in private:
                     sources.setdefault(symbol.name, set()).add(source)
                     if symbol.defined:
-                        made_of.setdefault(symbol.name, []).append((file, symbol))
-    ties = {name: len(found) for name, found in sources.items() if len(found) > 1}
-    unlike = {name for name, count in ties.items() if not _are_equal(made_of.get(name, ()), count)}
-    for source, files in objects.items():
-        shared = _shared(files, private, unlike, marks)
-        if shared is None or any(file.holds_more(shared) for file in files):
-            continue
-        said = registered.kernels[source]
-        digest = hashlib.sha256(repr((said.registers, said.without)).encode(errors="surrogateescape"))
-        for file in files:
-            digest.update(file.digest(marks[0], shared).encode())
-        yield source, digest.hexdigest()
+                        defined.setdefault(symbol.name, []).append((file, symbol))
+    tied = {name: found for name, found in sources.items() if len(found) > 1}
+    addressed = frozenset().union(*(file.addressed for files in objects.values() for file in files)) if tied else ()
+    for name, found in tied.items():
+        pairs = defined.get(name, ())
+        code = all(symbol.code for _, symbol in pairs)
+        yield Tie(name, frozenset(found), _are_equal(pairs, len(found)), code and name not in addressed)
 
 
 def _are_equal(definitions: Sequence[tuple[ObjectFile, NamedSymbol]], kernels: int) -> bool:
@@ -72,18 +91,32 @@ def _are_equal(definitions: Sequence[tuple[ObjectFile, NamedSymbol]], kernels: i
     return merged and len(definitions) == kernels and len({file.fingerprint(one) for file, one in definitions}) == 1
 
 
-def _shared(
-    files: Sequence[ObjectFile], private: Collection[str], unlike: Collection[str], marks: tuple[str, ...]
-) -> frozenset[str] | None:
-    """Return the names of data that the objects of a kernel share with all levels; None where others need the objects.
+def _alike(
+    registered: Registrations, objects: Objects, private: frozenset[str], ties: Iterable[Tie]
+) -> Iterator[tuple[str, str]]:
+    """Yield the kernel sources in whose place an equal copy does, each with a digest, which equal ones share."""
+    marks = tuple(mark.format(level=registered.level) for mark in (KERNEL_SYMBOL, WITHOUT_SYMBOL))
+    unlike = {source for tie in ties if not tie.equal for source in tie.sources}
+    tied = frozenset(tie.name for tie in ties)
+    for source, files in objects.items():
+        shared = _shared(files, private, marks)
+        if source in unlike or shared is None or any(file.holds_more(shared) for file in files):
+            continue
+        names = shared | tied
+        if len(files) > 1:  # a shim refers to the copy by name
+            names |= {one.name for file in files for one in file.symbols if not one.name.startswith(marks)}
+        said = registered.kernels[source]
+        digest = hashlib.sha256(repr((said.registers, said.without)).encode(errors="surrogateescape"))
+        for file in files:
+            digest.update(file.digest(marks[0], names).encode())
+        yield source, digest.hexdigest()
 
-    Others do by `unlike` names, and by names that are not private to the level.
-    """
+
+def _shared(files: Sequence[ObjectFile], private: frozenset[str], marks: tuple[str, ...]) -> frozenset[str] | None:
+    """Return the names of what a kernel's objects share with all levels; None where they define what others know."""
     shared = set()
     for file in files:
         for symbol in file.symbols:
-            if symbol.name in unlike:
-                return None
             if symbol.defined and symbol.name not in private and not symbol.name.startswith(marks):
                 if symbol.binding not in MERGEABLE:
                     return None

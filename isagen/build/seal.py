@@ -8,8 +8,8 @@ takes longer than sealing a level of a common project.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..binary.formats import emptied_object, load_object, note_in_object, seal_objects
@@ -30,18 +30,25 @@ from .modules import check_objects, with_notes
 from .registrations import code_by_source, compiled_objects, objects_of_level, registered_by_kernel, sources_of
 
 
+@dataclass(frozen=True)
+class Sealed:
+    """A sealed object: where it goes, its content, and the object that was compiled."""
+
+    path: Path
+    content: bytes
+    file: ObjectFile
+
+
 def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[Path]:
     """Seal the `objects` of all levels of a plan into `folder`, and write there what each level registers.
 
-    Copies that fold leave an object without code in their place.
-
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
-    The first sealed object of a level holds the note of what its objects hold. Without sealing, only the registrations
-    are written. Objects that isagen does not read stay as they are. Return the files that were read and written.
+    Copies that fold leave an object without code in their place. Without sealing, only the registrations are written.
+    Objects that isagen does not read stay as they are. Return the files that were read and written.
     """
     build = read_plan(plan_path)
-    sealing = _Sealing(build)
+    sealing = _Sealing(build, folder)
     files: list[Path] = []
     for level in build.plan.built_levels():
         if objects is None:
@@ -52,26 +59,34 @@ def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[
         if build.limit.opaque:
             registered = announced_by_kernel(build.plan, level, compiled)
         else:
-            loaded = [load_object(path) for path in compiled]
-            registered, contents = sealing.of(level, loaded)
-            for file, content in zip(loaded, contents, strict=bool(contents)):
-                files.append(folder / sealed_name(copy_of_object(file.path.name), level))
-                write_if_changed(files[-1], content)
+            registered, sealed = sealing.of(level, [load_object(path) for path in compiled])
+            for one in sealed:
+                write_if_changed(one.path, one.content)
+                files.append(one.path)
         write_if_changed(registrations, registrations_text(registered))
         files += [*compiled, registrations]
+    for one in sealing.with_notes():
+        write_if_changed(one.path, one.content)
+        files.append(one.path)
     return files
 
 
 class _Sealing:
     """Seals the levels of a build, which are given lowest first."""
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, folder: Path) -> None:
         self._build = build
+        self._folder = folder
         self._folding = Folding(build.plan)
         self._codes: dict[str, LevelCode] = {}
+        self._carriers: dict[str, Sealed] = {}
+        self._notes: dict[str, list[bytes]] = {}  # by the level of the object that carries them
 
-    def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[bytes]]:
-        """Check the objects of one level; return what they register, and their sealed contents, if there are any."""
+    def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[Sealed]]:
+        """Check the objects of one level; return what they register, and those that are sealed, if any is.
+
+        The object that carries the level's note comes later.
+        """
         plan, sealing = self._build.plan, self._build.sealing
         registered = registered_by_kernel(plan, level, files)
         sources = sources_of(plan, level, files)
@@ -94,9 +109,40 @@ class _Sealing:
         self._codes[level] = level_code(self._build, registered, by_source, self._codes)
         held = pack(self._codes[level])
         if plan.module:
-            return registered, tuple(with_notes(self._build, level, files, held))
+            return registered, self._sealed(files, with_notes(self._build, level, files, held))
         kept = [file for source, file in zip(sources, files, strict=True) if source not in registered.folded]
-        sealed = dict(zip(map(id, kept), seal_objects(kept, level, sealing.mark, private), strict=True))
-        contents = [sealed.get(id(file)) or emptied_object(file) for file in files]
-        contents[0] = note_in_object(files[0], contents[0], LEVEL_OWNER, held)
-        return registered, contents
+        contents = dict(zip(map(id, kept), seal_objects(kept, level, sealing.mark, private), strict=True))
+        sealed = self._sealed(files, (contents.get(id(file)) or emptied_object(file) for file in files))
+        carrier = self._carry(level, held, registered, dict(zip(sources, sealed, strict=True)))
+        return registered, [one for one in sealed if one is not carrier]
+
+    def _sealed(self, files: Sequence[ObjectFile], contents: Iterable[bytes]) -> list[Sealed]:
+        level_of = {cell.copy: cell.level for _, cell in self._build.plan.copies()}
+        copies = [copy_of_object(file.path.name) for file in files]
+        return [
+            Sealed(self._folder / sealed_name(copy, level_of[copy]), content, file)
+            for copy, content, file in zip(copies, contents, files, strict=True)
+        ]
+
+    def _carry(self, level: str, held: bytes, registered: Registrations, sealed: Mapping[str, Sealed]) -> Sealed | None:
+        """Let an object carry what the level's objects `held`, and return it if it is one of the level's `sealed`.
+
+        A linker takes objects out of archives only for what they define: that is one that registers a stub. Where all
+        fold, it is one of a level below.
+        """
+        own = [source for source in sealed if source not in registered.folded]
+        if not own:
+            self._notes[registered.folded[next(iter(sealed))]].append(held)
+            return None
+        source = next((one for one in own if registered.kernels[one].registers), own[0])
+        self._carriers[level] = sealed[source]
+        self._notes[level] = [held]
+        return sealed[source]
+
+    def with_notes(self) -> Iterator[Sealed]:
+        """Yield the objects that carry notes, when all levels are sealed."""
+        for level, carrier in self._carriers.items():
+            content = carrier.content
+            for note in self._notes[level]:
+                content = note_in_object(carrier.file, content, LEVEL_OWNER, note)
+            yield replace(carrier, content=content)

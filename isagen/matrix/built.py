@@ -60,16 +60,19 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
 
 
 def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield what the note of each level's sealed objects says, with the level."""
+    """Yield what the notes in the sealed objects say, with the level.
+
+    An object has the note of its level, and those of levels without code of their own.
+    """
     copies: dict[str, list[Path]] = {}
     for _, cell in build.plan.copies():
         copies.setdefault(cell.level, []).append(folder / sealed_name(cell.copy, cell.level))
-    for level, paths in copies.items():
+    for paths in copies.values():
         for path in filter(is_binary, paths):
             with open_binary(path) as binary:
                 found = levels_in(binary)
             if found:
-                yield level, next(iter(found.values()))
+                yield from ((level, code) for (_, level), code in found.items())
                 break
 
 

@@ -143,6 +143,24 @@ def test_what_an_object_says_of_itself_stays(tmp_path_factory):
     assert " E " not in stack.partition("RW")[2]
 
 
+def test_the_matrix_of_what_is_linked_from_an_archive(tmp_path_factory):
+    """A linker takes nothing out of an archive that defines nothing: notes are in objects with code."""
+    project = built(tmp_path_factory, "gcc", "-Disa_levels=AVX512,AVX512_VNNI")
+    text = (project.folder / "meson.build").read_text()
+    text = text.replace("py.extension_module", "own = static_library('own', 'folds.cpp', pic: true, DEPENDENCIES)\n#")
+    text = text.replace("DEPENDENCIES", "dependencies: [isa_kernels_dep, py.dependency()]")
+    text += "py.extension_module('folds', 'keep.c', link_with: own, link_args: '-Wl,-u,PyInit_folds', install: true)\n"
+    (project.folder / "meson.build").write_text(text)
+    (project.folder / "keep.c").write_text("extern int folds_is_a_module;\n")
+    project.ninja()
+    (extension,) = project.path("").glob("folds*.so")
+    for where in (project.build, extension):
+        cells = {one["source"]: one["levels"]["AVX512_VNNI"] for one in matrix(project, where)["kernels"]}
+        assert all(cell["code"] and cell["stubs"] for cell in cells.values())
+        assert cells["kernels/plain.c"]["folded"]
+        assert not cells["kernels/counts.cpp"]["folded"]
+
+
 @pytest.mark.parametrize("options", [["-Doptimization=0"], ["-Doptimization=g"]])
 def test_builds_for_debuggers_do_not_fold(tmp_path_factory, options):
     project = built(tmp_path_factory, "gcc", "-Disa_levels=AVX512,AVX512_VNNI", *options)

@@ -20,12 +20,14 @@ ORDERED = (".init_array", ".fini_array", ".ctors", ".dtors")
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
-def digest_of(elf: Elf, mark: str = "", names: Collection[str] = ()) -> str:
+def digest_of(elf: Elf, mark: str = "", names: Collection[str] | None = None) -> str:
     """Return a digest of what an object loads: names of symbols and sections that it defines do not count.
 
-    Of symbols whose names start with `mark`, the rest of the name and the place count, and so do the global `names`.
+    Of symbols whose names start with `mark`, the rest of the name and the place count. With `names`, those of global
+    symbols, their places count too, and so do descriptions of code, and what the object refers to.
     """
-    kept = [s for s in elf.sections if s.flags & e.SHF_ALLOC and not s.name.startswith(DESCRIPTIONS)]
+    loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC]
+    kept = [one for one in loaded if names is not None or not one.name.startswith(DESCRIPTIONS)]
     place = {section.index: number for number, section in enumerate(kept)}
     found = hashlib.blake2b(digest_size=DIGEST_SIZE)
     for section in kept:
@@ -35,7 +37,7 @@ def digest_of(elf: Elf, mark: str = "", names: Collection[str] = ()) -> str:
         found.update(elf.content(section))
     for piece in sorted(_marked(elf, mark, place)) if mark else ():
         found.update(piece)
-    for piece in sorted(_named(elf, names, place)) if names else ():
+    for piece in sorted(_named(elf, names, place)) if names is not None else ():
         found.update(piece)
     said = _Relocations(elf, place)
     for section in elf.sections:
@@ -76,7 +78,9 @@ class _Relocations:
         if symbol.section in self._place:
             return _place_of(elf, symbol, self._place)
         # The address is the value of one that is absolute, and the alignment of one that is common.
-        values = struct.pack("<QQ?", symbol.address, symbol.size, symbol.binding == Binding.WEAK)
+        values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
+        if symbol.section:  # of what is not loaded, or a description
+            values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
         return values + elf.name(symbol).encode(errors="surrogateescape") + b"\0"
 
 
@@ -94,10 +98,16 @@ def _marked(elf: Elf, mark: str, place: dict[int, int]) -> Iterator[bytes]:
 
 
 def _named(elf: Elf, names: Collection[str], place: dict[int, int]) -> Iterator[bytes]:
-    """Yield name and place of each defined symbol that is not local and has one of the `names`."""
+    """Yield what is said of each global symbol that is not defined, or has one of the `names`."""
     for symbol in elf.symbols():
-        if symbol.section in place and symbol.binding != Binding.LOCAL and elf.name(symbol) in names:
-            yield elf.name(symbol).encode(errors="surrogateescape") + b"\0" + _place_of(elf, symbol, place)
+        if symbol.binding == Binding.LOCAL:
+            continue
+        name = elf.name(symbol)
+        said = name.encode(errors="surrogateescape") + struct.pack("<BB", symbol.visibility, symbol.binding)
+        if not symbol.section:
+            yield said
+        elif symbol.section in place and name in names:
+            yield said + _place_of(elf, symbol, place)
 
 
 def _place_of(elf: Elf, symbol: ElfSymbol, place: dict[int, int]) -> bytes:

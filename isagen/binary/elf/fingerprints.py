@@ -1,57 +1,123 @@
-"""What single functions and constants of an object are made of, and whether an object holds more than those."""
+"""What single functions and constants of an object are made of, how they are referred to, and what else there is."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Collection
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
+from typing import NamedTuple
 
+from ..protocol import Binding
 from . import layout as e
-from .digest import DIGEST_SIZE, ORDERED
+from .digest import DIGEST_SIZE
 from .reader import Elf
 from .relocations import relocations
-from .values import ElfSection, ObjectSymbol
+from .values import ElfSection, Group, ObjectSymbol
 
 # Their parts from all objects make one function each, in the order of the link.
 WHOLE_SECTIONS = (".init", ".fini")
-FUNCTION_ARRAYS = frozenset({e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY, e.SHT_PREINIT_ARRAY})
-VALUES = struct.Struct("<QQQQ")
+UNWINDING = ".eh_frame"
+# What compilers make of functions and constants, and tables that describe functions. A name of an assembler's or a
+# user's choice may be one by which a linker script, or a program, finds what it gathers.
+CODE_AND_CONSTANTS = (
+    *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),
+    *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
+)
+# Sections that are not loaded and that no program reads: debug information, the format's own, and compilers' notes.
+UNLOADED = (
+    *(".debug_", ".zdebug_", ".stab", ".gnu.debuglto_", ".comment", ".GCC.command.line", ".gnu.build.attributes"),
+    *(".symtab", ".strtab", ".shstrtab", ".rel", ".crel", ".group", ".note.GNU-stack", ".llvm_addrsig"),
+    *(".llvm.call-graph-profile", ".ARM.attributes", ".riscv.attributes", ".gnu.attributes", ".MIPS.abiflags"),
+)
+SHF_GNU_RETAIN = 0x200000
+# By machine, the types of relocations that compilers use in code for nothing but calls and jumps.
+CALLS = {62: frozenset({4}), 183: frozenset({282, 283})}  # R_X86_64_PLT32; R_AARCH64_JUMP26 and CALL26
 PLACE = struct.Struct("<QQ")
+VALUES = struct.Struct("<QQQQ")
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
+
+
+class Reference(NamedTuple):
+    """A relocation: what it says, and its target, a section of the object and an offset, or a global name."""
+
+    said: bytes
+    section: int
+    offset: int
+    name: bytes
+
+
+class Part(NamedTuple):
+    """A section: its bytes, as a digest, and its references."""
+
+    content: bytes
+    references: tuple[Reference, ...]
 
 
 class Fingerprints:
     """The fingerprints of what an object defines: equal for equal bytes and relocations, names of local things aside.
 
-    What a definition refers to by a global name counts by that name; what has no such name counts with its content.
+    What a definition refers to by a global name counts by that name; what has no such name counts with its content. A
+    function counts with what unwinding it does, and with all that a linker keeps or drops together with it.
     """
 
-    def __init__(self, elf: Elf) -> None:
+    def __init__(self, elf: Elf, groups: Collection[Group]) -> None:
         self._elf = elf
-        self._parts: dict[int, tuple[bytes, tuple[tuple[bytes, int, int, bytes], ...]]] = {}
+        self._group = {member: group.members for group in groups for member in group.members}
+        self._parts: dict[int, Part] = {}
+        self._targets: dict[tuple[int, int], tuple[int, int, bytes]] = {}  # by the symbol's table and number
 
     def of(self, section: int, address: int) -> str:
         """Return the fingerprint of what is at an address of a section."""
-        number = {section: 0}  # sections, in the order in which they are found
+        number: dict[int, int] = {}  # by section, in the order in which they are found
+        waiting: list[int] = []
+
+        def place(index: int) -> int:
+            if index not in number:
+                number[index] = len(waiting)
+                waiting.append(index)
+            return number[index]
+
         found = hashlib.blake2b(digest_size=DIGEST_SIZE)
-        found.update(PLACE.pack(0, self._offset(section, address)))
-        waiting = [section]
+        found.update(PLACE.pack(place(section), self._offset(section, address)))
         for index in waiting:
-            content, references = self._part(index)
-            found.update(content)
-            for entry, target, offset, name in references:
-                if target and target not in number:
-                    number[target] = len(waiting)
-                    waiting.append(target)
-                found.update(entry + (PLACE.pack(number[target], offset) if target else name))
+            for part in (self._part(index), *self._unwinding.get(index, ())):
+                found.update(part.content)
+                for one in part.references:
+                    found.update(one.said)
+                    found.update(PLACE.pack(place(one.section), one.offset) if one.section else one.name)
+            for member in self._group.get(index, ()):
+                if self._elf.sections[member].flags & e.SHF_ALLOC:
+                    place(member)
         return found.hexdigest()
+
+    @cached_property
+    def addressed(self) -> frozenset[str]:
+        """The global names that loaded parts of the object refer to in another way than by a call."""
+        calls = CALLS.get(self._elf.machine, frozenset())
+        found = set()
+        for section in self._elf.sections:
+            if not section.flags & e.SHF_ALLOC or section.name == UNWINDING:
+                continue
+            for own in self._relocations.get(section.index, ()):
+                if own.type == e.SHT_CREL:
+                    return self._names
+                for _, kind, number, _ in relocations(self._elf, own):
+                    if not (section.executable and kind in calls):
+                        found.add(self._target(own.link, number)[2])
+        return frozenset(name[:-1].decode(errors="surrogateescape") for name in found if name)
+
+    @property
+    def _names(self) -> frozenset[str]:
+        elf = self._elf
+        return frozenset(elf.name(symbol) for symbol in elf.symbols() if symbol.binding != Binding.LOCAL)
 
     def _offset(self, section: int, address: int) -> int:
         return (address - self._elf.sections[section].address) % (1 << 64)
 
-    def _part(self, index: int) -> tuple[bytes, tuple[tuple[bytes, int, int, bytes], ...]]:
-        """Return a digest of a section's bytes, and its relocations: each with a section and an offset, or a name."""
+    def _part(self, index: int) -> Part:
         if index not in self._parts:
             section = self._elf.sections[index]
             content = hashlib.blake2b(self._elf.content(section), digest_size=DIGEST_SIZE)
@@ -60,19 +126,29 @@ class Fingerprints:
             for own in self._relocations.get(index, ()):
                 if own.type == e.SHT_CREL:  # not decoded: of another number of symbols, equal things then differ
                     content.update(self._elf.content(own))
-                    continue
-                for offset, kind, number, addend in relocations(self._elf, own):
-                    found.append((RELOCATION.pack(offset, kind, addend), *self._target(own.link, number)))
-            self._parts[index] = content.digest(), tuple(found)
+                else:
+                    found += [one for _, one in self._references(own)]
+            self._parts[index] = Part(content.digest(), tuple(found))
         return self._parts[index]
 
+    def _references(self, own: ElfSection) -> Iterator[tuple[int, Reference]]:
+        """Yield the references of a relocation section with their offsets."""
+        for offset, kind, number, addend in relocations(self._elf, own):
+            section, place, name = self._target(own.link, number)
+            yield offset, Reference(RELOCATION.pack(offset, kind, addend), section, place, name)
+
     def _target(self, table: int, number: int) -> tuple[int, int, bytes]:
+        """Return the section and offset that a symbol means, or its name."""
+        if (table, number) not in self._targets:
+            self._targets[table, number] = self._found(table, number)
+        return self._targets[table, number]
+
+    def _found(self, table: int, number: int) -> tuple[int, int, bytes]:
         elf = self._elf
         symbol = elf.symbol_of(elf.sections[table], number)
         if symbol.section and number < elf.sections[table].info:
             return symbol.section, self._offset(symbol.section, symbol.address), b""
-        name = elf.name(symbol).encode(errors="surrogateescape") + b"\0"
-        return 0, 0, PLACE.pack(symbol.address % (1 << 64), symbol.size) + name
+        return 0, 0, elf.name(symbol).encode(errors="surrogateescape") + b"\0"
 
     @cached_property
     def _relocations(self) -> dict[int, list[ElfSection]]:
@@ -82,24 +158,88 @@ class Fingerprints:
                 found.setdefault(section.info, []).append(section)
         return found
 
+    @cached_property
+    def _unwinding(self) -> dict[int, list[Part]]:
+        """By section of code, what the tables for unwinding the stack say of it: a part for each of their records.
+
+        Linux Standard Base, "Exception Frames". A record counts with the common one that it builds on.
+        """
+        found: dict[int, list[Part]] = {}
+        order = self._elf.layout.order
+        for section in self._elf.sections:
+            if section.name != UNWINDING:
+                continue
+            raw = self._elf.content(section)
+            own = [one for one in self._relocations.get(section.index, ()) if one.type != e.SHT_CREL]
+            known = sorted((pair for one in own for pair in self._references(one)), key=itemgetter(0))
+            for place, end, origin in _records(raw, order):
+                begin = place + 8  # of the field that says where the function is
+                function = None
+                content, references = b"", []
+                for start, kept, last in ((origin, origin, _extent(raw, origin, order)[1]), (place, begin, end)):
+                    said = raw[kept:last].rstrip(b"\0")  # records end in instructions that do nothing, to be aligned
+                    content += PLACE.pack(len(said), 0) + said
+                    for offset, one in _between(known, kept, last):
+                        if offset == begin:
+                            function = one
+                        else:
+                            references.append(one._replace(said=PLACE.pack(offset - start, 0) + one.said[8:]))
+                if function is not None and function.section:
+                    content += PLACE.pack(function.offset, 0) + function.said[8:]
+                    found.setdefault(function.section, []).append(Part(content, tuple(references)))
+        return found
+
+
+def _between(known: Sequence[tuple[int, Reference]], start: int, end: int) -> Sequence[tuple[int, Reference]]:
+    """Return the references at offsets from `start` to before `end`; they are in order."""
+    first = bisect_left(known, start, key=itemgetter(0))
+    return known[first : bisect_left(known, end, lo=first, key=itemgetter(0))]
+
+
+def _records(raw: bytes, order: str) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, start of the common record) of each record of a function in .eh_frame."""
+    place = 0
+    while place + 8 <= len(raw):
+        back, end = _extent(raw, place, order)
+        if back and 0 <= place + 4 - back < len(raw):
+            yield place, end, place + 4 - back
+        place = end
+
+
+def _extent(raw: bytes, place: int, order: str) -> tuple[int, int]:
+    """Return how far back the common record of one at `place` is, 0 for a common one, and where the record ends."""
+    length, back = struct.unpack_from(order + "II", raw, place)
+    return (0, place + 4) if length in (0, 0xFFFFFFFF) else (back, place + 4 + length)
+
 
 def holds_more(elf: Elf, symbols: Collection[ObjectSymbol], shared: Collection[str]) -> bool:
     """Return whether an object holds more than code and constants, so that a program would miss it.
 
-    That are variables of its own, functions that run at load or at exit, and elements of sets that are found by their
-    section's name. Variables that are `shared` by name with other objects are not its own.
+    That are variables of its own, functions that run at load or at exit, absolute and common symbols, and all that a
+    linker, a script or a program may look for by the name of its section. Variables that are `shared` by name with
+    other objects are not its own.
     """
     named: dict[int, set[str]] = {}
     for symbol in symbols:
         if symbol.section:
             named.setdefault(symbol.section, set()).add(symbol.name)
+        elif symbol.defined:
+            return True
     for section in elf.sections:
-        if not section.flags & e.SHF_ALLOC or not section.size:
+        if not section.type or section.type == e.SHT_GROUP:
             continue
-        if section.type in FUNCTION_ARRAYS or section.name.startswith(ORDERED) or section.name in WHOLE_SECTIONS:
+        if section.flags & SHF_GNU_RETAIN:
             return True
-        if section.name.isidentifier():
-            return True
-        if not section.constant and not (section.flags & e.SHF_GROUP and named.get(section.index, {""}) <= set(shared)):
-            return True
+        if not section.flags & e.SHF_ALLOC:
+            if not section.name.startswith(UNLOADED):
+                return True
+        elif section.size and not _is_common(section.name):
+            of_all = section.flags & e.SHF_GROUP and named.get(section.index, {""}) <= set(shared)
+            if section.constant or not of_all:
+                return True
     return False
+
+
+def _is_common(name: str) -> bool:
+    """Return whether a section holds code or constants, by its name."""
+    return any(name == known or name.startswith(f"{known}.") for known in CODE_AND_CONSTANTS)

@@ -152,7 +152,7 @@ class ElfObject:
         """Return the bytes of each section of code."""
         return [self.elf.content(section) for section in self.sections if section.executable]
 
-    def digest(self, mark: str = "", names: Collection[str] = ()) -> str:
+    def digest(self, mark: str = "", names: Collection[str] | None = None) -> str:
         """Return a text that two objects share if their code, data and relocations are equal, names aside."""
         return digest_of(self.elf, mark, names)
 
@@ -164,9 +164,14 @@ class ElfObject:
         """Return a text that two definitions share if they are made of the same."""
         return self._fingerprints.of(symbol.section, symbol.address)
 
+    @property
+    def addressed(self) -> frozenset[str]:
+        """The global names that it refers to in another way than by a call."""
+        return self._fingerprints.addressed
+
     @cached_property
     def _fingerprints(self) -> Fingerprints:
-        return Fingerprints(self.elf)
+        return Fingerprints(self.elf, self.groups)
 
     def held_by_sets(self) -> dict[str, Held]:
         """Return the addresses in sections that any object finds by name, through ``__start_NAME`` and ``__stop_NAME``.

@@ -19,7 +19,7 @@ from isagen.build.seal import seal
 from isagen.build.stubs import write_dispatch_source
 from isagen.model.errors import IsagenError
 from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, headers_folder, sealed_name
-from isagen.model.plan import Build
+from isagen.model.plan import Build, Sealing
 from isagen.model.plan_file import plan_text, read_registrations
 
 from .bases import Base, link_template
@@ -76,6 +76,8 @@ def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True)
     """Make the objects of a project in `folder`, ready to be linked with any linker; or say why that is refused."""
     folder.mkdir(parents=True, exist_ok=True)
     reduced = base.reduced(folder, project.kernels)
+    if not sealed:
+        reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are"))
     plan_path = folder / PLAN_FILE
     plan_path.write_text(plan_text(reduced), encoding="utf-8")
     tool = folder / TOOL_FOLDER
@@ -88,11 +90,9 @@ def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True)
     output = folder / ("library.so" if project.kind == "library" else "program")
     emit(plan_path, folder)
     objects = _compile(base, project, reduced, folder)
-    registrations = []
+    registrations = [folder / f"isa_{level}.json" for level in objects]
     try:
-        for level, paths in objects.items():
-            registrations.append(folder / f"isa_{level}.json")
-            seal(plan_path, level, paths, registrations[-1], folder if sealed else None)
+        seal(plan_path, folder, [path for paths in objects.values() for path in paths])
         write_dispatch_source(plan_path, registrations, folder / "isa_dispatch.cpp")
     except IsagenError as problem:
         return Built(REFUSED, output, output, str(problem))

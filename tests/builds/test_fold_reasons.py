@@ -1,0 +1,191 @@
+"""Which objects of real compilers fold into those of a lower level: one case for each thing that a program could see.
+
+Each case is compiled twice, as LOW and, with AT_HIGH defined, as the level that requires it.
+"""
+
+import subprocess
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from isagen.binary.formats import load_object
+from isagen.build.addresses import LevelAddresses
+from isagen.build.fold import Folding
+from isagen.model.registrations import Registered, Registrations
+from support.projects import need
+
+HEAD = """
+#define NAME2(level, stub) isa_kernel_##level##__##stub
+#define NAME(level, stub) NAME2(level, stub)
+#ifdef __cplusplus
+#define C extern "C"
+#else
+#define C
+#endif
+#define REGISTER(stub, f) \\
+  C const void *const NAME(LEVEL, stub); \\
+  const void *const NAME(LEVEL, stub) = (const void *)&f;
+"""
+INLINE = "template <class T> __attribute__((noinline)) inline T twice(T x) { return x * 2; }\n"
+CALLS = INLINE + "static int run(int x) { return twice(x) + 1; }\n"
+# Not the same at both levels.
+DIFFERS = "\n#ifdef AT_HIGH\nint differs(int x) { return x * 77; }\n#endif\n"
+TAG = "template <class T> inline constexpr char tag{};\nstatic const void *run() { return &tag<int>; }\n"
+THROWS = "extern void f(); inline int guarded() noexcept { f(); return 1; }\nint run() { return guarded(); }\n"
+NOEXCEPT = """
+#ifdef AT_HIGH
+#define FIRST noexcept
+#define SECOND
+#else
+#define FIRST
+#define SECOND noexcept
+#endif
+extern void f();
+static void other() SECOND { f(); f(); }
+static int run() FIRST { f(); f(); return 0; }
+REGISTER(other, other)
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Kernel sources by name, those of them that fold, and the arguments of single sources."""
+
+    sources: dict[str, str]
+    fold: set[str] = field(default_factory=set)
+    args: dict[str, list[str]] = field(default_factory=dict)
+    suffix: str = ".cpp"
+
+
+def one(text: str, *args: str, suffix: str = ".c", fold: bool = False) -> Case:
+    return Case({"a": text}, {"a"} if fold else set(), {"a": list(args)}, suffix)
+
+
+BY_LEVEL = "#ifdef AT_HIGH\n#define NUMBER 2\n#else\n#define NUMBER 1\n#endif\n"
+PUTS = "int puts(const char *);\n"
+RUN = "static int run(int x) { return x + 1; }\n"
+CASES = {
+    "code": one(RUN, fold=True),
+    "code in sections": one(RUN, "-ffunction-sections", "-fdata-sections", fold=True),
+    "debug information": one(RUN, "-g", fold=True),
+    "constants": one("static const int t[] = {1, 5, 2};\nstatic int run(int x) { return t[x]; }", fold=True),
+    "relocated constants": one(
+        'static const char *const t[] = {"a"};\nstatic int run(int x) { return *t[x]; }', fold=True
+    ),
+    "call of another library": one(PUTS + 'static int run(int x) { return puts("a"); }', fold=True),
+    "other code": one(BY_LEVEL + "static int run(int x) { return x + NUMBER; }"),
+    "other callee": one(
+        "int sin2(int), cos2(int);\n#ifdef AT_HIGH\n#define F sin2\n#else\n#define F cos2\n#endif\n"
+        "static int run(int x) { return F(x); }"
+    ),
+    "variable": one("static int calls;\nstatic int run(int x) { return calls += x; }"),
+    "variable of each thread": one("static __thread int calls;\nstatic int run(int x) { return calls += x; }"),
+    "constructor": one(PUTS + '__attribute__((constructor)) static void start(void) { puts(""); }\n' + RUN),
+    "destructor": one(PUTS + '__attribute__((destructor)) static void stop(void) { puts(""); }\n' + RUN),
+    "element of a set": one('__attribute__((section("a_set"), used)) static const int element = 1;\n' + RUN),
+    "element for a linker script": one(
+        '__attribute__((section(".registry.a"), used)) static const int element = 1;\n' + RUN
+    ),
+    "constant among notes": one(
+        BY_LEVEL + '__attribute__((section(".notes.width"))) static const int width[] = {NUMBER, NUMBER};\n'
+        "static int run(int x) { return width[x]; }"
+    ),
+    "symbol that is only named": one('#ifdef AT_HIGH\n__asm__(".globl plugin");\n#endif\n' + RUN),
+    "note that is not loaded": one(
+        '__asm__(".pushsection .note.probes,\\"\\",%note\\n.long 1\\n.popsection");\n' + RUN
+    ),
+    "absolute symbol": one('__asm__(".globl limit\\n.set limit, 7");\n' + RUN),
+    "common symbol": one("int calls;\nstatic int run(int x) { return calls += x; }", "-fcommon"),
+    "function that others know": one("int known(int x) { return x; }\n" + RUN, fold=True),  # private to its level
+    "shared variable": one(
+        "template <class T> int &calls() { static int calls; return calls; }\n"
+        "static int run(int x) { return calls<int>() += x; }",
+        suffix=".cpp",
+        fold=True,
+    ),
+    "variable in an anonymous namespace": one(
+        "namespace { int calls; }\nstatic int run(int x) { return calls += x; }", suffix=".cpp"
+    ),
+    "vtable": one(
+        "struct base { virtual int f() { return 1; } };\n"
+        "static int run() { static const base b; return ((base &)b).f(); }",
+        suffix=".cpp",
+        fold=True,
+    ),
+    "which functions may throw": one(NOEXCEPT, suffix=".cpp"),
+    "equal functions": Case({"a": CALLS, "b": CALLS}, {"a", "b"}),
+    "equal functions, and one kernel that differs": Case({"a": CALLS, "b": CALLS + DIFFERS}, {"a"}),
+    "unequal functions": Case({"a": CALLS, "b": CALLS.replace("* 2", "* 3")}),
+    "constants with one address": Case({"a": TAG, "b": TAG}, {"a", "b"}),
+    "constants with one address, and one kernel that differs": Case({"a": TAG, "b": TAG + DIFFERS}),
+    "functions with one address, and one kernel that differs": Case(
+        {"a": INLINE + "static void *run() { return (void *)&twice<int>; }\n", "b": CALLS + DIFFERS}
+    ),
+    "functions that differ in what they may throw": Case({"a": THROWS, "b": THROWS}, args={"a": ["-fno-exceptions"]}),
+    "call of another kernel source": Case(
+        {
+            "a": "int helper(int x) { return x + 1; }\nstatic int run(int x) { return x; }",
+            "b": "int helper(int);\nstatic int run(int x) { return helper(x); }",
+        }
+    ),
+    "its template is instantiated elsewhere": Case(
+        {
+            "a": INLINE + "template int twice(int);\n" + RUN,
+            "b": INLINE + "extern template int twice(int);\nstatic int run(int x) { return twice(x); }",
+        }
+    ),
+}
+
+
+def folded(folder, compiler, case):
+    """The kernel sources of a case that fold."""
+    levels = [SimpleNamespace(name="LOW", below=()), SimpleNamespace(name="HIGH", below=("LOW",))]
+    folding = Folding(SimpleNamespace(levels=levels))
+    found = {}
+    for level in ("LOW", "HIGH"):
+        objects = {}
+        for name, text in case.sources.items():
+            source = folder / f"{name}{case.suffix}"
+            source.write_text(HEAD + text + "\nREGISTER(" + name + ", run)\n")
+            made = folder / f"{level}.{name}.o"
+            defines = [f"-DLEVEL={level}", *(["-DAT_HIGH"] if level == "HIGH" else [])]
+            standard = "-std=c++17" if case.suffix == ".cpp" else "-std=gnu11"
+            words = [compiler, "-x", "c++" if case.suffix == ".cpp" else "c", standard, "-O2", "-fPIC", "-w", *defines]
+            subprocess.run([*words, *case.args.get(name, ()), "-c", source, "-o", made], check=True)
+            objects[name] = [load_object(made)]
+        files = [file for one in objects.values() for file in one]
+        private = LevelAddresses(level, files).private_names() | {
+            s.name for file in files for s in file.private_symbols
+        }
+        registered = Registrations(level, {name: Registered((name,)) for name in objects}, {})
+        found = folding.folded(registered, objects, private)
+    return found
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_case(tmp_path, compiler, name):
+    need(compiler)
+    assert folded(tmp_path, compiler, CASES[name]) == dict.fromkeys(CASES[name].fold, "LOW")
+
+
+@pytest.mark.parametrize("high", [False, True])
+def test_a_registered_copy_of_assembly(tmp_path, high):
+    """The shim refers to a function by name: what the name means counts."""
+    need("gcc")
+    levels = [SimpleNamespace(name="LOW", below=()), SimpleNamespace(name="HIGH", below=("LOW",))]
+    folding, found = Folding(SimpleNamespace(levels=levels)), {}
+    for level in ("LOW", "HIGH"):
+        pick = "two" if high and level == "HIGH" else "one"
+        text = f"one: mov $1, %eax\nret\ntwo: mov $2, %eax\nret\n.globl pick\n.set pick, {pick}\n"
+        (tmp_path / "a.s").write_text(f".text\n{text}.type pick, @function\n.section .note.GNU-stack\n")
+        (tmp_path / "shim.c").write_text(f"int pick(int);\nint (*const isa_kernel_{level}__a)(int) = &pick;\n")
+        files = []
+        for source in ("a.s", "shim.c"):
+            made = tmp_path / f"{level}.{source}.o"
+            subprocess.run(["gcc", "-fPIC", "-c", tmp_path / source, "-o", made], check=True)
+            files.append(load_object(made))
+        private = LevelAddresses(level, files).private_names()
+        found = folding.folded(Registrations(level, {"a": Registered(("a",))}, {}), {"a": files}, private)
+    assert found == ({} if high else {"a": "LOW"})
