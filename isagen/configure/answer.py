@@ -27,14 +27,14 @@ class Editor:
 
 
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values:
-    """Return what the fragment reads of a build; it refers to copies by their place in `copies`.
+    """Return what the fragment reads of a build; the copies of a unit are those from one place in `copies` to another.
 
     Meson shall warn of `warnings` besides what the build itself gives reason for.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
-    copies = [cell.copy for cell in cells]
-    place = {copy: str(index) for index, copy in enumerate(copies)}
+    copies = [copy for unit in plan.units for copy in unit.copies]
+    place = {copy: index for index, copy in enumerate(copies)}
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
     languages = {kernel.language for kernel in plan.kernels} or build.compilers.keys()
@@ -54,7 +54,8 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
             values[f"{level}_sealed"] = list(map(str, own)) if values["front_source"] else []
         values[f"{level}_units"] = [unit.name for unit in found]
         for unit in found:
-            values[f"{unit.name}_copies"] = [place[copy] for copy in unit.copies]
+            first = place[unit.copies[0]]
+            values[f"{unit.name}_copies"] = [str(first), str(first + len(unit.copies))]
             for language in LANGUAGES:
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
     said = [*warnings, *baseline_warnings(build), *additions_warnings(build)]
