@@ -69,26 +69,29 @@ class Folding:
 def _ties(objects: Objects, private: frozenset[str]) -> Iterator[Tie]:
     """Yield the names of a level that several of its kernel sources have."""
     sources: dict[str, set[str]] = {}
-    defined: dict[str, list[tuple[ObjectFile, NamedSymbol]]] = {}
+    defined: dict[str, list[tuple[str, ObjectFile, NamedSymbol]]] = {}
     for source, files in objects.items():
         for file in files:
             for symbol in file.symbols:
                 if symbol.name in private:
                     sources.setdefault(symbol.name, set()).add(source)
                     if symbol.defined:
-                        defined.setdefault(symbol.name, []).append((file, symbol))
+                        defined.setdefault(symbol.name, []).append((source, file, symbol))
     tied = {name: found for name, found in sources.items() if len(found) > 1}
     addressed = frozenset().union(*(file.addressed for files in objects.values() for file in files)) if tied else ()
     for name, found in tied.items():
-        pairs = defined.get(name, ())
-        code = all(symbol.code for _, symbol in pairs)
-        yield Tie(name, frozenset(found), _are_equal(pairs, len(found)), code and name not in addressed)
+        places = defined.get(name, ())
+        equal = found == {source for source, _, _ in places} and _are_equal(
+            [(file, symbol) for _, file, symbol in places]
+        )
+        code = all(symbol.code for _, _, symbol in places)
+        yield Tie(name, frozenset(found), equal, code and name not in addressed)
 
 
-def _are_equal(definitions: Sequence[tuple[ObjectFile, NamedSymbol]], kernels: int) -> bool:
-    """Return whether all `kernels` that have a name define it with the same content, of which a linker keeps one."""
+def _are_equal(definitions: Iterable[tuple[ObjectFile, NamedSymbol]]) -> bool:
+    """Return whether definitions of a name are made of the same, and a linker keeps one of them."""
     merged = all(any(symbol is one for one in file.private_symbols) for file, symbol in definitions)
-    return merged and len(definitions) == kernels and len({file.fingerprint(one) for file, one in definitions}) == 1
+    return merged and len({file.fingerprint(symbol) for file, symbol in definitions}) == 1
 
 
 def _alike(
@@ -113,12 +116,16 @@ def _alike(
 
 
 def _shared(files: Sequence[ObjectFile], private: frozenset[str], marks: tuple[str, ...]) -> frozenset[str] | None:
-    """Return the names of what a kernel's objects share with all levels; None where they define what others know."""
+    """Return the names of what a kernel's objects share with all levels.
+
+    None where they define what others know, or where shared data holds addresses of what is private to a level.
+    """
     shared = set()
     for file in files:
         for symbol in file.symbols:
             if symbol.defined and symbol.name not in private and not symbol.name.startswith(marks):
-                if symbol.binding not in MERGEABLE:
+                # The lowest level's variable holds the address of that level's constant.
+                if symbol.binding not in MERGEABLE or not private.isdisjoint(file.held(symbol).names):
                     return None
                 shared.add(symbol.name)
     return frozenset(shared)

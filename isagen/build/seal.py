@@ -81,6 +81,7 @@ class _Sealing:
         self._codes: dict[str, LevelCode] = {}
         self._carriers: dict[str, Sealed] = {}
         self._notes: dict[str, list[bytes]] = {}  # by the level of the object that carries them
+        self._elsewhere: dict[str, str] = {}  # that level, of levels whose objects carry none
 
     def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[Sealed]]:
         """Check the objects of one level; return what they register, and those that are sealed, if any is.
@@ -128,16 +129,21 @@ class _Sealing:
         """Let an object carry what the level's objects `held`, and return it if it is one of the level's `sealed`.
 
         A linker takes objects out of archives only for what they define: that is one that registers a stub. Where all
-        fold, it is one of a level below.
+        such fold, it is one of a level below.
         """
-        own = [source for source in sealed if source not in registered.folded]
-        if not own:
-            self._notes[registered.folded[next(iter(sealed))]].append(held)
+        folded = registered.folded
+        stubs = [source for source in sealed if registered.kernels[source].registers] or list(sealed)
+        carrier = next((source for source in stubs if source not in folded), None)
+        if carrier is None:
+            below = folded[stubs[0]]
+            while below not in self._notes:  # no object of that level carries notes either
+                below = self._elsewhere[below]
+            self._elsewhere[level] = below
+            self._notes[below].append(held)
             return None
-        source = next((one for one in own if registered.kernels[one].registers), own[0])
-        self._carriers[level] = sealed[source]
+        self._carriers[level] = sealed[carrier]
         self._notes[level] = [held]
-        return sealed[source]
+        return sealed[carrier]
 
     def with_notes(self) -> Iterator[Sealed]:
         """Yield the objects that carry notes, when all levels are sealed."""

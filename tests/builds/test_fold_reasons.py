@@ -113,6 +113,40 @@ CASES = {
         suffix=".cpp",
         fold=True,
     ),
+    "variable among constants": one(
+        '__attribute__((section(".rodata.calls"))) static int calls = 1;\nstatic int run(void) { return ++calls; }'
+    ),
+    "resolver": one(
+        RUN + "static int (*pick(void))(int) { return run; }\n"
+        'static int chosen(int) __attribute__((ifunc("pick")));\nREGISTER(chosen, chosen)'
+    ),
+    "shared variable that holds the address of a constant": one(
+        "template <class T> inline constexpr int table[2] = {1, 2};\n"
+        "template <class T> inline const int *current = table<T>;\n"
+        "static int run() { return current<int> == table<int>; }",
+        suffix=".cpp",
+    ),
+    "function whose address assembly takes, and one kernel that differs": Case(
+        {
+            "a": INLINE + 'static void *run() { void *p; __asm__("lea _Z5twiceIiET_S0_@PLT(%%rip), %0" : "=r"(p)); '
+            "return (char *)p + twice(0); }\n",
+            "b": CALLS + DIFFERS,
+        }
+    ),
+    "unwinding of functions by their names": Case(
+        {
+            name: f'__asm__(".section .text.f,\\"axG\\",@progbits,f,comdat\\n.weak f\\nf: ret\\n.previous\\n'
+            f'.section .eh_frame,\\"a\\",@unwind\\n1:.long 3f-2f\\n'
+            f"2:.long 0\\n.byte 1,0x7a,0x52,0,1,0x78,16,1,0x1b,0\\n"
+            f".balign 4\\n3:.long 5f-4f\\n4:.long 4b-2b+4\\n.long f-.\\n.long 1\\n.byte 0,{number}\\n.balign 4\\n5:\\n"
+            '.previous");\nvoid f(void);\nstatic void run(void) { f(); }\n'
+            for name, number in (("a", 0), ("b", 10))
+        },
+        suffix=".c",
+    ),
+    "tables for unwinding that are damaged": one(
+        '__asm__(".section .eh_frame.x,\\"a\\",@progbits\\n.long 4,1\\n.previous");\n' + RUN, fold=True
+    ),
     "which functions may throw": one(NOEXCEPT, suffix=".cpp"),
     "equal functions": Case({"a": CALLS, "b": CALLS}, {"a", "b"}),
     "equal functions, and one kernel that differs": Case({"a": CALLS, "b": CALLS + DIFFERS}, {"a"}),

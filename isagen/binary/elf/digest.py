@@ -32,7 +32,7 @@ def digest_of(elf: Elf, mark: str = "", names: Collection[str] | None = None) ->
     found = hashlib.blake2b(digest_size=DIGEST_SIZE)
     for section in kept:
         values = section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment
-        found.update(struct.pack("<QQQQ", *values))
+        found.update(struct.pack("<QQQQ?", *values, section.constant))
         found.update(section.name.encode(errors="surrogateescape") if section.name.startswith(ORDERED) else b"")
         found.update(elf.content(section))
     for piece in sorted(_marked(elf, mark, place)) if mark else ():

@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..protocol import Binding
+from ..protocol import Binding, Kind
 from . import layout as e
 from .digest import DIGEST_SIZE
 from .reader import Elf
@@ -33,8 +33,9 @@ UNLOADED = (
     *(".llvm.call-graph-profile", ".ARM.attributes", ".riscv.attributes", ".gnu.attributes", ".MIPS.abiflags"),
 )
 SHF_GNU_RETAIN = 0x200000
-# By machine, the types of relocations that compilers use in code for nothing but calls and jumps.
-CALLS = {62: frozenset({4}), 183: frozenset({282, 283})}  # R_X86_64_PLT32; R_AARCH64_JUMP26 and CALL26
+# The relocations that are of calls and jumps: of AArch64 by their type, of x86-64 by the instruction before them.
+EM_X86_64, R_X86_64_PLT32 = 62, 4
+EM_AARCH64, AARCH64_CALLS = 183, frozenset({282, 283})  # R_AARCH64_JUMP26 and CALL26
 PLACE = struct.Struct("<QQ")
 VALUES = struct.Struct("<QQQQ")
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
@@ -87,7 +88,7 @@ class Fingerprints:
                 found.update(part.content)
                 for one in part.references:
                     found.update(one.said)
-                    found.update(PLACE.pack(place(one.section), one.offset) if one.section else one.name)
+                    found.update((PLACE.pack(place(one.section), one.offset) if one.section else b"") + one.name)
             for member in self._group.get(index, ()):
                 if self._elf.sections[member].flags & e.SHF_ALLOC:
                     place(member)
@@ -96,23 +97,26 @@ class Fingerprints:
     @cached_property
     def addressed(self) -> frozenset[str]:
         """The global names that loaded parts of the object refer to in another way than by a call."""
-        calls = CALLS.get(self._elf.machine, frozenset())
         found = set()
         for section in self._elf.sections:
             if not section.flags & e.SHF_ALLOC or section.name == UNWINDING:
                 continue
+            code = self._elf.content(section) if section.executable else b""
             for own in self._relocations.get(section.index, ()):
-                if own.type == e.SHT_CREL:
-                    return self._names
-                for _, kind, number, _ in relocations(self._elf, own):
-                    if not (section.executable and kind in calls):
+                for offset, kind, number, _ in relocations(self._elf, own):
+                    if not (code and self._is_call(code, offset, kind)):
                         found.add(self._target(own.link, number)[2])
         return frozenset(name[:-1].decode(errors="surrogateescape") for name in found if name)
 
-    @property
-    def _names(self) -> frozenset[str]:
-        elf = self._elf
-        return frozenset(elf.name(symbol) for symbol in elf.symbols() if symbol.binding != Binding.LOCAL)
+    def _is_call(self, code: bytes, offset: int, kind: int) -> bool:
+        """Return whether a relocation in code is of a call or jump; `lea f@PLT(%rip)` is of the same type on x86-64."""
+        if self._elf.machine == EM_AARCH64:
+            return kind in AARCH64_CALLS
+        if self._elf.machine != EM_X86_64 or kind != R_X86_64_PLT32 or offset < 1:
+            return False
+        return code[offset - 1] in (0xE8, 0xE9) or (
+            offset > 1 and code[offset - 2] == 0x0F and code[offset - 1] >> 4 == 8
+        )
 
     def _offset(self, section: int, address: int) -> int:
         return (address - self._elf.sections[section].address) % (1 << 64)
@@ -122,12 +126,8 @@ class Fingerprints:
             section = self._elf.sections[index]
             content = hashlib.blake2b(self._elf.content(section), digest_size=DIGEST_SIZE)
             content.update(VALUES.pack(section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment))
-            found = []
-            for own in self._relocations.get(index, ()):
-                if own.type == e.SHT_CREL:  # not decoded: of another number of symbols, equal things then differ
-                    content.update(self._elf.content(own))
-                else:
-                    found += [one for _, one in self._references(own)]
+            content.update(bytes([section.constant]))
+            found = [one for own in self._relocations.get(index, ()) for _, one in self._references(own)]
             self._parts[index] = Part(content.digest(), tuple(found))
         return self._parts[index]
 
@@ -147,14 +147,18 @@ class Fingerprints:
         elf = self._elf
         symbol = elf.symbol_of(elf.sections[table], number)
         if symbol.section and number < elf.sections[table].info:
-            return symbol.section, self._offset(symbol.section, symbol.address), b""
-        return 0, 0, elf.name(symbol).encode(errors="surrogateescape") + b"\0"
+            # A resolver is asked for an address, and a function is one.
+            return symbol.section, self._offset(symbol.section, symbol.address), bytes([symbol.kind == Kind.RESOLVER])
+        name = elf.name(symbol).encode(errors="surrogateescape") + b"\0"
+        if symbol.binding == Binding.LOCAL:  # absolute
+            return 0, 0, PLACE.pack(symbol.address % (1 << 64), 0) + name
+        return 0, 0, name
 
     @cached_property
     def _relocations(self) -> dict[int, list[ElfSection]]:
         found: dict[int, list[ElfSection]] = {}
         for section in self._elf.sections:
-            if section.type in (e.SHT_RELA, e.SHT_REL, e.SHT_CREL):
+            if section.type in (e.SHT_RELA, e.SHT_REL):  # of objects with SHT_CREL, none folds
                 found.setdefault(section.info, []).append(section)
         return found
 
@@ -170,7 +174,7 @@ class Fingerprints:
             if section.name != UNWINDING:
                 continue
             raw = self._elf.content(section)
-            own = [one for one in self._relocations.get(section.index, ()) if one.type != e.SHT_CREL]
+            own = self._relocations.get(section.index, ())
             known = sorted((pair for one in own for pair in self._references(one)), key=itemgetter(0))
             for place, end, origin in _records(raw, order):
                 begin = place + 8  # of the field that says where the function is
@@ -184,10 +188,18 @@ class Fingerprints:
                             function = one
                         else:
                             references.append(one._replace(said=PLACE.pack(offset - start, 0) + one.said[8:]))
-                if function is not None and function.section:
-                    content += PLACE.pack(function.offset, 0) + function.said[8:]
-                    found.setdefault(function.section, []).append(Part(content, tuple(references)))
+                if function is not None:
+                    section_of, where = function.section or self._defined.get(function.name, 0), function.offset
+                    content += PLACE.pack(where, 0) + function.said[8:]
+                    found.setdefault(section_of, []).append(Part(content, tuple(references)))
         return found
+
+    @cached_property
+    def _defined(self) -> dict[bytes, int]:
+        """The section of each global symbol that the object defines, by name."""
+        elf = self._elf
+        found = (symbol for symbol in elf.symbols() if symbol.section and symbol.binding != Binding.LOCAL)
+        return {elf.name(symbol).encode(errors="surrogateescape") + b"\0": symbol.section for symbol in found}
 
 
 def _between(known: Sequence[tuple[int, Reference]], start: int, end: int) -> Sequence[tuple[int, Reference]]:
@@ -201,7 +213,7 @@ def _records(raw: bytes, order: str) -> Iterator[tuple[int, int, int]]:
     place = 0
     while place + 8 <= len(raw):
         back, end = _extent(raw, place, order)
-        if back and 0 <= place + 4 - back < len(raw):
+        if back >= 4 and 0 <= place + 4 - back <= len(raw) - 8:
             yield place, end, place + 4 - back
         place = end
 
@@ -209,14 +221,17 @@ def _records(raw: bytes, order: str) -> Iterator[tuple[int, int, int]]:
 def _extent(raw: bytes, place: int, order: str) -> tuple[int, int]:
     """Return how far back the common record of one at `place` is, 0 for a common one, and where the record ends."""
     length, back = struct.unpack_from(order + "II", raw, place)
-    return (0, place + 4) if length in (0, 0xFFFFFFFF) else (back, place + 4 + length)
+    if length == 0xFFFFFFFF:  # a length of 64 bits follows, which no compiler writes
+        return 0, len(raw)
+    return (0, place + 4) if length == 0 else (back, place + 4 + length)
 
 
 def holds_more(elf: Elf, symbols: Collection[ObjectSymbol], shared: Collection[str]) -> bool:
     """Return whether an object holds more than code and constants, so that a program would miss it.
 
     That are variables of its own, functions that run at load or at exit, absolute and common symbols, and all that a
-    linker, a script or a program may look for by the name of its section. Variables that are `shared` by name with
+    linker, a script or a program may look for by the name of its section. Relocations of a kind that is not decoded
+    count too. Variables that are `shared` by name with
     other objects are not its own.
     """
     named: dict[int, set[str]] = {}
@@ -225,21 +240,25 @@ def holds_more(elf: Elf, symbols: Collection[ObjectSymbol], shared: Collection[s
             named.setdefault(symbol.section, set()).add(symbol.name)
         elif symbol.defined:
             return True
+    if any(symbol.kind == Kind.RESOLVER for symbol in elf.symbols()):
+        return True
     for section in elf.sections:
         if not section.type or section.type == e.SHT_GROUP:
             continue
-        if section.flags & SHF_GNU_RETAIN:
+        if section.flags & SHF_GNU_RETAIN or section.type == e.SHT_CREL:
             return True
         if not section.flags & e.SHF_ALLOC:
             if not section.name.startswith(UNLOADED):
                 return True
-        elif section.size and not _is_common(section.name):
+        elif section.size and not _is_common(section):
             of_all = section.flags & e.SHF_GROUP and named.get(section.index, {""}) <= set(shared)
             if section.constant or not of_all:
                 return True
     return False
 
 
-def _is_common(name: str) -> bool:
-    """Return whether a section holds code or constants, by its name."""
-    return any(name == known or name.startswith(f"{known}.") for known in CODE_AND_CONSTANTS)
+def _is_common(section: ElfSection) -> bool:
+    """Return whether a section holds code or constants: by its name, and because no program writes to it."""
+    name = section.name
+    known = any(name == common or name.startswith(f"{common}.") for common in CODE_AND_CONSTANTS)
+    return known and (section.constant or name == UNWINDING)
