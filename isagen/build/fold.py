@@ -1,6 +1,7 @@
 """Folding: a kernel whose code at a level is the same as at a level below is linked once, and its stubs call that.
 
-A copy folds only if no run of the program could tell. Its bytes, relocations and tables for unwinding are equal to the
+A copy folds only if no run of the program could tell, but for one that switches levels and compares the addresses of a
+function or constant from before and after. Its bytes, relocations and tables for unwinding are equal to the
 lower copy's, and its stubs are the same. It holds code and constants and nothing else: no variable of its own, nothing
 that runs at load or exit, nothing that is found by the name of its section.
 

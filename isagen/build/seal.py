@@ -8,11 +8,11 @@ takes longer than sealing a level of a common project.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import emptied_object, load_object, note_in_object, seal_objects
+from ..binary.formats import emptied_object, load_object, seal_objects
 from ..binary.protocol import ObjectFile
 from ..model.files import write_if_changed
 from ..model.matrix import LevelCode
@@ -20,23 +20,14 @@ from ..model.matrix_notes import pack
 from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import Build
 from ..model.plan_file import outputs_folder, read_plan, registrations_text
-from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
 from .addresses import LevelAddresses
 from .announced import announced_by_kernel
+from .carriers import LevelNotes, Sealed
 from .fold import Folding
 from .measure import level_code
 from .modules import check_objects, with_notes
 from .registrations import code_by_source, compiled_objects, objects_of_level, registered_by_kernel, sources_of
-
-
-@dataclass(frozen=True)
-class Sealed:
-    """A sealed object: where it goes, its content, and the object that was compiled."""
-
-    path: Path
-    content: bytes
-    file: ObjectFile
 
 
 def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[Path]:
@@ -79,9 +70,7 @@ class _Sealing:
         self._folder = folder
         self._folding = Folding(build.plan)
         self._codes: dict[str, LevelCode] = {}
-        self._carriers: dict[str, Sealed] = {}
-        self._notes: dict[str, list[bytes]] = {}  # by the level of the object that carries them
-        self._elsewhere: dict[str, str] = {}  # that level, of levels whose objects carry none
+        self._notes = LevelNotes()
 
     def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[Sealed]]:
         """Check the objects of one level; return what they register, and those that are sealed, if any is.
@@ -110,45 +99,23 @@ class _Sealing:
         self._codes[level] = level_code(self._build, registered, by_source, self._codes)
         held = pack(self._codes[level])
         if plan.module:
-            return registered, self._sealed(files, with_notes(self._build, level, files, held))
+            return registered, self._sealed(level, files, with_notes(self._build, level, files, held))
         kept = [file for source, file in zip(sources, files, strict=True) if source not in registered.folded]
-        contents = dict(zip(map(id, kept), seal_objects(kept, level, sealing.mark, private), strict=True))
-        sealed = self._sealed(files, (contents.get(id(file)) or emptied_object(file) for file in files))
-        carrier = self._carry(level, held, registered, dict(zip(sources, sealed, strict=True)))
+        own = iter(seal_objects(kept, level, sealing.mark, private))
+        contents = [
+            emptied_object(file) if source in registered.folded else next(own)
+            for source, file in zip(sources, files, strict=True)
+        ]
+        sealed = self._sealed(level, files, contents)
+        carrier = self._notes.carry(registered, held, dict(zip(sources, sealed, strict=True)))
         return registered, [one for one in sealed if one is not carrier]
 
-    def _sealed(self, files: Sequence[ObjectFile], contents: Iterable[bytes]) -> list[Sealed]:
-        level_of = {cell.copy: cell.level for _, cell in self._build.plan.copies()}
-        copies = [copy_of_object(file.path.name) for file in files]
+    def _sealed(self, level: str, files: Sequence[ObjectFile], contents: Iterable[bytes]) -> list[Sealed]:
         return [
-            Sealed(self._folder / sealed_name(copy, level_of[copy]), content, file)
-            for copy, content, file in zip(copies, contents, files, strict=True)
+            Sealed(self._folder / sealed_name(copy_of_object(file.path.name), level), content, file)
+            for file, content in zip(files, contents, strict=True)
         ]
-
-    def _carry(self, level: str, held: bytes, registered: Registrations, sealed: Mapping[str, Sealed]) -> Sealed | None:
-        """Let an object carry what the level's objects `held`, and return it if it is one of the level's `sealed`.
-
-        A linker takes objects out of archives only for what they define: that is one that registers a stub. Where all
-        such fold, it is one of a level below.
-        """
-        folded = registered.folded
-        stubs = [source for source in sealed if registered.kernels[source].registers] or list(sealed)
-        carrier = next((source for source in stubs if source not in folded), None)
-        if carrier is None:
-            below = folded[stubs[0]]
-            while below not in self._notes:  # no object of that level carries notes either
-                below = self._elsewhere[below]
-            self._elsewhere[level] = below
-            self._notes[below].append(held)
-            return None
-        self._carriers[level] = sealed[carrier]
-        self._notes[level] = [held]
-        return sealed[carrier]
 
     def with_notes(self) -> Iterator[Sealed]:
         """Yield the objects that carry notes, when all levels are sealed."""
-        for level, carrier in self._carriers.items():
-            content = carrier.content
-            for note in self._notes[level]:
-                content = note_in_object(carrier.file, content, LEVEL_OWNER, note)
-            yield replace(carrier, content=content)
+        return self._notes.carriers()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from ..model.files import write_if_changed
 from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, UNREGISTERED_SYMBOL, front_name
@@ -13,8 +12,6 @@ from ..model.registrations import Registrations
 from .completeness import stubs_of
 from .modules import level_notes, module_table, notes_text
 from .texts import dispatch_source, front_source
-
-NOTHING: Mapping[tuple[str, str], str] = MappingProxyType({})
 
 
 def write_dispatch_source(plan_path: Path, registrations: Sequence[Path], output: Path) -> None:
@@ -48,9 +45,7 @@ def folded_stubs(found: Iterable[Registrations]) -> dict[tuple[str, str], str]:
     }
 
 
-def stub_table(
-    stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded: Mapping[tuple[str, str], str] = NOTHING
-) -> str:
+def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded: Mapping[tuple[str, str], str]) -> str:
     """Return the C text that declares every kernel and lists every stub with its kernels, lowest level first.
 
     At a level and for a stub that is `folded`, the kernel is that of the level given.

@@ -18,7 +18,7 @@ from ..model.record import Record
 from ..planning.config import Config, load_config
 from ..planning.plan import Style, make_plan
 from ..planning.requirement import check_required
-from ..planning.sealing import UNFOLDED, sealing_of
+from ..planning.sealing import folds, sealing_of
 from ..probe.cache import NO_CACHE, default_cache
 from ..probe.compiler import Compiler
 from ..probe.limited import limited_verdicts
@@ -119,7 +119,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Bu
         request.full_name,
         request.seal or bool(request.module),
         limit,
-        fold=config.fold and not request.module and request.optimization not in UNFOLDED,
+        folds(config.fold, request.module, request.optimization),
     )
     plan = make_plan(
         config=config,

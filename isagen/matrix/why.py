@@ -105,7 +105,7 @@ def _code(cell: MatrixCell) -> list[str]:
             f"the code is the same as {cell.folded}'s, and is linked once: the stubs call {cell.folded}'s copy"
         )
     elif cell.same_as:
-        lines.append(f"the code is the same as {cell.same_as}'s, and is linked twice")
+        lines.append(f"the code is the same as {cell.same_as}'s, and is linked nevertheless")
     return lines
 
 

@@ -10,6 +10,14 @@ from ..model.plan import Limit, Sealing
 UNFOLDED = frozenset({"0", "g"})
 
 
+def folds(wanted: bool, module: str, optimization: str) -> bool:
+    """Return whether equal copies are linked once; `wanted` is what isa.toml says.
+
+    The levels of a `module` are files of their own.
+    """
+    return wanted and not module and optimization not in UNFOLDED
+
+
 def sealing_of(project: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
     """Return how the levels of `project` are sealed, and whether they `fold`; `wanted` is the Meson option."""
     if not wanted:

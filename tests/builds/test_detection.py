@@ -100,7 +100,7 @@ def run(folder: Path, one: Binary) -> list[Case]:
     names = one.table.names()
     headers, source = dispatch_texts(build_of(one.plan), one.table)
     (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table(one.stubs, names)))
+    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table(one.stubs, names, {})))
     (folder / "recordings.h").write_text("\n".join([*recordings_text(), *program_text(one)]))
     shutil.copy(ROOT / "tests/cpp/detection.c", folder / "harness.c")
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]

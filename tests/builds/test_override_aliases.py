@@ -56,7 +56,9 @@ def program(request, tmp_path_factory) -> Path:
     kernels = "".join(f"const struct isa_kernel isa_kernel_{x}__one = {{{n}}};" for n, x in enumerate(LEVELS))
     kernels += f"void {BIND_SYMBOL}one(const struct isa_kernel *kernel) {{ (void)kernel; }}"
     (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table({"one": list(LEVELS)}, list(LEVELS))))
+    (folder / "isa_dispatch.c").write_text(
+        source.replace(STUBS_MARK, stub_table({"one": list(LEVELS)}, list(LEVELS), {}))
+    )
     (folder / "main.c").write_text(PROGRAM % kernels)
     command = ["cc", "-xc"] if request.param == "c11" else ["c++", "-xc++"]
     command += [f"-std={request.param}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "main.c", "-o", "program"]

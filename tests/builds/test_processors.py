@@ -158,7 +158,7 @@ def write_source(folder: Path, table: Table) -> None:
     headers, source = dispatch_texts(build_of(plan_for(table)), table)
     (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
     names = table.names()
-    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table({"stub": [names[0]]}, names)))
+    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table({"stub": [names[0]]}, names, {})))
 
 
 def compiled(folder: Path, compiler: str, standard: str) -> None:

@@ -7,14 +7,14 @@ import pytest
 from isagen.build import main as build_main
 from isagen.build.done import is_done, note_done
 
-WORDS = ["seal", "isa_plan.json", "--level=AVX2"]
+WORDS = ["seal", "isa_plan.json", "isagen"]
 
 
 @pytest.fixture
 def record(tmp_path):
     for name in ("isa_plan.json", "isa_plan.conf", "isa_plan_unreached.conf", "a.o", "sealed.o"):
         (tmp_path / name).write_text(name)
-    path = tmp_path / ".isa_AVX2.json.sealed"
+    path = tmp_path / ".isa_plan.sealed"
     note_done(path, WORDS, tmp_path / "isa_plan.json", [tmp_path / "a.o", tmp_path / "sealed.o"])
     return path
 

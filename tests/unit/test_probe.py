@@ -1,4 +1,4 @@
-"""Probing, with a compiler of the tests' own: verdicts, reasons, and the cache."""
+"""Probing, with a compiler of the tests' own: verdicts and reasons."""
 
 import re
 import shutil
@@ -13,52 +13,9 @@ from isagen.model.errors import CompilerError
 from isagen.model.plan import Verdict
 from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.compiler import Compiler
-from isagen.probe.probe import probe_all, probe_each, probe_text
+from isagen.probe.probe import probe_each, probe_text
 from isagen.processors.table import load_table
-from support.probing import ask, table
-
-# Imitates GCC: `-mavx2` and `-mnovel` turn on their macros, and flags that end in -bad are unknown.
-FAKE = r"""#!/bin/sh
-echo "$*" >> "$0.log"
-macros='#define __x86_64__ 1'
-for word; do
-  case $word in
-    -mavx2) macros="$macros
-#define __AVX2__ 1" ;;
-    -mnovel) macros="$macros
-#define __NOVEL__ 1
-#define __tune_novel__ 1" ;;
-    *-bad) echo "cc1: error: unrecognized command-line option '$word'" >&2; exit 1 ;;
-    --version) echo fake 12; exit ;;
-    -print-prog-name=*) echo "${word#*=}"; exit ;;
-    -dM) preprocess=yes ;;
-    -c) if [ -e "${0%/*}/unreachable" ]; then echo "wrapper: error: no host" >&2; exit 1; fi ;;
-    *probe.c) program=$word ;;
-  esac
-done
-if [ "$preprocess" ]; then echo "$macros"; exit; fi
-if [ "$program" ]; then
-  case $(cat "$program") in
-    *bad_instruction*) printf '/tmp/cc1x2y.s: Assembler messages:\n/tmp/cc1x2y.s:7: Error: no such instruction: `%s'"'"'\n' vnovel >&2; exit 1 ;;
-    *bad_symbol*) printf '/usr/bin/ld: /tmp/cc1x2y.o: in function `main'"'"':\nprobe.c:(.text+0x10): undefined reference to `%s'"'"'\ncollect2: error: ld returned 1 exit status\n' novel_run >&2; exit 1 ;;
-    *bad_silent*) exit 1 ;;
-    *bad_warning*) echo "$program:5:3: error: unused variable 'x' [-Werror=unused-variable]" >&2; echo 'cc1: all warnings being treated as errors' >&2; exit 1 ;;
-  esac
-fi
-"""  # noqa: E501
-
-
-def fake(folder: Path, *args: str, version: str = "12.2.0", family: str = "gcc", dialect: str = "gnu") -> Compiler:
-    script = folder / "fakecc"
-    if not script.exists():
-        script.write_text(FAKE)
-        script.chmod(0o755)
-    return Compiler("c", (str(script),), family, version, dialect, args)
-
-
-def calls(folder: Path, part: str) -> int:
-    log = folder / "fakecc.log"
-    return sum(part in line for line in log.read_text().splitlines()) if log.exists() else 0
+from support.probing import ask, calls, fake, table
 
 
 def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
@@ -235,92 +192,6 @@ def test_probe_text_has_prologue_and_body():
     assert text.startswith(tab.prologue)
     assert tab.level("AVX2").probe.strip() in text
     assert re.search(r"\bint main\(int argc, char \*\*argv\)", text)
-
-
-# ---- verdicts are kept
-
-
-def test_second_call_asks_the_cache(tmp_path):
-    tab, cache = table(tmp_path, 'features = ["avx2"]'), Cache(tmp_path / "cache")
-    first = probe_all(tab, [fake(tmp_path)], cache)
-    assert calls(tmp_path, "probe.c") == 2
-    assert probe_all(tab, [fake(tmp_path)], cache) == first
-    assert calls(tmp_path, "probe.c") == 2
-    assert calls(tmp_path, "-mavx2") == 2  # once for its macros, once for its program
-
-
-def test_no_cache_asks_again(tmp_path):
-    for count in (2, 4):
-        probe_all(table(tmp_path), [fake(tmp_path)], NO_CACHE)
-        assert calls(tmp_path, "probe.c") == count
-
-
-def test_a_compilation_that_failed_is_tried_again(tmp_path):
-    """A header that is broken for now, or a wrapper of the compiler, may have failed."""
-    tab = table(tmp_path, 'optional_flags.gnu = ["-m-bad"]', probe="bad_instruction();")
-    cache = Cache(tmp_path / "cache")
-    first = ask(tab, fake(tmp_path), cache)
-    assert first.dropped
-    assert ask(tab, fake(tmp_path), cache) == first
-    assert calls(tmp_path, "probe.c") == 3
-
-
-def test_a_wrapper_that_fails_is_no_verdict_to_keep(tmp_path):
-    """distcc, say, whose hosts are away."""
-    cache, other = Cache(tmp_path / "cache"), tmp_path / "other"
-    other.mkdir()
-    (other / "unreachable").touch()
-    verdicts = probe_all(table(tmp_path), [fake(other)], cache)
-    assert {verdict.reason for verdict in verdicts.values()} == {"wrapper: error: no host"}
-    (other / "unreachable").unlink()
-    assert all(verdict.available for verdict in probe_all(table(tmp_path), [fake(other)], cache).values())
-
-
-def edit_compiler(folder):
-    with (folder / "fakecc").open("a") as stream:
-        stream.write("# a newer one\n")
-
-
-@pytest.mark.parametrize(
-    ("change", "asked"),
-    [
-        (lambda folder: (table(folder, 'flags.gnu = ["-mavx2", "-O3"]'), fake(folder)), 1),
-        (lambda folder: (table(folder, probe="return 2;"), fake(folder)), 1),
-        (lambda folder: (table(folder, 'features = ["avx2"]'), fake(folder)), 1),
-        (lambda folder: (table(folder), fake(folder, "-O3")), 2),
-        (lambda folder: (table(folder), fake(folder, version="12.3.0")), 2),
-        (lambda folder: (edit_compiler(folder), (table(folder), fake(folder)))[1], 2),
-        (lambda folder: (table(folder, tail='[extra_features]\nn = { cpuid = [7, 1, "eax", 30] }'), fake(folder)), 2),
-    ],
-    ids=["flags", "probe", "features", "project arguments", "version", "compiler file", "known features"],
-)
-def test_change_asks_again(tmp_path, change, asked):
-    cache = Cache(tmp_path / "cache")
-    probe_all(table(tmp_path), [fake(tmp_path)], cache)
-    before = calls(tmp_path, "probe.c")
-    tab, compiler = change(tmp_path)
-    probe_all(tab, [compiler], cache)
-    assert calls(tmp_path, "probe.c") - before == asked
-
-
-@pytest.mark.parametrize("variable", ["CPATH", "LIBRARY_PATH", "COMPILER_PATH"])
-def test_changed_environment_asks_again(tmp_path, monkeypatch, variable):
-    cache = Cache(tmp_path / "cache")
-    monkeypatch.delenv(variable, raising=False)
-    probe_all(table(tmp_path), [fake(tmp_path)], cache)
-    monkeypatch.setenv(variable, str(tmp_path))
-    probe_all(table(tmp_path), [fake(tmp_path)], cache)
-    assert calls(tmp_path, "probe.c") == 4
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"available": true}', '{"available": 1, "reason": 2, "flags": 3}'])
-def test_damaged_verdict_is_asked_again(tmp_path, content):
-    cache = Cache(tmp_path / "cache")
-    first = probe_all(table(tmp_path), [fake(tmp_path)], cache)
-    for path in (tmp_path / "cache").iterdir():
-        path.write_text(content)
-    assert probe_all(table(tmp_path), [fake(tmp_path)], cache) == first
-    assert calls(tmp_path, "probe.c") == 4
 
 
 # ---- Fortran

@@ -82,7 +82,7 @@ def test_a_stub_that_its_kernel_forgets_at_a_level():
 
 
 def test_table_has_a_cell_for_every_level():
-    text = stub_table({"dot": ["AVX512_BF16", "DEFAULT"]}, LEVELS)
+    text = stub_table({"dot": ["AVX512_BF16", "DEFAULT"]}, LEVELS, {})
     kernels = "{&isa_kernel_DEFAULT__dot, NULL, &isa_kernel_AVX512_BF16__dot}"
     assert f'{{"dot", isa_needs_one_ISA_DEFINE_DISPATCH_for_dot, {kernels}}},' in text
     assert "isa_kernel_AVX2__dot" not in text

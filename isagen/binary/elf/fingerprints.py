@@ -1,4 +1,4 @@
-"""What single functions and constants of an object are made of, how they are referred to, and what else there is."""
+"""What single functions and constants of an object are made of, and how the object refers to others."""
 
 from __future__ import annotations
 
@@ -15,24 +15,9 @@ from . import layout as e
 from .digest import DIGEST_SIZE
 from .reader import Elf
 from .relocations import relocations
-from .values import ElfSection, Group, ObjectSymbol
+from .unwind import UNWINDING, extent, records
+from .values import ElfSection, Group
 
-# Their parts from all objects make one function each, in the order of the link.
-WHOLE_SECTIONS = (".init", ".fini")
-UNWINDING = ".eh_frame"
-# What compilers make of functions and constants, and tables that describe functions. A name of an assembler's or a
-# user's choice may be one by which a linker script, or a program, finds what it gathers.
-CODE_AND_CONSTANTS = (
-    *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),
-    *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
-)
-# Sections that are not loaded and that no program reads: debug information, the format's own, and compilers' notes.
-UNLOADED = (
-    *(".debug_", ".zdebug_", ".stab", ".gnu.debuglto_", ".comment", ".GCC.command.line", ".gnu.build.attributes"),
-    *(".symtab", ".strtab", ".shstrtab", ".rel", ".crel", ".group", ".note.GNU-stack", ".llvm_addrsig"),
-    *(".llvm.call-graph-profile", ".ARM.attributes", ".riscv.attributes", ".gnu.attributes", ".MIPS.abiflags"),
-)
-SHF_GNU_RETAIN = 0x200000
 # The relocations that are of calls and jumps: of AArch64 by their type, of x86-64 by the instruction before them.
 EM_X86_64, R_X86_64_PLT32 = 62, 4
 EM_AARCH64, AARCH64_CALLS = 183, frozenset({282, 283})  # R_AARCH64_JUMP26 and CALL26
@@ -42,7 +27,10 @@ RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
 class Reference(NamedTuple):
-    """A relocation: what it says, and its target, a section of the object and an offset, or a global name."""
+    """A relocation: what it says, and its target, a `section` of the object and an offset, or else a global name.
+
+    `name` also tells apart what is at one place: a function, and a resolver, which is asked for one.
+    """
 
     said: bytes
     section: int
@@ -104,9 +92,10 @@ class Fingerprints:
             code = self._elf.content(section) if section.executable else b""
             for own in self._relocations.get(section.index, ()):
                 for offset, kind, number, _ in relocations(self._elf, own):
-                    if not (code and self._is_call(code, offset, kind)):
-                        found.add(self._target(own.link, number)[2])
-        return frozenset(name[:-1].decode(errors="surrogateescape") for name in found if name)
+                    target, _, name = self._target(own.link, number)
+                    if not target and not (code and self._is_call(code, offset, kind)):
+                        found.add(name)
+        return frozenset(name[:-1].decode(errors="surrogateescape") for name in found)
 
     def _is_call(self, code: bytes, offset: int, kind: int) -> bool:
         """Return whether a relocation in code is of a call or jump; `lea f@PLT(%rip)` is of the same type on x86-64."""
@@ -176,11 +165,11 @@ class Fingerprints:
             raw = self._elf.content(section)
             own = self._relocations.get(section.index, ())
             known = sorted((pair for one in own for pair in self._references(one)), key=itemgetter(0))
-            for place, end, origin in _records(raw, order):
+            for place, end, origin in records(raw, order):
                 begin = place + 8  # of the field that says where the function is
                 function = None
                 content, references = b"", []
-                for start, kept, last in ((origin, origin, _extent(raw, origin, order)[1]), (place, begin, end)):
+                for start, kept, last in ((origin, origin, extent(raw, origin, order)[1]), (place, begin, end)):
                     said = raw[kept:last].rstrip(b"\0")  # records end in instructions that do nothing, to be aligned
                     content += PLACE.pack(len(said), 0) + said
                     for offset, one in _between(known, kept, last):
@@ -206,59 +195,3 @@ def _between(known: Sequence[tuple[int, Reference]], start: int, end: int) -> Se
     """Return the references at offsets from `start` to before `end`; they are in order."""
     first = bisect_left(known, start, key=itemgetter(0))
     return known[first : bisect_left(known, end, lo=first, key=itemgetter(0))]
-
-
-def _records(raw: bytes, order: str) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, start of the common record) of each record of a function in .eh_frame."""
-    place = 0
-    while place + 8 <= len(raw):
-        back, end = _extent(raw, place, order)
-        if back >= 4 and 0 <= place + 4 - back <= len(raw) - 8:
-            yield place, end, place + 4 - back
-        place = end
-
-
-def _extent(raw: bytes, place: int, order: str) -> tuple[int, int]:
-    """Return how far back the common record of one at `place` is, 0 for a common one, and where the record ends."""
-    length, back = struct.unpack_from(order + "II", raw, place)
-    if length == 0xFFFFFFFF:  # a length of 64 bits follows, which no compiler writes
-        return 0, len(raw)
-    return (0, place + 4) if length == 0 else (back, place + 4 + length)
-
-
-def holds_more(elf: Elf, symbols: Collection[ObjectSymbol], shared: Collection[str]) -> bool:
-    """Return whether an object holds more than code and constants, so that a program would miss it.
-
-    That are variables of its own, functions that run at load or at exit, absolute and common symbols, and all that a
-    linker, a script or a program may look for by the name of its section. Relocations of a kind that is not decoded
-    count too. Variables that are `shared` by name with
-    other objects are not its own.
-    """
-    named: dict[int, set[str]] = {}
-    for symbol in symbols:
-        if symbol.section:
-            named.setdefault(symbol.section, set()).add(symbol.name)
-        elif symbol.defined:
-            return True
-    if any(symbol.kind == Kind.RESOLVER for symbol in elf.symbols()):
-        return True
-    for section in elf.sections:
-        if not section.type or section.type == e.SHT_GROUP:
-            continue
-        if section.flags & SHF_GNU_RETAIN or section.type == e.SHT_CREL:
-            return True
-        if not section.flags & e.SHF_ALLOC:
-            if not section.name.startswith(UNLOADED):
-                return True
-        elif section.size and not _is_common(section):
-            of_all = section.flags & e.SHF_GROUP and named.get(section.index, {""}) <= set(shared)
-            if section.constant or not of_all:
-                return True
-    return False
-
-
-def _is_common(section: ElfSection) -> bool:
-    """Return whether a section holds code or constants: by its name, and because no program writes to it."""
-    name = section.name
-    known = any(name == common or name.startswith(f"{common}.") for common in CODE_AND_CONSTANTS)
-    return known and (section.constant or name == UNWINDING)

@@ -11,8 +11,9 @@ from pathlib import Path
 from ...model.errors import AuditError, BuildError
 from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
+from .besides import holds_more
 from .digest import digest_of
-from .fingerprints import Fingerprints, holds_more
+from .fingerprints import Fingerprints
 from .held import HeldAddresses
 from .private import is_private
 from .reader import UNREADABLE, Elf

@@ -19,12 +19,14 @@ from ...model.names import CODE_SECTION
 from ..private_names import private_end, private_name
 from ..protocol import Binding
 from .debug_names import show_level
-from .fingerprints import WHOLE_SECTIONS
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
 from .private import TYPE_INFORMATION
 from .renaming import Renaming
 from .values import ObjectSymbol
+
+# Their parts from all objects make one function each, in the order of the link.
+WHOLE_SECTIONS = (".init", ".fini")
 
 
 def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[str] = ()) -> list[bytes]:

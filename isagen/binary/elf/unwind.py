@@ -1,33 +1,49 @@
-"""Where functions are, as the tables for unwinding the stack tell: `strip` leaves those alone."""
+"""The tables for unwinding the stack, and where they say that functions are: `strip` leaves those alone.
+
+Linux Standard Base, "Exception Frames", and DWARF 4, 6.4.1.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
 
+UNWINDING = ".eh_frame"
+LONG = 0xFFFFFFFF  # a length of 64 bits follows
+
+
+def records(raw: bytes, order: str) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, start of the common record that it builds on) of each record of a function in .eh_frame."""
+    place = 0
+    while place + 8 <= len(raw):
+        back, end = extent(raw, place, order)
+        if back and 0 <= place + 4 - back <= len(raw) - 8:
+            yield place, end, place + 4 - back
+        place = end
+
+
+def extent(raw: bytes, place: int, order: str) -> tuple[int, int]:
+    """Return how far back the common record of the one at `place` is, 0 for a common one, and where the record ends."""
+    length, back = struct.unpack_from(order + "II", raw, place)
+    if length in (0, LONG):  # no compiler writes long ones
+        return 0, place + 4
+    return back, place + 4 + length
+
 
 def unwound(raw: bytes, address: int) -> Iterator[tuple[int, int]]:
     """Yield the (address, size in bytes) of each function that `raw`, the .eh_frame at `address`, describes.
 
-    Linux Standard Base, "Exception Frames", and DWARF 4, 6.4.1. Records of a kind that no compiler makes for x86-64 are
-    passed over.
+    Records of a kind that no compiler makes for x86-64 are passed over.
     """
     known: dict[int, bool] = {}
-    place = 0
-    while place + 8 <= len(raw):
-        length, back = struct.unpack_from("<II", raw, place)
-        if length in (0, 0xFFFFFFFF):
-            place += 4
+    for place, end, origin in records(raw, "<"):
+        if end - place < 16 or place + 16 > len(raw):
             continue
-        record = place + 4
-        if back != 0 and length >= 12 and place + 16 <= len(raw):
-            origin = record - back
-            if origin not in known:
-                known[origin] = _is_common(raw, origin)
-            if known[origin]:
-                start, size = struct.unpack_from("<iI", raw, record + 4)
-                yield address + record + 4 + start, size
-        place = record + length
+        if origin not in known:
+            known[origin] = _is_common(raw, origin)
+        if known[origin]:
+            start, size = struct.unpack_from("<iI", raw, place + 8)
+            yield address + place + 8 + start, size
 
 
 def _is_common(raw: bytes, place: int) -> bool:
