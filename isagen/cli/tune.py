@@ -130,7 +130,7 @@ def _measure(options: argparse.Namespace) -> Results:
     }
     codes[PROGRAM] = {level: _digest(row[level] for row in codes.values() if level in row) for level in built}
     sizes = {
-        source: {level: cell.code.loaded_bytes for level, cell in row.items() if cell.code}
+        source: {level: 0 if cell.folded else cell.code.loaded_bytes for level, cell in row.items() if cell.code}
         for source, row in cells.items()
     }
     sizes[PROGRAM] = {level: sum(row.get(level, 0) for row in sizes.values()) for level in built}

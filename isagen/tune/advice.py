@@ -55,7 +55,7 @@ def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) ->
             said = "; ".join(shown(found, several) for found in judged.comparisons) or "not measured"
             verb = "keep" if judged.keep else "drop"
             lines.append(f"  {verb}  {judged.level:<12} {size:>15}  {said}")
-        if one.dropped:
+        if one.saved:
             lines.append(f"  without what is dropped, {one.saved:,} bytes less")
     lines += [f"left out: {one}" for one in left_out]
     return "\n".join(lines) + "\n"

@@ -32,6 +32,10 @@ def test_what_is_useless_is_dropped(tune):
     assert found["kernels/slower.c"] == "slower"
     assert found["kernels/neither.c"].startswith(("no difference", "same code"))
 
+    folded = {one["source"]: one["levels"]["AVX2"]["folded"] for one in matrix(tune)["kernels"]}
+    sizes = json.loads((tune.folder / "mine.json").read_text())["bytes"]
+    assert {source: row["AVX2"] == 0 for source, row in sizes.items()} == {s: bool(one) for s, one in folded.items()}
+
     # The times that were kept say the same, without another run.
     again = tune.isagen(*["tune", "build", "--format", "json", "--merge", "mine.json"]).stdout
     assert verdicts(again) == found
