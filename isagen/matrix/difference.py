@@ -83,6 +83,7 @@ def _cell(what: str, old: MatrixCell, new: MatrixCell) -> Iterator[Change]:
     yield Change(f"{what}: widest register", width_text(old.code.widest), width_text(new.code.widest))
     if sizes[0] == sizes[1]:
         yield Change(f"{what}: code", old.code.digest, new.code.digest)
+    yield Change(f"{what}: linked copy", old.folded or "its own", new.folded or "its own")
 
 
 def _text(value: object) -> str:

@@ -19,12 +19,12 @@ MATRIX_FORMAT = 3
 class Code:
     """The code of one copy.
 
-    `loaded_bytes` is what its object adds to a program: code, constants and data. `code_bytes` is the part that is
-    code. Neither counts debug information, whose size depends on the folder of the build. `instructions` counts them,
-    and `families` those that need a feature which not every CPU of the architecture has, by feature; `widest` is the
-    width of the widest vector register in bits, 0 where there is none, 8192 for a tile. All three are None, empty and
-    0 where isagen decodes nothing of the processor. Objects with one `digest` have the same code, constants and
-    relocations.
+    `loaded_bytes` is what its object adds to a program if it does not fold: code, constants and data. `code_bytes` is
+    the part that is code. Neither counts debug information, whose size depends on the folder of the build.
+    `instructions` counts them, and `families` those that need a feature which not every CPU of the architecture has, by
+    feature; `widest` is the width of the widest vector register in bits, 0 where there is none, 8192 for a tile. All
+    three are None, empty and 0 where isagen decodes nothing of the processor. Objects with one `digest` have the same
+    code, constants and relocations.
     """
 
     loaded_bytes: int

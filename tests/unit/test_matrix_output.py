@@ -14,7 +14,7 @@ from isagen.matrix.formats import as_csv, as_json, as_markdown
 from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, words_without_paths
 from isagen.matrix.terminal import matrix_lines, print_matrix
-from isagen.matrix.words import needs_text, size_text, width_text
+from isagen.matrix.words import cell_text, code_bytes, level_cells, needs_text, size_text, width_text
 from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
 from isagen.model.matrix import KernelCode, LevelCode, Matrix
@@ -78,6 +78,18 @@ def test_the_same_code_is_marked():
     kernel, _, cell = next(one for one in matrix.cells() if one[2].same_as)
     row = next(line for line in lines(matrix, 250) if line.startswith(kernel.source))
     assert f"= {cell.same_as}" in row
+
+
+def test_a_copy_that_folds_adds_nothing():
+    """Its cell names the level whose copy is linked; the level's sum is without it, and a difference says so."""
+    matrix = matrix_of()
+    first, *rest = matrix.kernels
+    cells = first.levels | {"AVX512_VNNI": replace(first.levels["AVX512_VNNI"], same_as="AVX512", folded="AVX512")}
+    folded = replace(matrix, kernels=(replace(first, levels=cells), *rest))
+    assert cell_text(cells["AVX512_VNNI"], True) == "= AVX512"
+    sizes = [code_bytes(level_cells(one, "AVX512_VNNI")) for one in (matrix, folded)]
+    assert sizes[0] - sizes[1] == first.levels["AVX512_VNNI"].code.code_bytes
+    assert [str(one.what) for one in differences(matrix, folded)] == [f"{first.source} at AVX512_VNNI: linked copy"]
 
 
 def test_piped_output_has_no_colours(capsys, monkeypatch):
