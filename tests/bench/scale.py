@@ -23,7 +23,7 @@ from xml.sax.saxutils import escape
 
 KERNEL = """
 #include "stubs.h"
-static float run(float *data, size_t n)
+{declare}static float run(float *data, size_t n)
 {{
   float sum = 0;
   for (size_t i = 0; i < n; i++)
@@ -75,17 +75,17 @@ def write_kernels(folder: Path, count: int, stubs: bool) -> str:
     """Write kernels, their header and what uses them; return the names for files()."""
     folder.mkdir()
     names = range(1, count + 1)
-    declared = "".join(f"ISA_DECLARE_DISPATCH(scale_fn, scale_{n})\n" for n in names)
+    declared = {n: f"ISA_DECLARE_DISPATCH(scale_fn, scale_{n})\n" if stubs else "" for n in names}
     paste = "#define NAME2(a, b) a##b\n#define NAME(a, b) NAME2(a, b)\n"
     head = "#pragma once\n#include <stddef.h>\ntypedef float (*scale_fn)(float *data, size_t n);\n"
     include = '#include "isa_dispatch.h"\n'
-    (folder / "stubs.h").write_text(head + (include + declared if stubs else paste))
-    defined = "".join(f"ISA_DEFINE_DISPATCH(scale_{n})\n" for n in names)
+    (folder / "stubs.h").write_text(head + (include if stubs else paste))
+    defined = "".join(f"{declared[n]}ISA_DEFINE_DISPATCH(scale_{n})\n" for n in names)
     (folder / "main.c").write_text('#include "stubs.h"\n' + (defined if stubs else "extern int scale_unused;\n"))
     for n in names:
         plain = f"scale_fn NAME(LEVEL, _scale_{n}) = &run;"
         register = f"ISA_REGISTER_DISPATCH(scale_{n}, &run)" if stubs else plain
-        (folder / f"k{n}.c").write_text(KERNEL.format(number=n, register=register))
+        (folder / f"k{n}.c").write_text(KERNEL.format(number=n, declare=declared[n], register=register))
     return ", ".join(f"'k{n}.c'" for n in names)
 
 
