@@ -26,6 +26,7 @@ class BuildObjects:
         self.root = root
         self._folder = outputs_folder(folder)
         self._others = tuple(others)
+        self._folders: dict[Path, Path] = {}  # those of objects, without symbolic links
         self._sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
 
     @cached_property
@@ -48,17 +49,17 @@ class BuildObjects:
     @cached_property
     def _levels(self) -> Mapping[Path, str]:
         """The level of each object that Meson compiled from a copy."""
-        return {path.resolve(): level for level, paths in self.by_level.items() for path in paths}
+        return {self._placed(path): level for level, paths in self.by_level.items() for path in paths}
 
     @cached_property
     def _kernels(self) -> Mapping[Path, str]:
         """The kernel of each sealed object."""
-        return {path.resolve(): kernel for path, (_, kernel) in self._sealed.items()}
+        return {self._placed(path): kernel for path, (_, kernel) in self._sealed.items()}
 
     @cached_property
     def _levels_of_sealed(self) -> Mapping[Path, str]:
         """The level of each sealed object."""
-        return {path.resolve(): level for path, (level, _) in self._sealed.items()}
+        return {self._placed(path): level for path, (level, _) in self._sealed.items()}
 
     @cached_property
     def functions(self) -> frozenset[str]:
@@ -95,6 +96,11 @@ class BuildObjects:
         """The symbols of the sealed objects that are not local, each with its level."""
         found = ((level, path) for path, (level, _) in self._sealed.items() if path.is_file())
         return [(level, symbol) for level, path in found for symbol in load_object(path).symbols]
+
+    def read_ahead(self) -> None:
+        """Read what an audit asks of sealed objects, before their link is done; nothing where none is linked."""
+        if len(self.others) < len(self._others):
+            self.known  # noqa: B018  the answer is kept
 
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield where objects of no level refer to levels by name: (object, name, levels).
@@ -144,8 +150,9 @@ class BuildObjects:
     @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
-        ours = {*self._levels, *self._kernels}
-        return tuple(p for p in self._others if p.resolve() not in ours and p.suffix == ".o" and p.is_file())
+        others = (path for path in self._others if self._found(self._levels, path) is None)
+        others = (path for path in others if self._found(self._kernels, path) is None)
+        return tuple(path for path in others if path.suffix == ".o" and path.is_file())
 
     def shown(self, path: Path) -> str:
         """Return how a report names an object."""
@@ -156,14 +163,26 @@ class BuildObjects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source behind an object of a level; nothing for other objects."""
-        known = self._kernels.get(path.resolve())
+        known = self._found(self._kernels, path)
         if known is not None:
             return known
         return self._sources.get(copy_of_object(path.name), "")
 
     def level(self, path: Path) -> str:
         """Return the level of an object; nothing for other objects."""
-        return self._levels.get(path.resolve()) or self._levels_of_sealed.get(path.resolve(), "")
+        return self._found(self._levels, path) or self._found(self._levels_of_sealed, path) or ""
+
+    def _found(self, known: Mapping[Path, str], path: Path) -> str | None:
+        """Return what is `known` of an object by its place; a link to it has another."""
+        found = known.get(self._placed(path))
+        return found if found is not None else known.get(path.resolve()) if path.is_symlink() else None
+
+    def _placed(self, path: Path) -> Path:
+        """Return a path in its folder without symbolic links: thousands of objects are in few folders."""
+        folder = self._folders.get(path.parent)
+        if folder is None:
+            folder = self._folders[path.parent] = path.parent.resolve()
+        return folder / path.name
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel that a function comes from (`subject.Origin`)."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from ..binary.private_names import without_tag
 
@@ -13,7 +13,10 @@ LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
 
 
 @cache
-def _demangler() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
+def _demangler() -> tuple[Any, Any] | None:
+    """Return the libraries of C++ and of C, as `ctypes` loads them."""
+    import ctypes  # most audits name no function
+
     for name in LIBRARIES:
         with suppress(OSError, AttributeError):
             library = ctypes.CDLL(name)
@@ -31,6 +34,8 @@ def demangle(symbol: str) -> str:
     found = _demangler()
     if found is None or not symbol.startswith("_Z"):
         return symbol
+    import ctypes
+
     library, libc = found
     name, dot, suffix = without_tag(symbol).partition(".")  # GCC's clones: foo.avx2, foo.cold
     status = ctypes.c_int()

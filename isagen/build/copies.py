@@ -1,4 +1,4 @@
-"""The texts of copies: a kernel source after lines that lead back to it, and the C source that registers one.
+"""The texts of copies: a kernel source between lines that lead back to it, and the C source that registers one.
 
 Preprocessors turn `#line` into the marker `# 1 "file"`, from which a Fortran compiler counts lines, whether it
 preprocesses a source or not. The guard header is left out of Fortran, where no macro says which features are on.
@@ -10,28 +10,29 @@ from ..model.languages import is_preprocessed, language_of, takes_macros
 from ..model.names import guard_name
 from ..model.plan import KernelRow
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COPIED = "{level}: copied by isagen from {source}{end}"
 
 
-def copy_of(content: bytes, line: str, kernel: KernelRow, level: str) -> bytes:
-    """Return the copy of a `kernel` source: `content`, with messages, debuggers and coverage led back to `line`."""
+def around_source(line: str, kernel: KernelRow, level: str) -> tuple[str, str]:
+    """Return the text of a copy before the `kernel` source, and after it.
+
+    Messages, debuggers and coverage are led back to `line`.
+    """
     quoted = _quoted(line)
     if language_of(kernel.source) == "fortran":
         marker = "#line" if is_preprocessed(kernel.source) else "#"
-        return _bytes(f'! {_copied(kernel, level)}\n{marker} 1 "{quoted}"\n') + content.removeprefix(BYTE_ORDER_MARK)
+        return f'! {_copied(kernel, level)}\n{marker} 1 "{quoted}"\n', ""
     head = f'/* {_copied(kernel, level)} */\n#include "{guard_name(level)}"\n#line 1 "{quoted}"\n'
-    end = _registrations(kernel) if takes_macros(kernel.source) else ""
-    return _bytes(head) + content.removeprefix(BYTE_ORDER_MARK) + _bytes(end)
+    return head, _registrations(kernel) if takes_macros(kernel.source) else ""
 
 
-def shim_of(kernel: KernelRow, level: str) -> bytes:
+def shim_of(kernel: KernelRow, level: str) -> str:
     """Return the C source that registers the functions of a `kernel` at `level`, which the linker finds by name."""
     functions = dict(zip(kernel.registers.values(), kernel.registers, strict=True))
     text = f"/* {level}: written by isagen for {_commented(kernel)}: registers its functions. */\n"
     text += f'#include "{_quoted(kernel.header)}"\n'
     text += "".join(f"extern __typeof__(*({stub}_isa_type)0) {name};\n" for name, stub in functions.items())
-    return _bytes(text + _macros(kernel))
+    return text + _macros(kernel)
 
 
 def _registrations(kernel: KernelRow) -> str:
@@ -57,7 +58,3 @@ def _commented(kernel: KernelRow) -> str:
 
 def _quoted(path: str) -> str:
     return path.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")

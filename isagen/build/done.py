@@ -1,4 +1,4 @@
-"""Steps that find all as they left it: ninja runs those with unchanged outputs again after each configuring.
+"""What a step found and left: ninja runs steps again after each configuring, and after an edit of one of many sources.
 
 It takes an output that is older than an input for a reason, although the step has run since, and left it as it was.
 """
@@ -7,38 +7,61 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 from ..model.files import write_atomically
 
+TYPE_CHECKING = False  # as in typing, which takes longer to load than a step that has nothing to do runs
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
 
-def is_done(record: Path, words: Sequence[str]) -> bool:
-    """Return whether a step with these arguments has nothing to do, by the `record` of its last run."""
-    try:
-        kept: Any = json.loads(record.read_text(encoding="utf-8"))
-        return bool(kept["words"] == list(words) and kept["files"] == _states(kept["files"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return False
+State = list[int]
 
 
-def note_done(record: Path, words: Sequence[str], plan: Path, files: Iterable[Path]) -> None:
-    """Record that a step of a `plan` has run, and the sizes and times of the `files` that it read and wrote.
+class Record:
+    """The record of a step's last run with the arguments `words`: what it read and wrote, and what it noted besides."""
 
-    The answer to the fragment, beside the plan, changes with isagen itself.
+    def __init__(self, path: str | Path, words: Sequence[str]) -> None:
+        self._path = path
+        self._words = list(words)
+        self.noted: Any = None
+        self.states: dict[str, State] = {}
+
+    def changed(self) -> set[str] | None:
+        """Return which of the files of the last run changed; None where that is not known, or a file is missing."""
+        try:
+            with open(self._path, encoding="utf-8") as stream:
+                kept = json.load(stream)
+            self.states = {path: state_of(path) for path in kept["files"]}
+            self.noted = kept["noted"]
+            if kept["words"] == self._words:
+                return {path for path, state in self.states.items() if state != kept["files"][path]}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            pass
+        return None
+
+    def note(self, files: Iterable[str | Path], noted: Any = None, read: Mapping[str, State] | None = None) -> None:
+        """Record that the step has run, and the states of the `files` that it read and wrote.
+
+        Files that may change meanwhile have the state in `read`, from before they were read.
+        """
+        with suppress(OSError):  # on a full disk, the next build runs the step again
+            states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
+            data = {"words": self._words, "files": states, "noted": noted}
+            write_atomically(self._path, json.dumps(data).encode())
+
+
+def state_of(path: str | Path) -> State:
+    """Return what tells that a file is another: size, times (nanoseconds) and number. Raises OSError if it is missing.
+
+    Archives and caches restore the time of a change to the content, but not that of a change to the file.
     """
-    answers = plan.parent.glob(f"{plan.stem.replace('isa_plan', 'isa_plan*', 1)}.conf")
-    with suppress(OSError):  # on a full disk, the next build runs the step again
-        states = _states(map(os.fspath, (plan, *answers, *files)))
-        write_atomically(record, json.dumps({"words": list(words), "files": states}).encode())
+    state = os.stat(path)
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
 
 
-def _states(paths: Iterable[str]) -> dict[str, list[int]]:
-    """Return size and time (nanoseconds) of each file. Raises OSError where one is missing."""
-    found = {}
-    for path in paths:
-        state = os.stat(path)
-        found[path] = [state.st_size, state.st_mtime_ns]
-    return found
+def plan_files(plan: Path) -> list[Path]:
+    """Return a plan, and the answers to the fragment beside it, which change with isagen itself."""
+    return [plan, *plan.parent.glob(f"{plan.stem.replace('isa_plan', 'isa_plan*', 1)}.conf")]

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from ..model.errors import KernelError
-from ..model.files import write_if_changed
 from ..model.plan import Plan
 from ..model.plan_file import read_plan
-from .copies import copy_of, shim_of
+from .copies import around_source, shim_of
+from .done import Record, plan_files
+from .write_copies import write_copies
+
+if TYPE_CHECKING:
+    from .write_copies import Listing
 
 
-def emit(plan_path: Path, folder: Path, generated: Sequence[str] = ()) -> list[Path]:
+def emit(plan_path: Path, folder: Path, generated: Sequence[str] = (), record: Record | None = None) -> None:
     """Write the copies of the plan into `folder`; files that would not change stay as they are.
 
-    Return the files that were read and written.
-
-    `generated` are the paths of all kernel sources, in the plan's order, where some are generated.
+    `generated` are the paths of all kernel sources, in the plan's order, where some are generated. The `record` tells
+    the next run of the step what this one read and wrote.
     """
     plan = read_plan(plan_path).plan
-    lines = _lines(plan, generated)
-    files = []
+    listing = _listing(plan, folder, _lines(plan, generated))
+    states = write_copies(listing)
+    if record is not None:
+        copies = [copy for _, copies in listing.values() for copy, _, _ in copies]
+        record.note([*plan_files(plan_path), *copies, *listing], listing, states)
+
+
+def _listing(plan: Plan, folder: Path, lines: Mapping[str, str]) -> Listing:
+    """Return the copies of a plan; `lines` are the paths of generated sources."""
+    found: dict[str, tuple[str, list[tuple[str, str, str | None]]]] = {}
     for kernel in plan.kernels:
         line = lines.get(kernel.source, kernel.line)
-        try:
-            content = Path(line).read_bytes()
-        except OSError as problem:
-            raise KernelError(f"cannot be read: {problem.strerror}", where=kernel.source) from None
-        files.append(Path(line))
+        copies: list[tuple[str, str, str | None]] = []
         for cell in kernel.cells:
             if cell.copy:
-                files.append(folder / cell.copy)
-                write_if_changed(files[-1], copy_of(content, line, kernel, cell.level))
+                copies.append((str(folder / cell.copy), *around_source(line, kernel, cell.level)))
             if cell.shim:
-                files.append(folder / cell.shim)
-                write_if_changed(files[-1], shim_of(kernel, cell.level))
-    return files
+                copies.append((str(folder / cell.shim), shim_of(kernel, cell.level), None))
+        found[line] = (kernel.source, copies)
+    return found
 
 
 def _lines(plan: Plan, generated: Sequence[str]) -> dict[str, str]:

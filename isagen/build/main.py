@@ -1,78 +1,108 @@
-"""The command line of the build steps; the copied tool's only entry point."""
+"""The command line of the build steps; the copied tool's only entry point.
+
+Ninja starts a process for each step, so each imports only what it needs. Their arguments are the fragment's: nobody
+else writes them.
+"""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-from ..model.errors import IsagenError, reported
-from .done import is_done, note_done
+from ..model.errors import BuildError, IsagenError, reported
+from ..model.names import LINK_PROOF
+from .done import Record
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one build step and return the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if arguments[:1] == ["link"]:  # the linker's own arguments follow, and may look like a step's
-            return _link(arguments[1:])
-        _run(_parser().parse_args(arguments), arguments)
+        step = STEPS.get(words[0]) if words else None
+        if step is None:
+            raise BuildError(f"there is no such step: {' '.join(words[:1])}", where="isa_tool")
+        return step(words)
     except (IsagenError, OSError) as problem:
         error = reported(problem)
         print(f"isagen: error: {error}", file=sys.stderr)
         return error.exit_code
+
+
+def _emit(words: Sequence[str]) -> int:
+    """``emit PLAN FOLDER [--generated SOURCE...]``: write copies; all kernel sources, where some are generated."""
+    _, plan, folder, *generated = words
+    record = Record(_record_path(plan, folder, "emitted"), words)
+    from .write_copies import write_changed
+
+    if not write_changed(record):
+        from pathlib import Path
+
+        from .emit import emit
+
+        emit(Path(plan), Path(folder), generated[1:], record)
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="isagen step", allow_abbrev=False)
-    steps = parser.add_subparsers(dest="step", required=True)
-    step = steps.add_parser("emit", help="write copies")
-    step.add_argument("plan", type=Path)
-    step.add_argument("folder", type=Path)
-    step.add_argument("--generated", nargs="*", default=[], help="all kernel sources, where some are generated")
-    step = steps.add_parser("seal", help="seal the objects of all levels, and list what they register")
-    step.add_argument("plan", type=Path)
-    step.add_argument("folder", type=Path)
-    step.add_argument("--objects", type=Path, nargs="+", help="the levels' objects; by default, where Meson puts them")
-    step = steps.add_parser("stubs", help="write the dispatch source")
-    step.add_argument("plan", type=Path)
-    step.add_argument("output", type=Path)
-    step.add_argument("--registrations", type=Path, nargs="+", default=[])
-    step = steps.add_parser("used", help="warn where no target takes the kernels; Meson calls it after configuring")
-    step.add_argument("source", type=Path)
-    return parser
+def _seal(words: Sequence[str]) -> int:
+    """``seal PLAN FOLDER [--objects OBJECT...]``: seal the objects of all levels, by default where Meson puts them."""
+    _, plan, folder, *objects = words
+    record = Record(_record_path(plan, folder, "sealed"), words)
+    if record.changed() != set():
+        from pathlib import Path
+
+        from .seal import seal
+
+        seal(Path(plan), Path(folder), [Path(path) for path in objects[1:]] if objects else None, record)
+    return 0
 
 
-def _run(options: argparse.Namespace, words: Sequence[str]) -> None:
-    """Run one step. Ninja starts a process for each, so each imports only what it needs."""
-    if options.step == "emit":
-        record = options.folder / f".{options.plan.stem}.emitted"
-        if not is_done(record, words):
-            from .emit import emit
+def _stubs(words: Sequence[str]) -> int:
+    """``stubs PLAN OUTPUT [--registrations FILE...]``: write the dispatch source."""
+    from pathlib import Path
 
-            note_done(record, words, options.plan, emit(options.plan, options.folder, options.generated))
-    elif options.step == "seal":
-        record = options.folder / f".{options.plan.stem}.sealed"
-        if not is_done(record, words):
-            from .seal import seal
+    from .stubs import write_dispatch_source
 
-            note_done(record, words, options.plan, seal(options.plan, options.folder, options.objects))
-    elif options.step == "used":
-        from .used import WARNING, is_used
-
-        if not is_used(options.source, Path(os.environ["MESON_BUILD_ROOT"])):
-            print(WARNING, file=sys.stderr)
-    else:
-        from .stubs import write_dispatch_source
-
-        write_dispatch_source(options.plan, options.registrations, options.output)
+    _, plan, output, *registrations = words
+    write_dispatch_source(Path(plan), [Path(path) for path in registrations[1:]], Path(output))
+    return 0
 
 
-def _link(arguments: Sequence[str]) -> int:
-    from .link import link  # the audit is loaded only where it is needed
+def _used(words: Sequence[str]) -> int:
+    """``used SOURCE``: warn where no target takes the kernels; Meson calls it after configuring."""
+    from .used import WARNING, is_used
 
-    plan, mode, name, *rest = arguments
-    return link(Path(plan), mode, name, rest)
+    if not is_used(words[1], os.environ["MESON_BUILD_ROOT"]):
+        print(WARNING, file=sys.stderr)
+    return 0
+
+
+def _link(words: Sequence[str]) -> int:
+    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made; for a proof, link nothing."""
+    from .linker import Linking
+
+    _, plan, mode, linker, *arguments = words
+    linking = Linking(linker, arguments)
+    if LINK_PROOF in linking.words:
+        return 0
+    try:
+        linking.start()
+        from pathlib import Path
+
+        from .link import finish
+
+        return finish(linking, Path(plan), mode)
+    except BaseException:
+        linking.discard()
+        raise
+
+
+def _record_path(plan: str, folder: str, step: str) -> str:
+    name = os.path.basename(plan).removesuffix(".json")
+    return os.path.join(folder, f".{name}.{step}")
+
+
+STEPS = {"emit": _emit, "seal": _seal, "stubs": _stubs, "used": _used, "link": _link}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from operator import attrgetter
 
@@ -12,36 +13,38 @@ from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError
 from ..model.matrix import Code, KernelCode, LevelCode
 from ..model.names import KERNEL_SYMBOL
-from ..model.plan import Build
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
-from ..processors.features import Features, features_of
+from ..processors.features import Features
 from ..processors.registry import decoder_of
 
 CODE = attrgetter("code")
 
 
 def level_code(
-    build: Build, registered: Registrations, objects: Mapping[str, ObjectFile], lower: Mapping[str, LevelCode]
+    project: str,
+    registered: Registrations,
+    objects: Mapping[str, ObjectFile],
+    lower: Mapping[str, LevelCode],
+    measure: Measure,
 ) -> LevelCode:
     """Return what the objects of one level hold, by their kernel source; what is folded has the code of `lower`."""
-    measure = Measure(features_of(build.record), objects.values())
     mark = KERNEL_SYMBOL.format(level=registered.level)
     kernels = {}
     for source, file in objects.items():
         folded = registered.folded.get(source, "")
         code = lower[folded].kernels[source].code if folded else measure.code(file, mark)
         kernels[source] = KernelCode(registered.kernels[source].registers, code, folded)
-    return LevelCode(build.record.project, registered.level, kernels)
+    return LevelCode(project, registered.level, kernels)
 
 
 class Measure:
     """Measures objects of one architecture; the names of features are those of `features`."""
 
-    def __init__(self, features: Features, objects: Iterable[ObjectFile]) -> None:
+    def __init__(self, features: Features) -> None:
         self._features = features
-        self._first = next(iter(objects), None)
-        self._widths: dict[int, int] = {}  # in bits, by code: the copies of a level have most codes in common
+        self._decoder: Decoder | None = None
+        self._widths: dict[int, int] = {}  # in bits, by code: copies have most codes in common
 
     def code(self, file: ObjectFile, mark: str) -> Code:
         """Return what the code of an object is made of, without counts where nothing decodes it.
@@ -49,7 +52,7 @@ class Measure:
         Symbols whose names start with `mark` register functions for stubs.
         """
         parts = file.code()
-        decoder = self._decoder
+        decoder = self._decoder_for(file)
         instructions, widest, families = self._instructions(decoder, parts) if decoder is not None else (None, 0, {})
         return Code(
             loaded_bytes=file.loaded_bytes,
@@ -74,12 +77,11 @@ class Measure:
         widest = max((self._widths[code] for code in counts), default=0)
         return counts.total(), widest, dict(sorted(families.items()))
 
-    @cached_property
-    def _decoder(self) -> Decoder | None:
-        try:
-            return decoder_of(architecture_of(self._first.path), "") if self._first is not None else None
-        except AuditError:
-            return None
+    def _decoder_for(self, file: ObjectFile) -> Decoder | None:
+        if self._decoder is None:
+            with suppress(AuditError):
+                self._decoder = decoder_of(architecture_of(file.path), "")
+        return self._decoder
 
     @cached_property
     def _needs(self) -> Mapping[int, frozenset[str]]:

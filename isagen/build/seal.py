@@ -21,22 +21,25 @@ from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import Build
 from ..model.plan_file import outputs_folder, read_plan, registrations_text
 from ..model.registrations import Registrations
+from ..processors.features import features_of
 from .addresses import LevelAddresses
 from .announced import announced_by_kernel
 from .carriers import LevelNotes, Sealed
+from .done import Record, plan_files
 from .fold import Folding
-from .measure import level_code
+from .measure import Measure, level_code
 from .modules import check_objects, with_notes
 from .registrations import code_by_source, compiled_objects, objects_of_level, registered_by_kernel, sources_of
 
 
-def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[Path]:
+def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None, record: Record | None = None) -> None:
     """Seal the `objects` of all levels of a plan into `folder`, and write there what each level registers.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
     Copies that fold leave an object without code in their place. Without sealing, only the registrations are written.
-    Objects that isagen does not read stay as they are. Return the files that were read and written.
+    Objects that isagen does not read stay as they are. The `record` tells the next run of the step what this one read
+    and wrote.
     """
     build = read_plan(plan_path)
     sealing = _Sealing(build, folder)
@@ -59,7 +62,8 @@ def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None) -> list[
     for one in sealing.with_notes():
         write_if_changed(one.path, one.content)
         files.append(one.path)
-    return files
+    if record is not None:
+        record.note([*plan_files(plan_path), *files])
 
 
 class _Sealing:
@@ -71,6 +75,7 @@ class _Sealing:
         self._folding = Folding(build.plan)
         self._codes: dict[str, LevelCode] = {}
         self._notes = LevelNotes()
+        self._measure = Measure(features_of(build.record))
 
     def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[Sealed]]:
         """Check the objects of one level; return what they register, and those that are sealed, if any is.
@@ -96,7 +101,7 @@ class _Sealing:
                 objects.setdefault(source, []).append(file)
             merged = {symbol.name for file in files for symbol in file.private_symbols}
             registered = replace(registered, folded=self._folding.folded(registered, objects, private | merged))
-        self._codes[level] = level_code(self._build, registered, by_source, self._codes)
+        self._codes[level] = level_code(self._build.record.project, registered, by_source, self._codes, self._measure)
         held = pack(self._codes[level])
         if plan.module:
             return registered, self._sealed(level, files, with_notes(self._build, level, files, held))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
 
 NINJA_FILE = "build.ninja"
 WARNING = (
@@ -13,16 +11,26 @@ WARNING = (
 )
 
 
-def is_used(dispatch_source: Path, build_root: Path) -> bool:
+def is_used(dispatch_source: str, build_root: str) -> bool:
     """Return whether ninja's file in `build_root` compiles the `dispatch_source` for a target.
 
     What another backend of Meson wrote is not read.
     """
     try:
-        text = (build_root / NINJA_FILE).read_text(encoding="utf-8", errors="surrogateescape")
+        with open(os.path.join(build_root, NINJA_FILE), encoding="utf-8", errors="surrogateescape") as stream:
+            lines = [line for line in stream if line.startswith("build ")]
     except OSError:
         return True
-    name = Path(os.path.relpath(dispatch_source, build_root)).as_posix()
-    quoted = name.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
-    path = re.compile(rf"(?<!\$) {re.escape(quoted)}(?= |\Z)")
-    return any(path.search(line.partition(":")[2]) for line in text.splitlines() if line.startswith("build "))
+    name = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")
+    path = " " + name.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+    return any(_names(line.partition(":")[2].rstrip("\n"), path) for line in lines if path in line)
+
+
+def _names(inputs: str, path: str) -> bool:
+    """Return whether the `inputs` of a rule name a `path`, which starts with the blank before it."""
+    place = inputs.find(path)
+    while place >= 0:
+        if inputs[place - 1 : place] != "$" and inputs[place + len(path) :][:1] in ("", " "):
+            return True
+        place = inputs.find(path, place + 1)
+    return False

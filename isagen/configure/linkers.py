@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import LINK_PROOF, TOOL_FOLDER
+from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
 from ..probe.cache import Cache
 from ..probe.compiler import Compiler
@@ -82,8 +82,9 @@ def _on_path() -> Iterator[str]:
 def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
     """Write a script in the place of each linker: it links, then audits. Return their folder, below `output`."""
     folder = output / TOOL_FOLDER / f"audit_{audit.mode}{plan_file.removeprefix('isa_plan').removesuffix('.json')}"
-    tool, plan = f"-I -S {shlex.quote(str(output / TOOL_FOLDER))}", shlex.quote(str(output / plan_file))
-    for name in audit.linkers:
-        command = f"{shlex.quote(sys.executable)} {tool} link {plan} {audit.mode} {name}"
+    tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
+    for name, linker in audit.linkers.items():
+        words = (sys.executable, "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)
+        command = " ".join(map(shlex.quote, words))
         write_if_changed(folder / name, SCRIPT.format(proof=LINK_PROOF, command=command), mode=0o777)
     return folder

@@ -7,13 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import TEXTS_FOLDER
+from ..model.names import TEXTS_FOLDER, TOOL_MAIN
 from ..processors.processor import Processor
 
 # The packages that the build steps need: `build`, and what it imports.
 PACKAGES = ("audit", "binary", "build", "model", "processors")
 SUFFIXES = (".py", ".toml", ".so", ".pyd")
-MAIN = "import sys\n\nfrom isagen.build.main import main\n\nsys.exit(main())\n"
+# Python looks for modules in a folder that it runs, but takes longer to start than with a file.
+MAIN = """import sys
+
+sys.path.insert(0, __file__.removesuffix("__main__.py"))
+from isagen.build.main import main
+
+sys.exit(main())
+"""
 
 
 def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> str:
@@ -21,7 +28,7 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> 
 
     Modules that an earlier configuration left and this one does not need are removed; texts of other sets are kept.
     """
-    wanted = {Path("__main__.py"): MAIN.encode(), **_sources(processor)}
+    wanted = {Path(TOOL_MAIN): MAIN.encode(), **_sources(processor)}
     wanted |= {Path(TEXTS_FOLDER, name): text.encode() for name, text in texts.items()}
     for path in [p for p in folder.rglob("*") if p.is_file()]:
         if path.suffix in SUFFIXES and path.relative_to(folder) not in wanted:

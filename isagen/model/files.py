@@ -1,4 +1,7 @@
-"""Writing files: whole or not at all, and not at all when nothing changed."""
+"""Writing files: whole or not at all, and not at all when nothing changed.
+
+Build steps that have little to do import this: pathlib and typing would take longer to load than such a step runs.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,18 @@ import contextlib
 import errno
 import os
 from collections.abc import Mapping
-from pathlib import Path
+
+TYPE_CHECKING = False  # as in typing, for type checkers
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    AnyPath = str | Path
 
 # What the OS answers where a file has no room to grow: the disk is full, or a limit of the user or the process is met.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def write_if_changed(path: Path, content: bytes | str, mode: int = 0o666) -> bool:
+def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> bool:
     """Write `content` to `path` atomically; return whether the file changed.
 
     An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8; names of files
@@ -20,22 +28,24 @@ def write_if_changed(path: Path, content: bytes | str, mode: int = 0o666) -> boo
     """
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     try:
-        if path.read_bytes() == data:
-            return False
+        with open(path, "rb") as stream:
+            if stream.read() == data:
+                return False
     except OSError:
         pass
     write_atomically(path, data, mode)
     return True
 
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
+def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
     """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
 
     `mode` are the permissions before the umask. An OSError names `path`, not the temporary file.
     """
-    temporary = path.parent / f".{path.name}.{os.urandom(8).hex()}"
+    folder, name = os.path.split(os.fspath(path))
+    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(folder or ".", exist_ok=True)
         # Not tempfile: its files are private, and changing that asks for the umask, which threads cannot do safely.
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as stream:

@@ -8,6 +8,8 @@ import re
 PLAN_FILE = "isa_plan.json"
 PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
 TOOL_FOLDER = "isa_tool"
+# Inside it: what Python runs.
+TOOL_MAIN = "__main__.py"
 # Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
@@ -17,6 +19,9 @@ SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 STUBS_MARK = "/*@ISA_STUBS@*/"
 # And, in the notes of each binary format, with what the private modules of the levels hold.
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
+# Where configuring puts the bytes of the matrix, and those of the notes of each binary format.
+MATRIX_MARK = "/*@ISA_MATRIX@*/"
+NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."

@@ -245,13 +245,21 @@ class InstructionSets:
     def _needs(self) -> Mapping[int, frozenset[str]]:
         return self.decoder.needs(self.features)
 
+    @cached_property
+    def _codes_by_needs(self) -> Mapping[frozenset[str], Codes]:
+        """The codes by the normal names of the features that they need: few sets, of thousands of codes."""
+        normally = {needed: frozenset(map(normal, needed)) for needed in set(self._needs.values())}
+        found: dict[frozenset[str], set[int]] = {}
+        for code, needed in self._needs.items():
+            found.setdefault(normally[needed], set()).add(code)
+        return {needed: frozenset(codes) for needed, codes in found.items()}
+
     def beyond(self, allowed: Iterable[str]) -> Codes:
         """Return the codes that a CPU with the `allowed` features alone may not have."""
         key = frozenset(map(normal, allowed))
         if key not in self._beyond:
-            self._beyond[key] = frozenset(
-                code for code, needed in self._needs.items() if any(normal(name) not in key for name in needed)
-            )
+            beyond = (codes for needed, codes in self._codes_by_needs.items() if not needed <= key)
+            self._beyond[key] = frozenset().union(*beyond)
         return self._beyond[key]
 
     def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Container, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -95,8 +94,14 @@ def family_under(macros: Container[str]) -> str:
 
 def this_cpu_family() -> str:
     """Return Meson's name of the architecture that this Python runs on."""
-    said = platform.machine().lower()
+    said = _machine().lower()
     return next((p.spellings[said] for p in PROCESSORS if said in p.spellings), said)
+
+
+def _machine() -> str:
+    import platform  # no step of a build asks
+
+    return platform.machine()
 
 
 def this_machine(name: str) -> Machine:
@@ -108,5 +113,5 @@ def this_machine(name: str) -> Machine:
     ask = (named and named.this_machine) or own.this_machine
     if ask is None:
         able = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
-        raise CpuError(f"this CPU ({platform.machine()}) cannot be asked", remedy=f"CPUs that can: {able}")
+        raise CpuError(f"this CPU ({_machine()}) cannot be asked", remedy=f"CPUs that can: {able}")
     return ask()

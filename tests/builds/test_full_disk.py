@@ -54,7 +54,7 @@ def project(tmp_path_factory):
 
 @pytest.mark.parametrize("step", ["emit", "seal", "stubs"])
 def test_steps(project, step):
-    tool, plan, folder = (project.path(f"isagen/{name}") for name in ("isa_tool", "isa_plan.json", ""))
+    tool, plan, folder = (project.path(f"isagen/{name}") for name in ("isa_tool/__main__.py", "isa_plan.json", ""))
     target = project.folder / f"new_{step}"
     arguments, written = {
         "emit": ([target], "dot.cpp.DEFAULT.cpp"),

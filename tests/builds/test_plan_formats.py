@@ -25,7 +25,7 @@ def old(tmp_path_factory):
 
 
 def commands(project):
-    tool, plan = project.path("isagen/isa_tool"), project.path("isagen/isa_plan.json")
+    tool, plan = project.path("isagen/isa_tool/__main__.py"), project.path("isagen/isa_plan.json")
     (extension,) = (path for path in project.path("").glob("*.so"))
     copy = next(project.path("isagen").glob("libisa_AVX2__*.a.p/*.o"))
     yield [sys.executable, "-m", "isagen", "matrix", "build"]
@@ -35,7 +35,7 @@ def commands(project):
     yield [sys.executable, tool, "emit", plan, project.path("isagen")]
     yield [sys.executable, tool, "seal", plan, project.path("isagen")]
     yield [sys.executable, tool, "stubs", plan, project.path("x.c"), "--registrations", project.path("x.json")]
-    yield [sys.executable, tool, "link", plan, "error", "ld", "--version"]
+    yield [sys.executable, tool, "link", plan, "error", "/usr/bin/ld", "--version"]
 
 
 def test_one_clear_error(old):

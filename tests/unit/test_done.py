@@ -1,12 +1,14 @@
 """Steps that have nothing to do: what counts as done, and that such a step does no work."""
 
+import json
 import os
 
 import pytest
 
 from isagen.build import main as build_main
-from isagen.build.done import is_done, note_done
+from isagen.build.done import Record, plan_files, state_of
 
+DEEP = pytest.param("[" * 100_000, id="deep")
 WORDS = ["seal", "isa_plan.json", "isagen"]
 
 
@@ -15,14 +17,18 @@ def record(tmp_path):
     for name in ("isa_plan.json", "isa_plan.conf", "isa_plan_unreached.conf", "a.o", "sealed.o"):
         (tmp_path / name).write_text(name)
     path = tmp_path / ".isa_plan.sealed"
-    note_done(path, WORDS, tmp_path / "isa_plan.json", [tmp_path / "a.o", tmp_path / "sealed.o"])
+    files = [*plan_files(tmp_path / "isa_plan.json"), tmp_path / "a.o", tmp_path / "sealed.o"]
+    Record(path, WORDS).note(files, {"more": [1]})
     return path
 
 
 def test_done(record):
-    assert is_done(record, WORDS)
-    assert not is_done(record, [*WORDS, "--more"])
-    assert not is_done(record.with_name("none"), WORDS)
+    kept = Record(record, WORDS)
+    assert kept.changed() == set()
+    assert kept.noted == {"more": [1]}
+    assert kept.states.keys() == json.loads(record.read_text())["files"].keys()
+    assert Record(record, [*WORDS, "--more"]).changed() is None
+    assert Record(record.with_name("none"), WORDS).changed() is None
 
 
 @pytest.mark.parametrize("name", ["isa_plan.json", "isa_plan.conf", "isa_plan_unreached.conf", "a.o", "sealed.o"])
@@ -30,35 +36,44 @@ def test_what_changed_is_not_done(record, name):
     path = record.with_name(name)
     before = path.stat()
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert not is_done(record, WORDS)
+    assert Record(record, WORDS).changed() == {str(path)}
+    path.write_text(name.swapcase())
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert is_done(record, WORDS)
-    path.write_text(name + "x")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert not is_done(record, WORDS)
+    assert Record(record, WORDS).changed() == {str(path)}
     path.unlink()
-    assert not is_done(record, WORDS)
+    assert Record(record, WORDS).changed() is None
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"words": 1}', '{"words": ["x"], "files": 3}', "\0"])
+def test_a_file_that_changes_while_it_is_read_is_not_done(record):
+    path = record.with_name("a.o")
+    before = {str(path): state_of(path)}
+    path.write_text("edited meanwhile")
+    Record(record, WORDS).note([path], read=before)
+    assert Record(record, WORDS).changed() == {str(path)}
+
+
+DAMAGED = ["", "[]", "{}", DEEP, '{"words": 1}', '{"words": ["x"], "files": 3, "noted": 0}', "\0"]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_record_is_none(record, text):
     record.write_text(text)
-    assert not is_done(record, WORDS)
+    assert Record(record, WORDS).changed() is None
 
 
 def test_a_record_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "isa_plan.json").write_text("")
-    note_done(tmp_path / "isa_plan.json" / "record", WORDS, tmp_path / "isa_plan.json", [])
-    note_done(tmp_path / "record", WORDS, tmp_path / "isa_plan.json", [tmp_path / "gone"])
+    Record(tmp_path / "isa_plan.json" / "record", WORDS).note([tmp_path / "isa_plan.json"])
+    Record(tmp_path / "record", WORDS).note([tmp_path / "gone"])
     assert not (tmp_path / "record").exists()
 
 
 def test_a_step_that_is_done_does_nothing(tmp_path, monkeypatch):
     calls = []
 
-    def seal(plan, folder, objects):
+    def seal(plan, folder, objects, record):
         calls.append(folder)
-        return [*objects, folder / "isa_AVX2.json"]
+        record.note([plan, *objects, folder / "isa_AVX2.json"])
 
     monkeypatch.setattr("isagen.build.seal.seal", seal)
     for name in ("isa_plan.json", "a.o", "isa_AVX2.json"):

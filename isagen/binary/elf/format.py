@@ -1,19 +1,19 @@
-"""ELF as the rest of isagen sees it: the format's one object."""
+"""ELF as the rest of isagen sees it: the format's one object, which loads its parts where they are used."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..protocol import Architecture
-from .emptied import emptied
 from .layout import MAGIC
 from .machines import architecture_of
 from .notes import note_of
-from .noting import with_note
-from .objects import ElfObject
-from .pointers import LoadedElf
-from .sealing import sealed
+
+if TYPE_CHECKING:
+    from .objects import ElfObject
+    from .pointers import LoadedElf
 
 
 class ElfFormat:
@@ -34,18 +34,26 @@ class ElfFormat:
 
     def open(self, path: Path, shown: str) -> LoadedElf:
         """Open a file; messages name it `shown`."""
+        from .pointers import LoadedElf
+
         return LoadedElf(path, shown)
 
     def load_object(self, path: Path) -> ElfObject:
         """Read an object."""
+        from .objects import ElfObject
+
         return ElfObject.load(path)
 
     def seal(self, files: Sequence[ElfObject], level: str, mark: str, own: Collection[str]) -> Sequence[bytes]:
         """Return the sealed contents of all objects of `level`, in which the names `own` are private too."""
+        from .sealing import sealed
+
         return sealed(files, level, mark, own)
 
     def emptied(self, file: ElfObject) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing."""
+        from .emptied import emptied
+
         return emptied(file)
 
     def record(self, owner: str, text: bytes) -> bytes:
@@ -54,6 +62,9 @@ class ElfFormat:
 
     def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
         """Return an object with the `content` and a note that says `text`."""
+        from .noting import with_note
+        from .objects import ElfObject
+
         return with_note(ElfObject(content, Path("object")), owner, text)
 
 

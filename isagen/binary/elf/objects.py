@@ -7,17 +7,19 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...model.errors import AuditError, BuildError
 from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
 from .besides import holds_more
-from .digest import digest_of
-from .fingerprints import Fingerprints
 from .held import HeldAddresses
 from .private import is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
+
+if TYPE_CHECKING:
+    from .fingerprints import Fingerprints
 
 
 class ElfObject:
@@ -155,6 +157,8 @@ class ElfObject:
 
     def digest(self, mark: str = "", names: Collection[str] | None = None) -> str:
         """Return a text that two objects share if their code, data and relocations are equal, names aside."""
+        from .digest import digest_of  # for sealing; the audit reads objects without digests
+
         return digest_of(self.elf, mark, names)
 
     def holds_more(self, shared: Collection[str]) -> bool:
@@ -172,6 +176,8 @@ class ElfObject:
 
     @cached_property
     def _fingerprints(self) -> Fingerprints:
+        from .fingerprints import Fingerprints
+
         return Fingerprints(self.elf, self.groups)
 
     def held_by_sets(self) -> dict[str, Held]:

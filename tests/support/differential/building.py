@@ -14,7 +14,8 @@ from pathlib import Path
 from isagen.audit.findings import KINDS
 from isagen.build.completeness import stubs_of
 from isagen.build.emit import emit
-from isagen.build.link import link
+from isagen.build.link import finish
+from isagen.build.linker import Linking
 from isagen.build.seal import seal
 from isagen.build.stubs import write_dispatch_source
 from isagen.model.errors import IsagenError
@@ -165,13 +166,15 @@ def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output:
             words += [*map(str, inputs), *project.link_args]
         else:
             words.append(str(output) if word == "OUTPUT" else word)
-    name = f"ld.{project.linker}"
+    linker = base.build.link_audit.linkers[f"ld.{project.linker}"]
     with _captured() as said:
         if audit == "off":
-            status = subprocess.run([base.build.link_audit.linkers[name], *words], check=False).returncode
+            status = subprocess.run([linker, *words], check=False).returncode
         else:
             try:
-                status = link(folder / PLAN_FILE, audit, name, words)
+                linking = Linking(linker, words)
+                linking.start()
+                status = finish(linking, folder / PLAN_FILE, audit)
             except IsagenError as problem:
                 return Built(REFUSED, output, output, str(problem))
     text = said.text
