@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from .binary.formats import FOLDER as BINARY_FORMATS
 from .processors.registry import FOLDER as PROCESSORS
+
+if TYPE_CHECKING:
+    import jinja2
 
 # Templates of pages: what is not marked as markup is escaped there.
 PAGES = ".html.j2"
@@ -17,6 +18,8 @@ PAGES = ".html.j2"
 
 @cache
 def _environment() -> jinja2.Environment:
+    import jinja2  # loading it takes as long as all else of configuring, which mostly finds its texts kept
+
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader([template_folder(), PROCESSORS, BINARY_FORMATS]),
         undefined=jinja2.StrictUndefined,

@@ -11,7 +11,7 @@ from pathlib import Path
 from .. import __version__
 from ..model.errors import ConfigError, IsagenError, reported
 from ..model.files import write_if_changed
-from .configure import configure
+from ..probe.ahead import asked_ahead
 from .keyval import write_keyval
 from .request import FRAGMENT_FORMAT, request_of
 
@@ -26,7 +26,10 @@ def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
     try:
         if unknown or options.fragment_format != FRAGMENT_FORMAT:
             raise _other_version(str(options.config.with_name("meson.build")), options.fragment_format)
-        text, inputs = configure(request_of(options))
+        request = request_of(options)
+        with asked_ahead(request.compilers):
+            from .configure import configure  # takes as long to load as the compilers take to answer
+        text, inputs = configure(request)
         _write_depfile(options, inputs)
     except (IsagenError, OSError) as problem:  # of the OS: a folder that cannot be written, a full disk
         text = write_keyval({"error": f"isagen: {reported(problem)}"})

@@ -19,7 +19,7 @@ from ..planning.config import Config, load_config
 from ..planning.plan import Style, make_plan
 from ..planning.requirement import check_required
 from ..planning.sealing import folds, sealing_of
-from ..probe.cache import NO_CACHE, default_cache
+from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import Compiler
 from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
@@ -55,15 +55,17 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     _check(request, config)
     limit = find_limit(request.system, request.compilers, chosen.reason)
     config, left_out = without_refused(config, request.kernels, request.compilers, limit)
-    build = _build(request, config, chosen, limit)
-    headers, source = dispatch_texts(build, table)
+    cache = default_cache() if request.cache else NO_CACHE
+    build = _build(request, config, chosen, limit, cache)
+    kept = default_cache("texts") if request.cache else NO_CACHE
+    headers, source = dispatch_texts(build, table, kept)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
-    texts = {dispatch_name(request.kernel_set, "c"): source, **front_texts(build.plan)}
+    texts = {dispatch_name(request.kernel_set, "c"): source, **front_texts(build.plan, kept)}
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
     leave_exactly(headers, request.output / folder)
-    leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
+    leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
@@ -81,11 +83,13 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 def _editor(request: Request, chosen: Chosen) -> Editor:
     """Return what editors see, by the Meson option isa_editor. Raises `ConfigError` for a level that is unknown."""
     word, table = request.editor.strip(), chosen.table
-    names = {name.casefold(): "best" for name in chosen.elsewhere}  # a level of another architecture
-    names |= {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
-    if word.casefold() in names:
+    names = {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
+    level = names.get(word.casefold())
+    if level is None and word.upper() in chosen.elsewhere:
+        level = "best"
+    if level is not None:
         optional = {flag for level in table.levels for flags in level.optional_flags.values() for flag in flags}
-        return Editor(names[word.casefold()], frozenset({*optional, NO_UNIQUE}))
+        return Editor(level, frozenset({*optional, NO_UNIQUE}))
     known = (*table.names(), "best", "none")
     raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
 
@@ -108,9 +112,9 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _build(request: Request, config: Config, chosen: Chosen, limit: Limit) -> Build:
+def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache) -> Build:
     """Probe the compilers, and return the whole build that results."""
-    table, cache = chosen.table, default_cache() if request.cache else NO_CACHE
+    table = chosen.table
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:

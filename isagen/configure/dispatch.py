@@ -10,17 +10,21 @@ from typing import Any
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
 from ..model.matrix_notes import pack
-from ..model.names import LEVEL_NOTES_MARK, STUBS_MARK, dispatch_name, guard_name
+from ..model.names import LEVEL_NOTES_MARK, MATRIX_MARK, NOTE_MARK, STUBS_MARK, dispatch_name, guard_name
 from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
+from ..probe.cache import NO_CACHE, Cache
 from ..processors.features import Features
 from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
+from .kept_texts import kept_texts
 from .overrides import override_values
 
 # The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
 NO_REGISTERS = "generic"
+# The name under which the dispatch source is kept beside the headers.
+SOURCE = ""
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
     "isa_current_level",
@@ -41,7 +45,7 @@ FUNCTIONS = (
 )
 
 
-def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
+def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> tuple[dict[str, str], str]:
     """Return the headers by name, and the dispatch source, whose table of stubs the build fills in.
 
     The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
@@ -49,11 +53,10 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
     """
     plan, project, limit = build.plan, build.record.project, build.limit
     processor = table.features.processor
-    matrix = pack(public(planned_matrix(build)))
     header = dispatch_name(plan.kernel_set, "h")
     values: Mapping[str, Any] = {
         "header": header,
-        "kernels": plan.kernels,
+        "kernels": bool(plan.kernels),
         "table": plan.table,
         **override_values(plan),
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
@@ -69,19 +72,37 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], str]:
         "module": plan.module,
         "detection": NO_REGISTERS if limit.foreign else processor.detection,
         "oldest_cpu": None if limit.foreign else processor.oldest_cpu,
-        "matrix": _bytes(matrix),
-        "notes": _notes(build.record.to_json() if processor.decodable else "", matrix),
+        "matrix_mark": MATRIX_MARK,
+        "notes": [{"template": f"{one.name}/record.c.j2", "mark": NOTE_MARK.format(one.name)} for one in FORMATS],
     }
-    headers = {
-        **_forwarded(header, render("isa_dispatch.h.j2", **values)),
-        "isa_python.h": render("isa_python.h.j2", plan=plan, python_parts=render("isa_object.py").split("\n\n\n")),
+    python = {"module": plan.module, "override": plan.override, "variables": plan.variables}
+    guards = {
+        level.name: _unchecked_macros(level, table.features, limit.foreign)
+        for level in plan.levels
+        if level.verdict == BUILT
+    }
+    texts = dict(kept_texts(kept, [values, python, guards], lambda: _texts(values, python, guards)))
+    source = texts.pop(SOURCE)
+    # What differs from project to project comes later, so that projects share what is kept.
+    matrix = pack(public(planned_matrix(build)))
+    notes = _notes(build.record.to_json() if processor.decodable else "", matrix)
+    for mark, content in {MATRIX_MARK: matrix, **notes}.items():
+        source = source.replace(mark, _bytes(content))
+    return texts, source
+
+
+def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping[str, Any]) -> dict[str, str]:
+    """Lay out the headers by name, and the dispatch source."""
+    parts = render("isa_object.py").split("\n\n\n")
+    return {
+        **_forwarded(values["header"], render("isa_dispatch.h.j2", **values)),
+        "isa_python.h": render("isa_python.h.j2", **python, python_parts=parts),
         **{
-            guard_name(level.name): _guard(level, table.features, limit.foreign)
-            for level in plan.levels
-            if level.verdict == BUILT
+            guard_name(level): render("isa_guard.h.j2", level=level, unchecked=unchecked)
+            for level, unchecked in guards.items()
         },
+        SOURCE: render("isa_dispatch.c.j2", **values),
     }
-    return headers, render("isa_dispatch.c.j2", **values)
 
 
 def _forwarded(header: str, text: str) -> dict[str, str]:
@@ -92,19 +113,19 @@ def _forwarded(header: str, text: str) -> dict[str, str]:
     return {header: text, **({"isa_dispatch.h": f'#include "{header}"\n'} if header != "isa_dispatch.h" else {})}
 
 
-def _notes(record: str, matrix: bytes) -> list[dict[str, Any]]:
-    """Return what each format's template needs to make the matrix, and the record if there is one, part of a binary."""
-    found = []
+def _notes(record: str, matrix: bytes) -> dict[str, bytes]:
+    """Return by mark what makes the matrix, and the record if there is one, part of a binary of each format."""
+    found = {}
     for one in FORMATS:
         content = one.record(NOTE_OWNER, record.encode()) if record else b""
-        lines = _bytes(content + one.record(MATRIX_OWNER, matrix))
-        found.append({"template": f"{one.name}/record.c.j2", "lines": lines})
+        found[NOTE_MARK.format(one.name)] = content + one.record(MATRIX_OWNER, matrix)
     return found
 
 
-def _bytes(content: bytes) -> list[str]:
-    """Return bytes as lines of a C array; a string would be longer than C promises to take."""
-    return [", ".join(str(byte) for byte in content[i : i + 32]) for i in range(0, len(content), 32)]
+def _bytes(content: bytes) -> str:
+    """Return bytes as the lines of a C array; a string would be longer than C promises to take."""
+    lines = (content[place : place + 32] for place in range(0, len(content), 32))
+    return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
 
 
 def _unchecked(plan: Plan) -> Plan:
@@ -112,15 +133,14 @@ def _unchecked(plan: Plan) -> Plan:
     return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
 
 
-def _guard(level: LevelRow, features: Features, foreign: bool) -> str:
-    """Return a header that refuses to compile with any feature that is not checked at run time for `level`.
+def _unchecked_macros(level: LevelRow, features: Features, foreign: bool) -> list[dict[str, str]]:
+    """Return the features, with their macros, of which none may be on where `level` is compiled: none is checked there.
 
     Under a compiler that is `foreign`, nothing is checked, and nothing refused.
     """
-    unchecked = [
+    return [
         {"name": feature.name, "macro": macro}
         for feature in features.features.values()
         if not foreign and feature.name not in level.features and feature.name not in features.never_required
         for macro in feature.macros
     ]
-    return render("isa_guard.h.j2", level=level.name, unchecked=unchecked)

@@ -45,7 +45,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
     if limit.opaque:
         return LinkAudit(mode, reason="isagen does not read what this build links")
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
-    if processor.decodable is None or processor.decoder_module is None:
+    if processor.decodable is None or processor.decoder_folder is None:
         return undecoded
     if mode == "unreached":
         return LinkAudit(
@@ -53,7 +53,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         )
     if not processor.decodable.is_made_under(bare_macros(compiler)):
         return undecoded
-    if processor.decoder_module() is None:
+    if processor.decoder_folder() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
     linkers = _programs(compiler, sorted({*LINKERS, *_on_path()}), cache)
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")

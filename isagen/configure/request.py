@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..probe.compiler import Compiler
 
@@ -80,13 +81,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seal", choices=("true", "false"), default="true")
     parser.add_argument("--audit", choices=AUDIT_MODES, default="error")
     for name in KERNEL_WORDS:
-        parser.add_argument(f"--{name}", dest="kernels", action="append", type=_tagged(name), default=[])
+        parser.add_argument(f"--{name}", dest="kernels", action=_Tagged, default=())
     for name in COMPILER_WORDS:
-        parser.add_argument(f"--{name}", dest="compilers", action="append", type=_tagged(name))
+        parser.add_argument(f"--{name}", dest="compilers", action=_Tagged, default=())
 
 
-def _tagged(name: str) -> Callable[[str], tuple[str, str]]:
-    return lambda value: (name, value)
+class _Tagged(argparse.Action):
+    """Keeps the values of several options in their order, each with its option; `append` copies the list each time."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        if not getattr(namespace, self.dest):
+            setattr(namespace, self.dest, [])
+        getattr(namespace, self.dest).append((self.option_strings[0].removeprefix("--"), values))
 
 
 def request_of(options: argparse.Namespace) -> Request:
@@ -99,7 +105,7 @@ def request_of(options: argparse.Namespace) -> Request:
         output=options.output,
         cpu_family=options.cpu_family,
         system=options.system,
-        compilers=_compilers(options.compilers or ()),
+        compilers=_compilers(options.compilers),
         kernels=tuple(source for word, source, _ in kernels if word != "elsewhere"),
         generated={source: path for word, source, path in kernels if word == "generated"},
         elsewhere=tuple(source for word, source, _ in kernels if word == "elsewhere"),

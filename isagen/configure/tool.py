@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..model.files import write_if_changed
@@ -28,30 +29,35 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> 
 
     Modules that an earlier configuration left and this one does not need are removed; texts of other sets are kept.
     """
-    wanted = {Path(TOOL_MAIN): MAIN.encode(), **_sources(processor)}
-    wanted |= {Path(TEXTS_FOLDER, name): text.encode() for name, text in texts.items()}
-    for path in [p for p in folder.rglob("*") if p.is_file()]:
-        if path.suffix in SUFFIXES and path.relative_to(folder) not in wanted:
-            path.unlink()
+    wanted = {TOOL_MAIN: MAIN.encode(), **_sources(processor)}
+    wanted |= {f"{TEXTS_FOLDER}/{name}": text.encode() for name, text in texts.items()}
+    for name in _files(folder):
+        if name not in wanted:
+            (folder / name).unlink()
     digest = hashlib.sha256()
     for name, content in sorted(wanted.items()):
         write_if_changed(folder / name, content)
-        digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
-def _sources(processor: Processor) -> Mapping[Path, bytes]:
+def _sources(processor: Processor) -> Mapping[str, bytes]:
     """Return the files of isagen's packages and of the decoder, by their paths in the tool's folder."""
     here = Path(__file__).parent.parent
-    entries = [(here, Path("isagen"), here / "__init__.py")]
-    entries += [(here, Path("isagen"), here / name) for name in PACKAGES]
-    module = processor.decoder_module() if processor.decoder_module is not None else None
-    if module is not None and module.__file__ is not None:
-        place = Path(module.__file__).parent
-        entries.append((place, Path(place.name), place))
-    found = {}
-    for root, target, entry in entries:
-        for path in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:
-            if path.suffix in SUFFIXES:
-                found[target / path.relative_to(root)] = path.read_bytes()
+    entries = [("isagen", here / name) for name in PACKAGES]
+    place = processor.decoder_folder() if processor.decoder_folder is not None else None
+    if place is not None:
+        entries.append(("", place))
+    found = {"isagen/__init__.py": (here / "__init__.py").read_bytes()}
+    for target, entry in entries:
+        for name in _files(entry):
+            found["/".join(filter(None, (target, entry.name, name)))] = (entry / name).read_bytes()
     return found
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Yield the paths, from the folder on, of the files in it that the tool consists of."""
+    start = len(os.fspath(folder)) + 1
+    for place, _, names in os.walk(folder):
+        parts = place[start:].split(os.sep) if place[start:] else []
+        yield from ("/".join((*parts, name)) for name in names if name.endswith(SUFFIXES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
@@ -10,7 +10,7 @@ from ..processors.table import Table
 from .config import Config
 
 
-def aliases_of(config: Config, table: Table, elsewhere: frozenset[str]) -> tuple[Alias, ...]:
+def aliases_of(config: Config, table: Table, elsewhere: Set[str]) -> tuple[Alias, ...]:
     """Return the aliases with levels as the table writes them, without those that mean levels of other architectures.
 
     Raises `ConfigError` for a level that no table has, and for the lowest one where it would be switched off.
@@ -18,7 +18,7 @@ def aliases_of(config: Config, table: Table, elsewhere: frozenset[str]) -> tuple
     return tuple(_aliases(config, table, elsewhere))
 
 
-def _aliases(config: Config, table: Table, elsewhere: frozenset[str]) -> Iterator[Alias]:
+def _aliases(config: Config, table: Table, elsewhere: Set[str]) -> Iterator[Alias]:
     for alias in config.aliases:
         where = f"{config.shown}: override_aliases.{alias.variable}"
         if alias.always:
@@ -30,7 +30,7 @@ def _aliases(config: Config, table: Table, elsewhere: frozenset[str]) -> Iterato
         yield Alias(alias.variable, {word: said for word, said in values.items() if said})
 
 
-def _meaning(said: str, table: Table, elsewhere: frozenset[str], where: str) -> str:
+def _meaning(said: str, table: Table, elsewhere: Set[str], where: str) -> str:
     """Return LEVEL or -LEVEL as the table writes it; "" for a level of another architecture."""
     sign, name = ("-", said[1:]) if said.startswith("-") else ("", said)
     found = next((level for level in table.names() if level.casefold() == name.casefold()), None)

@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ..model.errors import ConfigError, KernelError
@@ -50,7 +50,7 @@ def make_plan(
     verdicts: Mapping[tuple[str, str], Verdict],
     source_root: str,
     style: Style,
-    elsewhere: frozenset[str] = frozenset(),
+    elsewhere: Set[str] = frozenset(),
     generated: Mapping[str, str] | None = None,
     kernel_set: str = "",
     others: Sequence[str] = (),
@@ -121,7 +121,7 @@ def _disabled(
     own: Settings,
     project: frozenset[str],
     packager: frozenset[str],
-    elsewhere: frozenset[str],
+    elsewhere: Set[str],
 ) -> dict[str, str]:
     """Return the levels that project or packager switched off for one kernel, each with where."""
     found = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager}
@@ -238,14 +238,19 @@ def _units(
 ) -> Iterable[Unit]:
     """Group the copies: by level, by folders of the original (its near includes), and by the kernel's own arguments."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
-    for level in table.names():
-        built = [(kernel, cell) for kernel in kernels for cell in kernel.cells if cell.level == level and cell.copy]
+    near = {kernel.source: _near(kernel, source_root) for kernel in kernels}
+    by_level: dict[str, list[tuple[KernelRow, Cell]]] = {level: [] for level in table.names()}
+    for kernel in kernels:
+        for cell in kernel.cells:
+            if cell.copy:
+                by_level[cell.level].append((kernel, cell))
+    for level, built in by_level.items():
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
         # Shims come last: the arguments of a unit's C are those of its first C copy.
         shims = [(kernel, shim_of(cell, kernel, verdicts, table, style.define)) for kernel, cell in built if cell.shim]
         copies += [(kernel, "c", cell) for kernel, cell in shims]
         for kernel, language, cell in copies:
-            key = (level, _near(kernel, source_root), kernel.args)
+            key = (level, near[kernel.source], kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra = style.kernel_flags or {}
     for (level, folders, args), by_language in groups.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from ..model.errors import ConfigError
 from ..model.plan import BUILT, DISABLED, Plan
@@ -13,7 +14,7 @@ from .selection import select_levels
 WHERE = "Meson option isa_require"
 
 
-def check_required(plan: Plan, words: str, table: Table, elsewhere: frozenset[str], limit: str) -> None:
+def check_required(plan: Plan, words: str, table: Table, elsewhere: Set[str], limit: str) -> None:
     """Raise `ConfigError` for a level that `words` require and that is not built for a kernel, unless isa.toml says so.
 
     The words are those of `select_levels`; no words require nothing. Names of `elsewhere` are levels of other
@@ -38,7 +39,7 @@ def check_required(plan: Plan, words: str, table: Table, elsewhere: frozenset[st
                 raise _missing(level.name, f"for {source} it is {cell.verdict}: {cell.reason}")
     names = {name.casefold() for name in table.names()}
     for token in tokens:
-        if token.upper() in elsewhere and token.casefold() not in names:
+        if token.casefold() not in names and token.upper() in elsewhere:
             raise _missing(token.upper(), limit or f"table {table.name} has no such level")
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ..model.errors import ConfigError, did_you_mean
 from ..processors.table import Table
 
 
-def select_levels(
-    words: Iterable[str], table: Table, where: str, elsewhere: frozenset[str] = frozenset()
-) -> frozenset[str]:
+def select_levels(words: Iterable[str], table: Table, where: str, elsewhere: Set[str] = frozenset()) -> frozenset[str]:
     """Return the levels that `words` leave on, read from left to right.
 
     `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. Nothing,

@@ -1,4 +1,4 @@
-"""Verdicts kept across builds: one small file per question, written whole, so that concurrent builds cannot clash."""
+"""Answers kept across builds: one small file per question, written whole, so that concurrent builds cannot clash."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cache:
             return None
         try:
             return json.loads((self._folder / f"{key}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
 
     def put(self, key: str, answer: Any) -> None:
@@ -44,9 +44,9 @@ class Cache:
                 write_atomically(self._folder / f"{key}.json", data)
 
 
-def default_cache() -> Cache:
-    """Return the user's cache (``~/.cache/isagen/probes`` on Linux)."""
-    return Cache(user_cache_path("isagen") / "probes")
+def default_cache(kind: str = "probes") -> Cache:
+    """Return the user's cache of one kind (``~/.cache/isagen/probes`` on Linux)."""
+    return Cache(user_cache_path("isagen") / kind)
 
 
 NO_CACHE = Cache(None)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 
@@ -43,16 +42,22 @@ def probe_all(
 def probe_each(
     table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
 ) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known."""
-    compilers = tuple(compilers)
-    bare = {compiler.language: bare_macros(compiler) for compiler in compilers}
-    for compiler in compilers:
-        compiler.identity  # noqa: B018  asked once, before the threads do
-    questions = [(level, compiler) for compiler in compilers for level in table.levels]
-    with ThreadPoolExecutor(jobs) as pool:
-        answers = pool.map(lambda q: _cached(table, q[0], q[1], bare[q[1].language], cache), questions)
-        for (level, compiler), verdict in zip(questions, answers, strict=True):
-            yield (level.name, compiler.language), verdict
+    """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known.
+
+    Those that are kept are read before any compiler is asked.
+    """
+    questions = [_Question(table, level, compiler) for compiler in compilers for level in table.levels]
+    kept = {question: question.kept(cache) for question in questions}
+    unknown = [question for question in questions if kept[question] is None]
+    with ExitStack() as stack:
+        answers: Iterator[Verdict] = iter(())
+        if unknown:
+            from concurrent.futures import ThreadPoolExecutor  # most configurings know all, and load none of it
+
+            pool = stack.enter_context(ThreadPoolExecutor(jobs))
+            answers = pool.map(lambda question: question.asked(cache), unknown)
+        for question in questions:
+            yield (question.level.name, question.compiler.language), kept[question] or next(answers)
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
@@ -79,33 +84,44 @@ def bare_macros(compiler: Compiler) -> frozenset[str]:
     return frozenset(macros)
 
 
-def _cached(table: Table, level: Level, compiler: Compiler, bare: frozenset[str], cache: Cache) -> Verdict:
-    text = probe_text(table, level)
-    question = [
-        PROBE_FORMAT,
-        compiler.identity,
-        compiler.language,
-        compiler.command,
-        compiler.args,
-        asdict(level),
-        text,
-        table.required_features(level.name),
-        sorted((f.name, f.macros) for f in table.features.features.values()),
-        table.features.ignored_macros,
-        table.features.cpu_macros,
-        sorted(table.features.never_required),
-    ]
-    key = cache.key(question)
-    try:
-        kept = from_data(Kept, cache.get(key))
-        if states_of(kept.headers) == kept.headers:
-            return kept.verdict
-    except ValueError:
-        pass  # no answer yet, a file of another version, or a damaged one: ask
-    verdict, headers = probe(table, level, compiler, bare)
-    if headers is not None:
-        cache.put(key, asdict(Kept(verdict, states_of(headers))))
-    return verdict
+class _Question:
+    """One level of a table, and one compiler; the answer is kept under the hash of all that it depends on."""
+
+    def __init__(self, table: Table, level: Level, compiler: Compiler) -> None:
+        self.level, self.compiler = level, compiler
+        self._table = table
+        self._bare = bare_macros(compiler)
+        self._key = Cache.key(
+            [
+                PROBE_FORMAT,
+                compiler.identity,
+                compiler.language,
+                compiler.command,
+                compiler.args,
+                asdict(level),
+                probe_text(table, level),
+                table.required_features(level.name),
+                sorted((f.name, f.macros) for f in table.features.features.values()),
+                table.features.ignored_macros,
+                table.features.cpu_macros,
+                sorted(table.features.never_required),
+            ]
+        )
+
+    def kept(self, cache: Cache) -> Verdict | None:
+        """Return the answer of an earlier build, if it is still good."""
+        with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
+            kept = from_data(Kept, cache.get(self._key))
+            if states_of(kept.headers) == kept.headers:
+                return kept.verdict
+        return None
+
+    def asked(self, cache: Cache) -> Verdict:
+        """Probe, and keep the answer."""
+        verdict, headers = probe(self._table, self.level, self.compiler, self._bare)
+        if headers is not None:
+            cache.put(self._key, asdict(Kept(verdict, states_of(headers))))
+        return verdict
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,8 +65,8 @@ class Processor:
     audit's baseline is named after.
 
     The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
-    `decoder_module` the Python module that it needs, or None where that is not installed. `registers` returns the rules
-    by which a machine's registers are read, `this_machine` the CPU and OS that Python runs on.
+    `decoder_folder` the folder of the Python package that it needs, or None where that is not installed. `registers`
+    returns the rules by which a machine's registers are read, `this_machine` the CPU and OS that Python runs on.
     """
 
     name: str
@@ -81,7 +80,7 @@ class Processor:
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     decoder: Callable[[], Decoder] | None = None
-    decoder_module: Callable[[], ModuleType | None] | None = None
+    decoder_folder: Callable[[], Path | None] | None = None
     registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -104,9 +105,27 @@ def required_of(level: Level, base: Level) -> tuple[str, ...]:
     return level.requires or (() if level.name == base.name else (base.name,))
 
 
-def other_levels() -> frozenset[str]:
-    """Return the names of the levels of all tables of isagen: what a project for several architectures may name."""
-    return frozenset(level for name in builtin_tables() for level in load_table(name, FOLDER).names())
+class OtherLevels(Set[str]):
+    """The names of the levels of all tables of isagen, and `more`: what a project for several architectures may name.
+
+    The tables are read when somebody asks for a name, which is after it was not found in the project's own.
+    """
+
+    def __init__(self, more: Iterable[str] = ()) -> None:
+        self._more = more
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self._more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def load_table(reference: str, folder: Path, where: str = "") -> Table:

@@ -1,9 +1,13 @@
 """Verdicts of probing that are kept: what asks again, and what does not."""
 
+from dataclasses import replace
+
 import pytest
 
+from isagen.model.errors import CompilerError
+from isagen.probe.ahead import asked_ahead
 from isagen.probe.cache import NO_CACHE, Cache
-from isagen.probe.probe import probe_all
+from isagen.probe.probe import bare_macros, probe_all
 from support.probing import ask, calls, fake, table
 
 
@@ -88,3 +92,22 @@ def test_damaged_verdict_is_asked_again(tmp_path, content):
         path.write_text(content)
     assert probe_all(table(tmp_path), [fake(tmp_path)], cache) == first
     assert calls(tmp_path, "probe.c") == 4
+
+
+def test_what_is_asked_ahead_is_not_asked_again(tmp_path):
+    compiler = fake(tmp_path)
+    with asked_ahead([compiler]):
+        pass
+    asked = calls(tmp_path, "")
+    assert asked > 0
+    bare_macros(compiler)
+    assert compiler.identity
+    assert calls(tmp_path, "") == asked
+
+
+def test_who_asks_ahead_hears_of_no_error(tmp_path):
+    compiler = replace(fake(tmp_path), command=(str(tmp_path / "none"),))
+    with asked_ahead([compiler]):
+        pass
+    with pytest.raises(CompilerError, match="cannot be run"):
+        bare_macros(compiler)

@@ -18,7 +18,7 @@ from isagen.planning.plan import Style, make_plan
 from isagen.planning.requirement import check_required
 from isagen.planning.selection import select_levels
 from isagen.processors.registry import family_under
-from isagen.processors.table import load_table, other_levels
+from isagen.processors.table import OtherLevels, load_table
 from support.matrices import matrix_of
 from support.registrations import plan_for
 
@@ -121,10 +121,10 @@ def test_levels_that_are_required(tmp_path, words, said):
     table = load_table("aten", tmp_path)
     plan = planned(tmp_path, table, {"AVX512": Verdict(False, "too old")})
     if not said:
-        check_required(plan, words, table, other_levels(), "")
+        check_required(plan, words, table, OtherLevels(), "")
         return
     with pytest.raises(ConfigError, match="isa_require") as caught:
-        check_required(plan, words, table, other_levels(), "")
+        check_required(plan, words, table, OtherLevels(), "")
     assert caught.value.message == said
     assert caught.value.remedy
 
@@ -155,3 +155,13 @@ def test_a_matrix_of_an_earlier_version_has_no_limit():
     del data["kernels"]
     with pytest.raises(ValueError, match="lacks the field 'kernels'"):
         from_data(Matrix, data)
+
+
+def test_tables_of_other_architectures_are_read_for_a_name_alone(tmp_path, monkeypatch):
+    chosen = choose_table("default", "x86_64", tmp_path, "isa.toml: table")
+    monkeypatch.setattr("isagen.processors.table.builtin_tables", lambda: pytest.fail("they were read"))
+    with pytest.raises(pytest.fail.Exception):
+        len(choose_table("default", "x86_64", tmp_path, "isa.toml: table").elsewhere)
+    monkeypatch.undo()
+    assert {"AVX2", "AVX512"} <= chosen.elsewhere
+    assert "NONE" not in chosen.elsewhere

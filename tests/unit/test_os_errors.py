@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,8 +28,8 @@ def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number)
     def refused(request):
         raise OSError(number, os.strerror(number), "/build/isa_plan.json")
 
-    monkeypatch.setattr(command, "request_of", lambda options: None)
-    monkeypatch.setattr(command, "configure", refused)
+    monkeypatch.setattr(command, "request_of", lambda options: SimpleNamespace(compilers=()))
+    monkeypatch.setattr("isagen.configure.configure.configure", refused)
     assert command.answer_fragment(fragment_options(tmp_path), []) == 0
     said = capsys.readouterr().out.replace("%20", " ")
     assert said == f"error=isagen: /build/isa_plan.json: {os.strerror(number)}\n"
@@ -37,8 +38,8 @@ def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number)
 
 def test_configuring_answers_where_not_even_the_depfile_can_be_written(tmp_path, monkeypatch, capsys):
     (tmp_path / "plan.d").mkdir()
-    monkeypatch.setattr(command, "request_of", lambda options: None)
-    monkeypatch.setattr(command, "configure", lambda request: ("a=b\n", ()))
+    monkeypatch.setattr(command, "request_of", lambda options: SimpleNamespace(compilers=()))
+    monkeypatch.setattr("isagen.configure.configure.configure", lambda request: ("a=b\n", ()))
     assert command.answer_fragment(fragment_options(tmp_path), []) == 0
     assert capsys.readouterr().out.startswith("error=isagen:%20/")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ..processor import DecodableCode, OldestCpu, Processor
@@ -30,10 +29,15 @@ def _decoder() -> Decoder:
     return X86Decoder()
 
 
-def _decoder_module() -> ModuleType | None:
-    from .instructions import iced_x86
+def _decoder_folder() -> Path | None:
+    from importlib.machinery import EXTENSION_SUFFIXES
+    from importlib.util import find_spec
 
-    return iced_x86
+    found = find_spec("iced_x86")  # it is not loaded: configuring copies it
+    folder = Path(found.origin).parent if found is not None and found.origin is not None else None
+    if folder is None or not any((folder / f"_iced_x86_py{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
+        return None  # or it was built for another Python
+    return folder
 
 
 def _registers(machine: Machine) -> Registers:
@@ -66,7 +70,7 @@ PROCESSOR = Processor(
         undefined=("__ILP32__",),
     ),
     decoder=_decoder,
-    decoder_module=_decoder_module,
+    decoder_folder=_decoder_folder,
     registers=_registers,
     this_machine=_this_machine,
 )
