@@ -10,7 +10,7 @@ from ..model.errors import KernelError
 from ..model.plan import Plan
 from ..model.plan_file import read_plan
 from .copies import around_source, shim_of
-from .done import Record, plan_files
+from .done import Record, plan_files, state_of
 from .write_copies import write_copies
 
 if TYPE_CHECKING:
@@ -23,12 +23,13 @@ def emit(plan_path: Path, folder: Path, generated: Sequence[str] = (), record: R
     `generated` are the paths of all kernel sources, in the plan's order, where some are generated. The `record` tells
     the next run of the step what this one read and wrote.
     """
+    planned = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
     plan = read_plan(plan_path).plan
     listing = _listing(plan, folder, _lines(plan, generated))
-    states = write_copies(listing)
+    read = write_copies(listing)
     if record is not None:
         copies = [copy for _, copies in listing.values() for copy, _, _ in copies]
-        record.note([*plan_files(plan_path), *copies, *listing], listing, states)
+        record.note(copies, listing, planned | read)
 
 
 def _listing(plan: Plan, folder: Path, lines: Mapping[str, str]) -> Listing:

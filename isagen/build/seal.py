@@ -25,7 +25,7 @@ from ..processors.features import features_of
 from .addresses import LevelAddresses
 from .announced import announced_by_kernel
 from .carriers import LevelNotes, Sealed
-from .done import Record, plan_files
+from .done import Record, plan_files, state_of
 from .fold import Folding
 from .measure import Measure, level_code
 from .modules import check_objects, with_notes
@@ -41,6 +41,7 @@ def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None, record: 
     Objects that isagen does not read stay as they are. The `record` tells the next run of the step what this one read
     and wrote.
     """
+    planned = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
     build = read_plan(plan_path)
     sealing = _Sealing(build, folder)
     files: list[Path] = []
@@ -63,7 +64,7 @@ def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None, record: 
         write_if_changed(one.path, one.content)
         files.append(one.path)
     if record is not None:
-        record.note([*plan_files(plan_path), *files])
+        record.note(files, read=planned)
 
 
 class _Sealing:

@@ -55,13 +55,14 @@ def write_changed(record: Record) -> bool:
             for path, (source, copies) in listing.items()
             if path in changed or any(copy in changed for copy, _, _ in copies)
         }
-        read = {path: record.states[path] for path in listing}
-    except (AttributeError, TypeError, ValueError, KeyError):
+    except (AttributeError, TypeError, ValueError):
         return False  # somebody changed the record
-    if changed - touched.keys() - {copy for _, copies in touched.values() for copy, _, _ in copies}:
-        return False  # of what is neither source nor copy: the plan
+    written = {copy for _, copies in touched.values() for copy, _, _ in copies}
+    if changed - touched.keys() - written or listing.keys() - record.states.keys():
+        return False  # of what is neither source nor copy: the plan; or somebody changed the record
     if touched:
-        record.note(record.states, listing, read | write_copies(touched))
+        left = {path: state for path, state in record.states.items() if path not in written}
+        record.note(written, listing, left | write_copies(touched))
     return True
 
 
