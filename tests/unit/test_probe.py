@@ -194,6 +194,21 @@ def test_probe_text_has_prologue_and_body():
     assert re.search(r"\bint main\(int argc, char \*\*argv\)", text)
 
 
+@pytest.mark.parametrize(
+    ("probe", "reads_headers"),
+    [
+        ("return argc > 99;", False),
+        ("return argv[0][argc] + 0x1F;", False),
+        ("return sizeof(long);", True),
+        ("return argc + OWN;", True),
+        ("__m128 a; return argc;", True),
+    ],
+)
+def test_a_probe_that_names_nothing_of_headers_includes_none(tmp_path, probe, reads_headers):
+    tab = replace(table(tmp_path, probe=probe), prologue="#include <immintrin.h>")
+    assert ("immintrin" in probe_text(tab, tab.level("FAST"))) == reads_headers
+
+
 # ---- Fortran
 
 
