@@ -1,6 +1,6 @@
 """What a step found and left: ninja runs steps again after each configuring, and after an edit of one of many sources.
 
-It takes an output that is older than an input for a reason, although the step has run since, and left it as it was.
+Ninja takes an output that is older than an input for a reason, although the step has run since, and left it as it was.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
 ANSWERS = {"--version", "--help"}
-# Characters by which a response file is more than words between blanks.
+# A response file with one of these is more than words between blanks.
 QUOTING = ("'", '"', "\\")
 
 
@@ -30,7 +30,11 @@ class Linking:
         try:
             self.words = tuple(expanded(arguments))
         except (OSError, ValueError) as problem:
-            raise BuildError(f"its arguments cannot be read: {problem}", where=linker) from None
+            raise BuildError(
+                f"its arguments cannot be read: {problem}",
+                where=linker,
+                remedy="check the quotes in the project's link arguments",
+            ) from None
         self.output = output_of(self.words)
         self._started = False
         self._process = 0
