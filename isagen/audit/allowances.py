@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ..binary.private_names import name_in_source
+from ..model.frozen import dataclass, field
 from ..model.record import Allowance, matches
 from .demangle import demangle
 

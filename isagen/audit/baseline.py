@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from ..model.frozen import dataclass, replace
 from ..model.record import Record
 from .findings import Result
 

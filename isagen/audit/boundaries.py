@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from ..binary.protocol import MERGEABLE
 from ..binary.spans import within
+from ..model.frozen import dataclass, field
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
 from .build_objects import BuildObjects
 from .demangle import demangle

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
+from ..model.frozen import replace
 from ..model.names import TOOL_FOLDER, level_of_section
 from ..model.plan_file import find_plans, has_plan, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record

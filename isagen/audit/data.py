@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
+from ..model.frozen import asdict
 from .allow_files import AllowFiles
 from .demangle import demangle
 from .findings import KINDS, Entry, Finding, Result, found_any

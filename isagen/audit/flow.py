@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from ..model.frozen import dataclass, field
 from ..processors.decoding import CONDITIONAL, LEAVES, UNCONDITIONAL, Decoder, Instruction
 
 STEP = 4096  # bytes that are read at a time

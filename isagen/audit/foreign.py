@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from ..binary.protocol import Binary
+from ..model.frozen import replace
 from ..processors.decoding import InstructionSets
 from ..processors.features import read_features
 from ..processors.registry import decoder_of

@@ -8,9 +8,9 @@ those of the level that they call with the variable's address.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..binary.spans import within
+from ..model.frozen import dataclass
 from ..processors.decoding import DIRECT, INDIRECT, How
 from .demangle import demangle
 from .findings import Finding

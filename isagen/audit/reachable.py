@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypedDict
 
 from ..binary.spans import within
+from ..model.frozen import dataclass, field, replace
 from ..processors.decoding import DIRECT, INDIRECT, Codes
 from .findings import Finding
 from .handed import Handed, Leak

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..binary.protocol import Binary
+from ..model.frozen import replace
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.decoding import InstructionSets

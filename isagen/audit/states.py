@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..model.frozen import dataclass
 from ..processors.decoding import Effect, Instruction
 
 HALF = 4  # bytes of a distance in a table of jumps

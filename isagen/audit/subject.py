@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
 from ..binary.protocol import Binary, Symbol
+from ..model.frozen import dataclass, field
 from ..model.names import SEALED, level_of_section
 from ..model.record import matches
 from ..processors.decoding import Codes, InstructionSets

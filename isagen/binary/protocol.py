@@ -7,10 +7,11 @@ a linked file. An object has none, so its reader makes some up.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ..model.frozen import dataclass
 
 if TYPE_CHECKING:
     from .pointing import Pointers, Relocations

@@ -6,11 +6,11 @@ A linker takes an object out of an archive only for what it defines. An object t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..binary.formats import note_in_object
 from ..binary.protocol import ObjectFile
+from ..model.frozen import dataclass, replace
 from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
 

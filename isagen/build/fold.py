@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..binary.protocol import MERGEABLE, NamedSymbol, ObjectFile
+from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from ..model.plan import Plan
 from ..model.registrations import Registrations

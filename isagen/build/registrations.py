@@ -7,11 +7,11 @@ A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_ker
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
+from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL, copy_of_object
 from ..model.plan import Plan
 from ..model.registrations import Registered, Registrations

@@ -9,12 +9,12 @@ takes longer than sealing a level of a common project.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ..binary.formats import emptied_object, load_object, seal_objects
 from ..binary.protocol import ObjectFile
 from ..model.files import write_if_changed
+from ..model.frozen import replace
 from ..model.matrix import LevelCode
 from ..model.matrix_notes import pack
 from ..model.names import copy_of_object, registrations_name, sealed_name

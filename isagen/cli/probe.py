@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..model.frozen import asdict, replace
 from ..model.languages import LANGUAGES
 from .common import add_table
 

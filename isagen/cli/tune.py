@@ -44,9 +44,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from dataclasses import asdict
-
     from ..model.files import write_if_changed
+    from ..model.frozen import asdict
     from ..tune.advice import advise, text_of
     from ..tune.config_file import check_writable, write_levels
     from ..tune.judge import FEWEST

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ..model.errors import ProjectError
+from ..model.frozen import asdict
 from .matrix import WHERE
 from .output import add_output, write
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ..matrix.additions import additions_warnings
 from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
+from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
 from ..model.names import dispatch_name, front_name, guard_name, registrations_name, sealed_name
 from ..model.plan import BUILT, Build, Plan

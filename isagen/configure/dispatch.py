@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
+from ..model.frozen import replace
 from ..model.matrix_notes import pack
 from ..model.names import LEVEL_NOTES_MARK, MATRIX_MARK, NOTE_MARK, STUBS_MARK, dispatch_name, guard_name
 from ..model.plan import BUILT, Build, LevelRow, Plan

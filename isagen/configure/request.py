@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..model.frozen import dataclass, field
 from ..probe.compiler import Compiler
 
 # The version of the arguments and of the answer to them; raise it when either changes.

@@ -6,8 +6,8 @@ They are written for the levels, and another architecture's compiler may refuse 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from ..model.frozen import replace
 from ..model.languages import language_of
 from ..model.plan import Limit
 from ..planning.config import Config

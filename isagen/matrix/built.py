@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary, load_object, open_binary
 from ..build.measure import Measure, level_code
 from ..build.registrations import code_by_source, registered_by_kernel
+from ..model.frozen import replace
 from ..model.matrix import KernelCode, LevelCode, Matrix
 from ..model.names import copy_of_object, registrations_name, sealed_name
 from ..model.plan import BUILT, Build

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ..binary.protocol import Binary
+from ..model.frozen import replace
 from ..model.matrix import LevelCode, Matrix
 from ..model.matrix_notes import unpack
 from ..model.plan import BUILT

@@ -7,9 +7,10 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
+
+from .frozen import fields, is_dataclass
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]

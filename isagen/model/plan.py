@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 from .aliases import Alias
+from .frozen import dataclass, field, replace
 from .record import Record
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.

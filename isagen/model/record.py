@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from .codec import from_data
 from .errors import AuditError
+from .frozen import asdict, dataclass, replace
 
 NOTE_OWNER = "isagen"
 # Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.

@@ -7,9 +7,9 @@ Where it cannot, the project builds for its baseline instead.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 
 from ..binary.formats import are_made_under, format_names, known_systems
+from ..model.frozen import dataclass
 from ..model.plan import Limit
 
 UNLISTED = "it does not list its macros (-dM -E)"

@@ -7,9 +7,9 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 
 from ..model.errors import ConfigError, KernelError
+from ..model.frozen import dataclass, replace
 from ..model.languages import language_of
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table

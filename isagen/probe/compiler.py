@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
+from ..model.frozen import dataclass, replace
 
 # Fortran compilers predefine no macro of a feature, so they are asked in C: gfortran calls the C compiler of its GCC.
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}

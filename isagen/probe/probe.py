@@ -10,11 +10,11 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
 from functools import cache, partial
 
 from ..model.codec import from_data
 from ..model.errors import CompilerError
+from ..model.frozen import asdict, dataclass
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
 from .cache import Cache

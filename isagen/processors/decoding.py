@@ -7,12 +7,12 @@ encoding of one instruction, and stands for the features that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from functools import cached_property
 from typing import Protocol
 
 from ..binary.pointing import Relocations
+from ..model.frozen import dataclass
 from .features import Features, normal
 
 Codes = frozenset[int]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
 from ..model.errors import TableError, did_you_mean
+from ..model.frozen import dataclass, field, replace
 from ..model.record import Record
 from ..model.toml import Section, read_toml
 from .processor import Processor

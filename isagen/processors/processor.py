@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ..model.frozen import dataclass, field
 
 if TYPE_CHECKING:
     from ..binary.protocol import Architecture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ..model.frozen import dataclass
 from .detection import Cpu
 from .table import Table
 

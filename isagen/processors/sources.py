@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..model.frozen import dataclass
 from ..model.toml import Section
 
 REGISTERS = ("eax", "ebx", "ecx", "edx")

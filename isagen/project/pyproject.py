@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..model.errors import IsagenError, ProjectError
+from ..model.frozen import dataclass
 from ..model.toml import parse_toml
 
 

@@ -6,9 +6,10 @@ System V gABI, chapters 4 and 5; the GNU and Android extensions where they add t
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from ...model.frozen import dataclass
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC = 1, 2

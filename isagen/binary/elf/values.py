@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...model.frozen import dataclass
 from ..protocol import Binding, Kind
 from . import layout as e
 

@@ -12,7 +12,8 @@ import ctypes
 import mmap
 import os
 import sys
-from dataclasses import dataclass
+
+from ...model.frozen import dataclass
 
 
 @dataclass(frozen=True)
