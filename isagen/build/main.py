@@ -33,12 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _emit(words: Sequence[str]) -> int:
-    """``emit PLAN FOLDER [--generated SOURCE...]``: write copies; all kernel sources, where some are generated."""
+    """``emit PLAN FOLDER [--generated SOURCE...]``: write the copies of all kernel sources."""
     _, plan, folder, *generated = words
     record = Record(_record_path(plan, folder, "emitted"), words)
-    from .write_copies import write_changed
-
-    if not write_changed(record):
+    if record.changed() != set():
         from pathlib import Path
 
         from .emit import emit

@@ -10,7 +10,7 @@ from ..matrix.summary import summary_lines
 from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
 from ..model.names import dispatch_name, front_name, guard_name, registrations_name, sealed_name
-from ..model.plan import BUILT, Build, Plan
+from ..model.plan import BUILT, Build, KernelRow, Plan
 
 Values = dict[str, str | Sequence[str]]
 
@@ -29,6 +29,8 @@ class Editor:
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values:
     """Return what the fragment reads of a build; the copies of a unit are those from one place in `copies` to another.
 
+    `copied` are places in the project's list: of the kernels whose copies hold their text.
+
     Meson shall warn of `warnings` besides what the build itself gives reason for.
     """
     plan = build.plan
@@ -41,6 +43,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
     language = "cpp" if "cpp" in languages else "c"
     values: Values = {
         "copies": copies,
+        "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
         "levels": built,
         "registrations": [registrations_name(level, plan.kernel_set) for level in built],
         "sealed": [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else [],
@@ -62,6 +65,11 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
     return {**values, **_editor(plan, editor), "warnings": said, **_summary(build)}
 
 
+def _in_project(plan: Plan) -> list[KernelRow]:
+    """Return the kernels that are not generated, in the order in which the fragment has their files."""
+    return [kernel for kernel in plan.kernels if not kernel.generated]
+
+
 def _editor(plan: Plan, editor: Editor) -> Values:
     """Return the kernel sources that editors see as those of one level, by unit: their places in the project's list."""
     level = editor.level
@@ -69,9 +77,7 @@ def _editor(plan: Plan, editor: Editor) -> Values:
         level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
     shown = ("c", "cpp")
     own_copies = [
-        frozenset(cell.copy for cell in kernel.cells if kernel.language in shown)
-        for kernel in plan.kernels
-        if not kernel.generated
+        frozenset(cell.copy for cell in kernel.cells if kernel.language in shown) for kernel in _in_project(plan)
     ]
     units = [unit for unit in plan.units if unit.level == level]
     guard = ["-include", guard_name(level)]

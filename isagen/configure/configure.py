@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -136,7 +137,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
-        style=_style(request.compilers, limit),
+        style=_style(request.compilers, limit, _relative(request.output, request.build_root)),
         sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
         elsewhere=chosen.elsewhere,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
@@ -183,10 +184,16 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(compilers: Iterable[Compiler], limit: Limit) -> Style:
-    """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics."""
+def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
+    """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics.
+
+    Copies in `folder` include their sources from there. What names files in objects, such as `__FILE__` and debug
+    information, has the path from the build folder's root, as for Meson's own sources.
+    """
     if limit.foreign:
         return Style("-I")
+    up = "../" * len(folder.split("/"))
+    shown = () if "=" in folder or posixpath.isabs(folder) else (f"-ffile-prefix-map={folder}/{up}=",)
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in compilers:
@@ -195,6 +202,7 @@ def _style(compilers: Iterable[Compiler], limit: Limit) -> Style:
             flags[compiler.language] = ("/GL-",)
         else:
             unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
-            own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}  # of generated kernels, some do not exist
+            # Of the folders of generated kernels, some do not exist.
+            own = {"c": shown, "cpp": (*unique, *shown), "fortran": ("-Wno-missing-include-dirs",)}
             flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
     return Style("/I" if msvc else "-iquote", flags)

@@ -12,7 +12,7 @@ from ..model.frozen import dataclass, field
 from ..probe.compiler import Compiler
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 5
+FRAGMENT_FORMAT = 6
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target")
 # Options that describe a compiler. Each follows its --language, so their order matters.
 COMPILER_WORDS = ("language", "id", "version", "syntax", "linker", "command", "arg")

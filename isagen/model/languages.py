@@ -44,6 +44,14 @@ def takes_macros(source: str) -> bool:
     return language_of(source) != "fortran" and not is_assembly(source)
 
 
+def can_be_included(source: str) -> bool:
+    """Return whether a copy can include a kernel source: another includes nothing, or has no escape for its name.
+
+    Meson reads Fortran sources for the modules that they define and use, and `#include` has no escapes.
+    """
+    return language_of(source) != "fortran" and '"' not in source
+
+
 def is_preprocessed(source: str) -> bool:
     """Return whether compilers preprocess a Fortran source, by its suffix."""
     suffix = posixpath.splitext(source)[1]

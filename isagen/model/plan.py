@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from .aliases import Alias
 from .frozen import dataclass, field, replace
+from .languages import can_be_included
 from .record import Record
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.
@@ -58,6 +59,11 @@ class KernelRow:
     generated: bool = False
     header: str = ""
     registers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def included(self) -> bool:
+        """Whether copies include the source; others hold its text, and are written anew when it changes."""
+        return not self.generated and can_be_included(self.line)
 
 
 @dataclass(frozen=True)

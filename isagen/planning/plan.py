@@ -236,7 +236,7 @@ def _units(
     kernel_set: str,
     verdicts: Mapping[tuple[str, str], Verdict],
 ) -> Iterable[Unit]:
-    """Group the copies: by level, by folders of the original (its near includes), and by the kernel's own arguments."""
+    """Group the copies: by level, by folders of near includes, and by the kernel's own arguments."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     near = {kernel.source: _near(kernel, source_root) for kernel in kernels}
     by_level: dict[str, list[tuple[KernelRow, Cell]]] = {level: [] for level in table.names()}
@@ -273,10 +273,13 @@ def _units(
 
 
 def _near(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
-    """Return the folders of a kernel's near includes, from the build folder's root.
+    """Return the folders where copies look for near includes, from the build folder's root.
 
-    A generated source finds what is generated beside it first, then what is at the same place in the project.
+    A source that copies include is in its own folder, but not the header that its copies register with. A generated
+    source finds what is generated beside it first, then what is at the same place in the project.
     """
+    if kernel.included and not kernel.header:
+        return ()
     here = posixpath.dirname(kernel.line) or "."
     beside = posixpath.dirname(posixpath.join(source_root, kernel.source)) or "."
     return (here, beside) if kernel.generated else (here,)

@@ -1,32 +1,32 @@
 """Copies of kernels per level: their contents, and when they are written."""
 
-import json
 import os
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from isagen.build.copies import around_source, shim_of
+from isagen.build.copies import around_source, including_copy, shim_of
 from isagen.build.emit import emit
 from isagen.build.main import main
-from isagen.build.write_copies import write_copies
 from isagen.model.errors import BuildError, KernelError
-from isagen.model.plan import KernelRow
 from support.model import kernel_row, plan_of, write_build
+from support.projects import need
 
 OLD = 1_000_000_000
 LEVELS = ("DEFAULT", "AVX2")
 
 
-def write_plan(folder: Path, *sources: str, left_out: str = "") -> Path:
+def write_plan(folder: Path, *sources: str, left_out: str = "", generated: bool = False) -> Path:
     kernels = [
-        kernel_row(
-            source,
-            {x: "" if x == left_out else f"{Path(source).name}.{x}.c" for x in LEVELS},
-            line=f"../src/{source}",
+        replace(
+            kernel_row(
+                source,
+                {x: "" if x == left_out else f"{Path(source).name}.{x}.c" for x in LEVELS},
+                line=f"../src/{source}",
+            ),
+            generated=generated,
         )
         for source in sources
     ]
@@ -47,24 +47,37 @@ def build(tmp_path, monkeypatch):
 # ---- one copy
 
 
-def copy_of(folder: Path, content: bytes, line: str, kernel: KernelRow, level: str) -> bytes:
-    """Write one copy, and return its bytes."""
-    (folder / "source").write_bytes(content)
-    write_copies(
-        {str(folder / "source"): (kernel.source, [(str(folder / "copied"), *around_source(line, kernel, level))])}
-    )
-    return (folder / "copied").read_bytes()
+def whole_copy(folder: Path, monkeypatch, content: bytes, source: str = "k/a.c") -> bytes:
+    """Write the copy of a generated source, which is copied whole, and return its bytes."""
+    (folder / "made").mkdir()
+    made = folder / "made" / Path(source).name
+    made.write_bytes(content)
+    kernel = replace(kernel_row(source, {"AVX2": "copied"}, line="made/x"), generated=True)
+    monkeypatch.chdir(folder)
+    emit(write_build(folder, plan_of(["AVX2"], [kernel])), Path("out"), [f"made/{made.name}"])
+    return (folder / "out/copied").read_bytes()
 
 
-def test_copy_is_the_source_after_a_line_that_leads_back(tmp_path):
-    text = copy_of(tmp_path, b"int a;\n", "../k/a.c", kernel_row("k/a.c", {}), "AVX2").decode()
-    head, guard, line, rest = text.split("\n", 3)
-    assert head.startswith("/* AVX2: ")
-    assert head.endswith("*/")
-    assert "k/a.c" in head
-    assert guard == '#include "isa_guard_AVX2.h"'
-    assert line == '#line 1 "../k/a.c"'
-    assert rest == "int a;\n"
+def test_a_copy_includes_its_source_from_its_own_folder():
+    kernel = kernel_row("k/a.c", {}, line="../k/a.c")
+    text = including_copy(kernel, "AVX2", "part/isagen")
+    assert text.splitlines() == [
+        "/* AVX2: included by isagen from k/a.c. Edit that file. */",
+        '#include "isa_guard_AVX2.h"',
+        '#include "../../../k/a.c"',
+    ]
+    away = kernel_row("k/a.c", {}, line="/elsewhere/k/a.c")
+    assert including_copy(away, "AVX2", "isagen").endswith('#include "/elsewhere/k/a.c"\n')
+
+
+def test_the_copy_of_a_generated_source_is_the_source_after_a_line_that_leads_back(tmp_path, monkeypatch):
+    text = whole_copy(tmp_path, monkeypatch, b"int a;\n").decode()
+    assert text.splitlines() == [
+        "/* AVX2: copied by isagen from k/a.c, which the build generates. */",
+        '#include "isa_guard_AVX2.h"',
+        '#line 1 "made/a.c"',
+        "int a;",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -78,22 +91,26 @@ def test_copy_is_the_source_after_a_line_that_leads_back(tmp_path):
     ],
     ids=["CRLF", "BOM", "BOM inside", "no UTF-8", "empty"],
 )
-def test_bytes_of_the_source_are_kept(tmp_path, content, kept):
-    assert copy_of(tmp_path, content, "a.c", kernel_row("a.c", {}), "AVX2").split(b"\n", 3)[3] == kept
+def test_bytes_of_a_source_that_is_copied_whole_are_kept(tmp_path, monkeypatch, content, kept):
+    assert whole_copy(tmp_path, monkeypatch, content).split(b"\n", 3)[3] == kept
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-@pytest.mark.parametrize("name", ["a.c", "with blank.c", 'quo"te.c', "back\\slash.c", "ün#%ï.c", "star*", "it's.c"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
+@pytest.mark.parametrize("name", ["a.c", "with blank.c", 'quo"te.c', "ün#%ï.c", "star*.c", "it's.c"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_compiler_names_the_original(tmp_path, name, end):
-    content = f"\ufeffint fine;{end}#error here{end}".encode()
-    kernel = kernel_row(f"k/*/{name}" if name.endswith(".c") else f"k/*/{name}.c", {})
-    (tmp_path / "copy.c").write_bytes(copy_of(tmp_path, content, f"../k/{name}", kernel, "AVX2"))
-    (tmp_path / "isa_guard_AVX2.h").write_text("")
-    done = subprocess.run(["cc", "-fsyntax-only", "copy.c"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert f"../k/{name}:2:" in done.stderr
+def test_compiler_names_the_original(build, name, end, compiler):
+    need(compiler)
+    source = build.parent / "src/*" / name
+    source.parent.mkdir()
+    source.write_bytes(f'\ufeff#include "near.h"{end}#error here{end}'.encode())
+    (source.parent / "near.h").write_text("int near;\n")
+    emit(write_plan(build, f"*/{name}"), Path("isagen"))
+    (build / "isagen/isa_guard_AVX2.h").write_text("")
+    command = [compiler, "-fsyntax-only", "-iquote../src/*", f"isagen/{name}.AVX2.c"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"../src/*/{name}:2:" in done.stderr
     assert "here" in done.stderr
-    assert "copy.c" not in done.stderr
+    assert "near.h" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -103,24 +120,18 @@ def test_compiler_names_the_original(tmp_path, name, end):
         ("k/a.F90", '! AVX2: copied by isagen from k/a.F90. Edit that file.\n#line 1 "../k/a"\n'),
         ("k/a.f", '! AVX2: copied by isagen from k/a.f. Edit that file.\n# 1 "../k/a"\n'),
         ("k/a.fpp", '! AVX2: copied by isagen from k/a.fpp. Edit that file.\n#line 1 "../k/a"\n'),
-        (
-            "k/a.S",
-            '/* AVX2: copied by isagen from k/a.S. Edit that file. */\n#include "isa_guard_AVX2.h"\n#line 1 "../k/a"\n',
-        ),
     ],
 )
-def test_copies_in_other_languages(tmp_path, source, head):
+def test_fortran_is_copied_whole(source, head):
     """Only preprocessors know #line; a Fortran copy has no guard header, because no macro says what is on."""
-    content = b"  text = 'a/*' // '*/'\n"
-    assert (
-        copy_of(tmp_path, b"\xef\xbb\xbf" + content, "../k/a", kernel_row(source, {}), "AVX2")
-        == head.encode() + content
-    )
+    kernel = kernel_row(source, {})
+    assert not kernel.included
+    assert around_source("../k/a", kernel, "AVX2") == (head, "")
 
 
-def test_a_copy_of_a_generated_source_does_not_say_to_edit_it(tmp_path):
-    kernel = replace(kernel_row("a.c", {}), generated=True)
-    assert b"from a.c, which the build generates. */" in copy_of(tmp_path, b"", "a.c", kernel, "AVX2")
+def test_assembly_is_included():
+    text = including_copy(kernel_row("k/a.S", {}, line="../k/a.S"), "AVX2", "isagen")
+    assert text.endswith(' */\n#include "isa_guard_AVX2.h"\n#include "../../k/a.S"\n')
 
 
 def test_a_shim_declares_each_function_once_and_registers_it():
@@ -138,20 +149,20 @@ def test_a_shim_declares_each_function_once_and_registers_it():
 
 
 @pytest.mark.parametrize(("header", "include"), [("s.h", '#include "s.h"\n'), ("", "")])
-def test_a_c_copy_registers_at_its_end(tmp_path, header, include):
-    kernel = replace(kernel_row("k/a.cpp", {}), header=header, registers={"x": "n::f"})
-    end = f'int a;\n#line 1 "isa.toml: kernels.k/a.cpp.register"\n{include}ISA_REGISTER_DISPATCH(x, &n::f)\n'
-    assert copy_of(tmp_path, b"int a;", "a", kernel, "AVX2").decode().endswith(end)
+def test_a_c_copy_registers_at_its_end(header, include):
+    kernel = replace(kernel_row("k/a.cpp", {}, line="../k/a.cpp"), header=header, registers={"x": "n::f"})
+    end = f'\n#line 1 "isa.toml: kernels.k/a.cpp.register"\n{include}ISA_REGISTER_DISPATCH(x, &n::f)\n'
+    assert including_copy(kernel, "AVX2", "isagen").endswith(f'#include "../../k/a.cpp"\n{end}')
+    assert around_source("made/a.cpp", replace(kernel, generated=True), "AVX2")[1] == end
 
 
 # ---- all copies
 
 
-def test_emits_every_built_cell(build, tmp_path):
-    emit(write_plan(build, "a.c", "b.c"), build / "out")
+def test_emits_every_built_cell(build):
+    emit(write_plan(build, "a.c", "b.c"), Path("out"))
     assert {p.name for p in (build / "out").iterdir()} == {f"{k}.c.{level}.c" for k in "ab" for level in LEVELS}
-    copy = copy_of(tmp_path, b"int b;\n", "../src/b.c", kernel_row("b.c", {}), "AVX2")
-    assert (build / "out" / "b.c.AVX2.c").read_bytes() == copy
+    assert (build / "out" / "b.c.AVX2.c").read_text().endswith('#include "../../src/b.c"\n')
 
 
 def test_cell_that_is_not_built_has_no_copy(build):
@@ -160,14 +171,15 @@ def test_cell_that_is_not_built_has_no_copy(build):
 
 
 def test_only_what_changed_is_written(build):
-    plan, out = write_plan(build, "a.c", "b.c"), build / "out"
-    emit(plan, out)
+    made = ["../src/a.c", "../src/b.c"]
+    plan, out = write_plan(build, "a.c", "b.c", generated=True), build / "out"
+    emit(plan, out, made)
     for path in out.iterdir():
         os.utime(path, (OLD, OLD))
-    emit(plan, out)
+    emit(plan, out, made)
     assert {p.stat().st_mtime for p in out.iterdir()} == {OLD}
     (build.parent / "src" / "b.c").write_text("int c;\n")
-    emit(plan, out)
+    emit(plan, out, made)
     assert {p.name for p in out.iterdir() if p.stat().st_mtime != OLD} == {"b.c.DEFAULT.c", "b.c.AVX2.c"}
 
 
@@ -182,7 +194,7 @@ def test_shims_are_emitted(build):
 
 def test_absent_source(build):
     with pytest.raises(KernelError, match=r"^gone\.c: cannot be read: No such file"):
-        emit(write_plan(build, "gone.c"), build / "out")
+        emit(write_plan(build, "gone.c", generated=True), build / "out", ["../src/gone.c"])
 
 
 @pytest.mark.parametrize("content", [None, "{", "\0"])
@@ -198,80 +210,78 @@ def test_damaged_plan_says_to_configure_again(build, content):
 
 
 @pytest.fixture
-def emitted(build):
-    """Return a function that runs the step, and returns the names of the copies that it wrote, and whether it planned.
-
-    The step has run once.
+def emitted(build, monkeypatch):
+    """Return a function that runs the step for generated sources: it returns the copies that are new, None if it
+    did not read the plan. The step has run once.
     """
-    words = ["emit", str(write_plan(build, "a.c", "b.c")), "out"]
+    plan = str(write_plan(build, "a.c", "b.c", generated=True))
+    words = ["emit", plan, "out", "--generated", "../src/a.c", "../src/b.c"]
+    calls = []
+    monkeypatch.setattr("isagen.build.emit.emit", lambda *args: (calls.append(1), emit(*args)))
 
-    def run(monkeypatch):
-        calls = []
-        monkeypatch.setattr("isagen.build.emit.emit", lambda *args: (calls.append(1), emit(*args)))
-        for path in Path("out").glob("*.c"):
-            os.utime(path, (OLD, OLD))
+    def run():
+        before = {path: path.stat().st_ino for path in Path("out").glob("*.c")}
+        calls.clear()
         assert main(words) == 0
-        return {path.name for path in Path("out").glob("*.c") if path.stat().st_mtime != OLD}, bool(calls)
+        written = {path.name for path in Path("out").glob("*.c") if path.stat().st_ino != before.get(path)}
+        return written if calls else None
 
     assert main(words) == 0
     return run
 
 
-def test_an_edit_writes_its_copies_alone(emitted, monkeypatch):
-    emitted(monkeypatch)  # whose copies have another time now
-    assert emitted(monkeypatch) == (set(), False)
+def test_an_edit_writes_its_copies_alone(emitted):
+    assert emitted() is None
     Path("../src/b.c").write_text("int edited;\n")
-    assert emitted(monkeypatch) == ({"b.c.DEFAULT.c", "b.c.AVX2.c"}, False)
+    assert emitted() == {"b.c.DEFAULT.c", "b.c.AVX2.c"}
     assert Path("out/b.c.AVX2.c").read_text().endswith("\nint edited;\n")
-    assert emitted(monkeypatch) == (set(), False)
+    assert emitted() is None
 
 
-def test_a_copy_that_somebody_edited_is_written_anew(emitted, monkeypatch):
+def test_a_copy_that_somebody_edited_is_written_anew(emitted):
     content = Path("out/a.c.AVX2.c").read_text()
     Path("out/a.c.AVX2.c").write_text("int wrong;\n")
-    assert emitted(monkeypatch) == ({"a.c.AVX2.c"}, False)
+    assert emitted() == {"a.c.AVX2.c"}
     assert Path("out/a.c.AVX2.c").read_text() == content
 
 
-def test_a_copy_that_is_gone_is_written_anew(emitted, monkeypatch):
+def test_a_copy_that_is_gone_is_written_anew(emitted):
     Path("out/a.c.AVX2.c").unlink()
-    assert emitted(monkeypatch) == ({"a.c.AVX2.c"}, True)
+    assert emitted() == {"a.c.AVX2.c"}
 
 
-def test_another_plan_is_emitted_whole(emitted, monkeypatch):
-    write_plan(Path.cwd(), "a.c", "b.c", left_out="AVX2")
+def test_another_plan_is_emitted(emitted):
+    write_plan(Path.cwd(), "a.c", "b.c", left_out="AVX2", generated=True)
     Path("../src/b.c").write_text("int edited;\n")
-    assert emitted(monkeypatch) == ({"b.c.DEFAULT.c"}, True)
+    assert emitted() == {"b.c.DEFAULT.c"}
 
 
-def test_a_source_that_is_gone(build, capsys):
-    words = ["emit", str(write_plan(build, "a.c", "b.c")), "out"]
-    assert main(words) == 0
+def test_a_source_that_is_gone(emitted, capsys):
     Path("../src/b.c").unlink()
-    assert main(words) == 1
+    with pytest.raises(AssertionError):
+        emitted()
     assert capsys.readouterr().err.startswith("isagen: error: b.c: cannot be read: No such file")
 
 
-@pytest.mark.parametrize(
-    "noted", [None, [], {"x": 1}, {"../src/a.c": ["a.c"]}, {"../src/none.c": ["none.c", []]}, "files that are missing"]
-)
-def test_a_record_that_somebody_changed_is_none(emitted, monkeypatch, noted):
-    record = Path("out/.plan.emitted")
-    kept = json.loads(record.read_text())
-    if isinstance(noted, str):
-        kept["files"] = {}
-    else:
-        kept["noted"] = noted
-    record.write_text(json.dumps(kept))
+def test_a_record_that_somebody_changed_is_none(emitted):
+    Path("out/.plan.emitted").write_text("{}")
     Path("../src/b.c").write_text("int edited;\n")
-    assert emitted(monkeypatch) == ({"b.c.DEFAULT.c", "b.c.AVX2.c"}, True)
+    assert emitted() == {"b.c.DEFAULT.c", "b.c.AVX2.c"}
 
 
-def test_an_edit_that_keeps_size_and_time_is_found_with_the_next(emitted, monkeypatch):
+def test_an_edit_that_keeps_size_and_time_is_found(emitted):
     """Caches and archives restore times; ninja runs the step for another kernel then."""
     source = Path("../src/a.c")
     before = source.stat()
     source.write_text("int c;\n")
     os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
-    Path("../src/b.c").write_text("int d;\n")
-    assert emitted(monkeypatch)[0] == {f"{name}.c.{level}.c" for name in "ab" for level in LEVELS}
+    assert emitted() == {"a.c.DEFAULT.c", "a.c.AVX2.c"}
+
+
+def test_an_edit_of_what_is_included_writes_nothing(build):
+    words = ["emit", str(write_plan(build, "a.c", "b.c")), "out"]
+    assert main(words) == 0
+    Path("../src/b.c").unlink()
+    before = {path: path.stat() for path in Path("out").iterdir()}
+    assert main(words) == 0
+    assert {path: path.stat() for path in Path("out").iterdir()} == before

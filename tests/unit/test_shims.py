@@ -47,9 +47,9 @@ def test_the_c_of_a_unit_has_the_arguments_of_its_kernels(table):
     """A shim may be in a unit with C kernels, whose arguments it then takes."""
     own = {
         "k/dot.f90": KernelConfig(None, ("-O1",), "s.h", {"dot_stub": "dot"}),
-        "k/sum.c": KernelConfig(None, ("-O1",)),
+        'k/"sum".c': KernelConfig(None, ("-O1",)),
     }
-    plan = plan_of(table, "k/dot.f90", "k/sum.c", own=own)
+    plan = plan_of(table, "k/dot.f90", 'k/"sum".c', own=own)
     for unit in plan.units:
         assert unit.args["c"][-1] == "-O1"
         assert unit.args["fortran"][-1] == "-O1"
