@@ -1,16 +1,12 @@
-"""Asking the compiler, level by level: would the build work, and what does the compiler turn on?
-
-A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
-used, compiled and assembled, and then linked as a build links. It is never run, and never compiled without the flags.
-"""
+"""Asking compilers about every level of a table, in parallel, unless an earlier build's answer is still good."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import cache, partial
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from ..model.codec import from_data
 from ..model.errors import CompilerError
@@ -18,12 +14,15 @@ from ..model.frozen import asdict, dataclass
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
 from .cache import Cache
-from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
+from .compiler import Compiler, first_error
+from .level import Answer, Settled, known_without_asking, probe_text, settle
+from .together import Group, ask, groups_of, question_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 3
-# What the body of a probe may name without a header. Reading the intrinsics' takes most of the time of a probe.
-OWN_WORDS = {"return", "argc", "argv"}
+PROBE_FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -48,18 +47,47 @@ def probe_each(
 
     Those that are kept are read before any compiler is asked.
     """
-    questions = [_Question(table, level, compiler) for compiler in compilers for level in table.levels]
-    kept = {question: question.kept(cache) for question in questions}
-    unknown = [question for question in questions if kept[question] is None]
+    questions = [question for compiler in compilers for question in _questions(table, compiler)]
+    known = {question: question.known(cache) for question in questions}
+    unknown = [question for question in questions if known[question] is None]
     with ExitStack() as stack:
-        answers: Iterator[Verdict] = iter(())
+        answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
         if unknown:
             from concurrent.futures import ThreadPoolExecutor  # most configurings know all, and load none of it
 
-            pool = stack.enter_context(ThreadPoolExecutor(jobs))
-            answers = pool.map(lambda question: question.asked(cache), unknown)
+            answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache)
         for question in questions:
-            yield (question.level.name, question.compiler.language), kept[question] or next(answers)
+            name = question.level.name
+            yield (name, question.compiler.language), known[question] or answers[question].result()[name]
+
+
+def _asked(
+    questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache
+) -> Mapping[_Question, Future[Mapping[str, Verdict]]]:
+    """Let compilers answer in parallel; what is known of a question comes with all that is asked together with it.
+
+    The runs for macros come first: who waits for one waits for a run that a thread has begun.
+    """
+    groups: dict[tuple[Compiler, str], list[_Question]] = {}
+    for question in questions:
+        groups.setdefault((question.compiler, question.group[0].name), []).insert(0, question)
+    settled = {one: pool.submit(one.settled) for group in groups.values() if len(group) > 1 for one in group}
+    answers = {}
+    for group in groups.values():
+        answer = pool.submit(_answers, group, {one.level.name: settled[one] for one in group if one in settled}, cache)
+        answers.update(dict.fromkeys(group, answer))
+    return answers
+
+
+def _answers(
+    questions: Sequence[_Question], settled: Mapping[str, Future[Settled | None]], cache: Cache
+) -> Mapping[str, Verdict]:
+    """Ask a compiler about a group of levels, highest first, keep the answers, and return the verdicts by name."""
+    levels = tuple(question.level for question in questions)
+    found = questions[0].answers(levels, {name: one.result() for name, one in settled.items()})
+    for question in questions:
+        question.keep(found[question.level.name], cache)
+    return {name: verdict for name, (verdict, _) in found.items()}
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
@@ -86,14 +114,28 @@ def bare_macros(compiler: Compiler) -> frozenset[str]:
     return frozenset(macros)
 
 
-class _Question:
-    """One level of a table, and one compiler; the answer is kept under the hash of all that it depends on."""
+def _questions(table: Table, compiler: Compiler) -> Iterator[_Question]:
+    """Yield a question about each level, lowest first."""
+    bare = bare_macros(compiler)
+    group_of = {level.name: group for group in groups_of(table, compiler, bare) for level in group}
+    for level in table.levels:
+        yield _Question(table, level, group_of.get(level.name, (level,)), compiler, bare)
 
-    def __init__(self, table: Table, level: Level, compiler: Compiler) -> None:
-        self.level, self.compiler = level, compiler
-        self._table = table
-        self._bare = bare_macros(compiler)
-        self._key = Cache.key(
+
+class _Question:
+    """One level of a table, and one compiler; the answer is kept under the hash of all that it depends on.
+
+    `group` are the levels that may be asked about together, and `bare` the macros without the flags of any level.
+    """
+
+    def __init__(self, table: Table, level: Level, group: Group, compiler: Compiler, bare: frozenset[str]) -> None:
+        self.level, self.group, self.compiler = level, group, compiler
+        self._table, self._bare = table, bare
+
+    @cached_property
+    def _key(self) -> str:
+        table, level, compiler = self._table, self.level, self.compiler
+        return Cache.key(
             [
                 PROBE_FORMAT,
                 compiler.identity,
@@ -101,7 +143,9 @@ class _Question:
                 compiler.command,
                 compiler.args,
                 asdict(level),
-                probe_text(table, level),
+                probe_text(table, self.group),
+                question_of(self.group, compiler),
+                sorted(self._bare),
                 table.required_features(level.name),
                 sorted((f.name, f.macros) for f in table.features.features.values()),
                 table.features.ignored_macros,
@@ -110,20 +154,30 @@ class _Question:
             ]
         )
 
-    def kept(self, cache: Cache) -> Verdict | None:
-        """Return the answer of an earlier build, if it is still good."""
+    def known(self, cache: Cache) -> Verdict | None:
+        """Return the verdict that needs no compiler, or that of an earlier build, if it is still good."""
+        verdict = known_without_asking(self._table, self.level, self.compiler, self._bare)
+        if verdict is not None:
+            return verdict
         with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
             kept = from_data(Kept, cache.get(self._key))
             if states_of(kept.headers) == kept.headers:
                 return kept.verdict
         return None
 
-    def asked(self, cache: Cache) -> Verdict:
-        """Probe, and keep the answer."""
-        verdict, headers = probe(self._table, self.level, self.compiler, self._bare)
+    def settled(self) -> Settled | None:
+        """Ask for the level's macros."""
+        return settle(self._table, self.level, self.compiler, self._bare)
+
+    def answers(self, levels: Group, settled: Mapping[str, Settled | None]) -> Mapping[str, Answer]:
+        """Ask about several levels, this one the highest."""
+        return ask(self._table, levels, self.compiler, self._bare, settled)
+
+    def keep(self, answer: Answer, cache: Cache) -> None:
+        """Keep an answer to this question, if it is one to keep."""
+        verdict, headers = answer
         if headers is not None:
             cache.put(self._key, asdict(Kept(verdict, states_of(headers))))
-        return verdict
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -134,96 +188,3 @@ def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
             state = os.stat(path)
             found[path] = (state.st_size, state.st_mtime_ns)
     return found
-
-
-def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> tuple[Verdict, Sequence[str] | None]:
-    """Probe one level with one compiler; `bare` are the macros predefined without the level's flags.
-
-    Return the verdict, and the headers that the level's program included. They are None where a compilation failed:
-    whether by a flag, a header or a wrapper of the compiler is not known, so that the verdict is not to be kept.
-    """
-    no = partial(Verdict, False)
-    minimum = level.minimum.get(compiler.id)
-    if minimum and older(compiler.version, minimum):
-        return no(f"{compiler.name} is older than {minimum}"), ()
-    if compiler.language == "fortran" and not bare:
-        why = (
-            f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
-        )
-        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why), ()
-    if compiler.dialect not in level.flags:
-        family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
-        return no(f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need"), ()
-    flags, dropped = _usable_flags(level, compiler)
-    no = partial(no, flags=flags, dropped=dropped)
-    features, reason = _closure(table, level, compiler, flags, bare)
-    if reason:
-        return no(reason), None
-    outcome = compiler.builds(probe_text(table, level), flags)
-    if not outcome.ok:
-        return no(_why(outcome)), None
-    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features), outcome.headers
-
-
-def probe_text(table: Table, level: Level) -> str:
-    """Return the program that is compiled for `level`: one that names nothing of headers includes none."""
-    prologue = "" if set(re.findall(r"\b[A-Za-z_]\w*", level.probe)) <= OWN_WORDS else f"{table.prologue}\n"
-    return f"{prologue}int main(int argc, char **argv)\n{{\n(void)argv;\n{level.probe.strip()}\n}}\n"
-
-
-def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the level's flags with those optional ones that the compiler takes, and the dropped ones with reasons."""
-    flags = level.flags[compiler.dialect]
-    optional = level.optional_flags.get(compiler.dialect, ())
-    if not optional or compiler.accepts((*flags, *optional)).ok:
-        return (*flags, *optional), ()
-    if not compiler.accepts(flags).ok:  # then it says nothing about the optional ones
-        return flags, ()
-    dropped = []
-    for flag in optional:
-        outcome = compiler.accepts((*flags, flag))
-        if outcome.ok:
-            flags = (*flags, flag)
-        else:
-            dropped.append((flag, first_error(outcome.err)))
-    return flags, tuple(dropped)
-
-
-def _closure(
-    table: Table, level: Level, compiler: Compiler, flags: Sequence[str], bare: frozenset[str]
-) -> tuple[tuple[str, ...], str]:
-    """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
-    required = table.required_features(level.name)
-    if compiler.dialect == "msvc":
-        # cl predefines too few macros to tell; what the table says is all there is.
-        return required, ""
-    macros: Collection[str] = bare
-    if flags:
-        macros, outcome = compiler.macros(flags)
-        if not outcome.ok:
-            return (), _why(outcome)
-    known = table.features
-    unknown = known.unknown(macros, bare)
-    if unknown:
-        return (), (
-            f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
-            "add it to [extra_features] of the table"
-        )
-    for name in level.features:
-        names = known.features[name].macros
-        if names and not any(macro in macros for macro in names):
-            return (), f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
-    turned_on = known.turned_on(macros)
-    return tuple(name for name in known.features if name in turned_on or name in required), ""
-
-
-def _why(outcome: Outcome) -> str:
-    """Say in one line why a compilation failed, and which tool refused."""
-    text = outcome.err or outcome.out
-    if "Assembler messages:" in text:
-        line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()
-        return f"the assembler rejects it: {line}"
-    if re.search(r"collect2: error|ld returned|linker command failed", text):
-        telling = re.search(r"undefined (reference|symbol).*|cannot find .*|unrecognized option .*", text)
-        return f"it does not link: {telling[0] if telling else first_error(text)}"
-    return first_error(text) or "the compiler failed without a message"

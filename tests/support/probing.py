@@ -12,6 +12,8 @@ from isagen.processors.table import Table, load_table
 FAKE = r"""#!/bin/sh
 echo "$*" >> "$0.log"
 macros='#define __x86_64__ 1'
+if [ -e "${0%/*}/tuned" ]; then macros="$macros
+#define __SSE3__ 1"; fi
 for word; do
   case $word in
     -mavx2) macros="$macros

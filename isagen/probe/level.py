@@ -1,0 +1,165 @@
+"""Asking a compiler about one level by itself: would the build work, and what does the compiler turn on?
+
+A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
+used, compiled and assembled, and then linked as a build links. It is never run, and never compiled without the flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import partial
+
+from ..model.frozen import dataclass
+from ..model.plan import Verdict
+from ..processors.table import Level, Table
+from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
+
+# What the body of a probe may name without a header. Reading the intrinsics' takes most of the time of a probe.
+OWN_WORDS = {"return", "argc", "argv"}
+# A verdict, and the headers that the program included which showed it. They are None where a compilation failed:
+# whether by a flag, a header or a wrapper of the compiler is not known, so that the verdict is not to be kept.
+Answer = tuple[Verdict, Sequence[str] | None]
+
+
+def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Answer:
+    """Probe one level with one compiler; `bare` are the macros predefined without the level's flags."""
+    known = known_without_asking(table, level, compiler, bare)
+    if known is not None:
+        return known, ()
+    flags, dropped = _usable_flags(level, compiler)
+    no = partial(Verdict, False, flags=flags, dropped=dropped)
+    macros, outcome = _macros(compiler, flags, bare)
+    if not outcome.ok:
+        return no(_why(outcome)), None
+    features, reason = _features(table, level, compiler, flags, macros, bare)
+    if reason:
+        return no(reason), None
+    outcome = compiler.builds(probe_text(table, [level]), flags)
+    if not outcome.ok:
+        return no(_why(outcome)), None
+    return available(compiler, Settled(flags, dropped, features)), outcome.headers
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a level's macros tell: the flags that are used, those that are dropped with reasons, and the features."""
+
+    flags: tuple[str, ...]
+    dropped: tuple[tuple[str, str], ...]
+    features: tuple[str, ...]
+
+
+def available(compiler: Compiler, settled: Settled) -> Verdict:
+    """Return the verdict on a level whose program was built."""
+    return Verdict(True, f"probed with {compiler.name}", settled.flags, settled.dropped, settled.features)
+
+
+def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Verdict | None:
+    """Return the verdict on a level that needs no run of the compiler, if this is one."""
+    minimum = level.minimum.get(compiler.id)
+    if minimum and older(compiler.version, minimum):
+        return Verdict(False, f"{compiler.name} is older than {minimum}")
+    if compiler.language == "fortran" and not bare:
+        why = (
+            f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
+        )
+        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why)
+    if compiler.dialect not in level.flags:
+        family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
+        return Verdict(False, f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")
+    return None
+
+
+def settle(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Settled | None:
+    """Return what the macros of a level tell where nothing is wrong with them; none where it is asked by itself.
+
+    That the optional flags are taken without a warning is left to the program that is compiled with them.
+    """
+    flags: tuple[str, ...] = (*level.flags[compiler.dialect], *level.optional_flags.get(compiler.dialect, ()))
+    dropped: tuple[tuple[str, str], ...] = ()
+    macros, outcome = _macros(compiler, flags, bare)
+    if not outcome.ok and level.optional_flags.get(compiler.dialect):
+        flags, dropped = _usable_flags(level, compiler)
+        macros, outcome = _macros(compiler, flags, bare)
+    if not outcome.ok:
+        return None
+    features, reason = _features(table, level, compiler, flags, macros, bare)
+    return None if reason else Settled(flags, dropped, features)
+
+
+def probe_text(table: Table, levels: Sequence[Level]) -> str:
+    """Return the program that is compiled for `levels`: one that names nothing of headers includes none.
+
+    The probe of one level is the body of its `main`; those of several are functions whose results `main` returns.
+    """
+    words = {word for level in levels for word in re.findall(r"\b[A-Za-z_]\w*", level.probe)}
+    prologue = "" if words <= OWN_WORDS else f"{table.prologue}\n"
+    if len(levels) == 1:
+        return prologue + _function("int main", levels[0].probe)
+    parts = [_function(f"static int isa_probe_{level.name}", level.probe) for level in levels]
+    calls = " + ".join(f"isa_probe_{level.name}(argc, argv)" for level in levels)
+    return "".join([prologue, *parts, _function("int main", f"return {calls};")])
+
+
+def _function(name: str, body: str) -> str:
+    return f"{name}(int argc, char **argv)\n{{\n(void)argv;\n{body.strip()}\n}}\n"
+
+
+def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the level's flags with those optional ones that the compiler takes, and the dropped ones with reasons."""
+    flags = level.flags[compiler.dialect]
+    optional = level.optional_flags.get(compiler.dialect, ())
+    if not optional or compiler.accepts((*flags, *optional)).ok:
+        return (*flags, *optional), ()
+    if not compiler.accepts(flags).ok:  # then it says nothing about the optional ones
+        return flags, ()
+    dropped = []
+    for flag in optional:
+        outcome = compiler.accepts((*flags, flag))
+        if outcome.ok:
+            flags = (*flags, flag)
+        else:
+            dropped.append((flag, first_error(outcome.err)))
+    return flags, tuple(dropped)
+
+
+def _macros(compiler: Compiler, flags: Sequence[str], bare: frozenset[str]) -> tuple[Collection[str], Outcome]:
+    """Return the macros that are predefined under `flags`, without a run of the compiler where none is needed."""
+    if not flags or compiler.dialect == "msvc":  # cl predefines too few macros to tell
+        return bare, Outcome(True, "", "")
+    return compiler.macros(flags)
+
+
+def _features(
+    table: Table, level: Level, compiler: Compiler, flags: Sequence[str], macros: Collection[str], bare: frozenset[str]
+) -> tuple[tuple[str, ...], str]:
+    """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
+    required = table.required_features(level.name)
+    if compiler.dialect == "msvc":  # what the table says is all there is
+        return required, ""
+    known = table.features
+    unknown = known.unknown(macros, bare)
+    if unknown:
+        return (), (
+            f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
+            "add it to [extra_features] of the table"
+        )
+    for name in level.features:
+        names = known.features[name].macros
+        if names and not any(macro in macros for macro in names):
+            return (), f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
+    turned_on = known.turned_on(macros)
+    return tuple(name for name in known.features if name in turned_on or name in required), ""
+
+
+def _why(outcome: Outcome) -> str:
+    """Say in one line why a compilation failed, and which tool refused."""
+    text = outcome.err or outcome.out
+    if "Assembler messages:" in text:
+        line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()
+        return f"the assembler rejects it: {line}"
+    if re.search(r"collect2: error|ld returned|linker command failed", text):
+        telling = re.search(r"undefined (reference|symbol).*|cannot find .*|unrecognized option .*", text)
+        return f"it does not link: {telling[0] if telling else first_error(text)}"
+    return first_error(text) or "the compiler failed without a message"
