@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import AuditError, did_you_mean
-from .output import failing, flush, standard_output
+from .flushing import flush
+from .output import failing, standard_output
 
 if TYPE_CHECKING:
     from ..audit.allow_files import AllowFiles

@@ -14,6 +14,7 @@ from typing import TextIO
 from ..model.errors import IsagenError, reported
 from ..model.files import write_atomically
 from ..model.printable import CONTROLS, SURROGATES
+from .flushing import flush
 
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
@@ -65,20 +66,3 @@ def failing(status: int) -> Iterator[None]:
         error = reported(problem)
         error.exit_code = status
         raise error from None
-
-
-def flush(text: str = "") -> None:
-    """Write what waits for the standard output, and `text`, while the command may still choose its exit status.
-
-    Where that fails, what waits goes nowhere.
-    """
-    stream = sys.stdout
-    if stream is None:  # it is closed
-        return
-    try:
-        stream.write(text)
-        stream.flush()
-    except OSError as problem:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        problem.filename = "standard output"
-        raise

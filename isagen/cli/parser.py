@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from ..model.errors import did_you_mean
 
-# The command that the Meson fragment calls: people are not told of it.
-HIDDEN = "configure"
-
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors are one message with a remedy; `report` takes them elsewhere.
+    """An `ArgumentParser` whose errors are one message with a remedy.
 
     Where it has a `rest`, all that follows `--` is the value of that name: argparse would look for options in it.
     """
 
-    report: Callable[[str], NoReturn] | None = None
     rest: str = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -37,8 +33,6 @@ class Parser(argparse.ArgumentParser):
 
     def fail(self, message: str, remedy: str = "") -> NoReturn:
         """Print the message and the remedy, and exit with status 2."""
-        if self.report is not None:
-            self.report(message)
         remedy = remedy or f"see `{self.prog} --help`"
         print(f"{self.prog}: error: {message}\n  {remedy}", file=sys.stderr)
         sys.exit(2)
@@ -55,7 +49,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        known = [str(choice) for choice in action.choices if choice != HIDDEN]
+        known = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
             self.fail(f"there is no command {value!r}", did_you_mean(str(value), known))
         name = "/".join(action.option_strings) or action.metavar or action.dest
@@ -69,6 +63,6 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def commands_of(parser: Parser) -> dict[str, Parser]:
-    """Return the commands of isagen's parser that people are told of, in the order of the help text."""
+    """Return the commands of isagen's parser, in the order of the help text."""
     found = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: command for name, command in found.choices.items() if name != HIDDEN}
+    return dict(found.choices)

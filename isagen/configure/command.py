@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -12,39 +11,40 @@ from .. import __version__
 from ..model.errors import ConfigError, IsagenError, reported
 from ..model.files import write_if_changed
 from ..probe.ahead import asked_ahead
+from .arguments import Arguments, read_arguments
 from .keyval import write_keyval
 from .request import FRAGMENT_FORMAT, request_of
 
 
-def answer_fragment(options: argparse.Namespace, unknown: list[str]) -> int:
-    """Configure as the fragment asks; `unknown` are arguments that this version does not know.
+def answer_fragment(words: Iterable[str]) -> int:
+    """Configure as the fragment asks, whose arguments are `words`.
 
     An error becomes an answer too: Meson hides what a failing command says, and shows what the fragment passes to
     error().
     """
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+    arguments = read_arguments(words)
     try:
-        if unknown or options.fragment_format != FRAGMENT_FORMAT:
-            raise _other_version(str(options.config.with_name("meson.build")), options.fragment_format)
-        request = request_of(options)
+        _check(arguments)
+        request = request_of(arguments)
         with asked_ahead(request.compilers):
             from .configure import configure  # takes as long to load as the compilers take to answer
         text, inputs = configure(request)
-        _write_depfile(options, inputs)
+        _write_depfile(arguments, inputs)
     except (IsagenError, OSError) as problem:  # of the OS: a folder that cannot be written, a full disk
         text = write_keyval({"error": f"isagen: {reported(problem)}"})
         with suppress(OSError):
-            _write_depfile(options, (options.config,))
+            _write_depfile(arguments, [arguments.path("config")] if "config" in arguments.values else [])
     sys.stdout.write(text)
     return 0
 
 
-def refuse_arguments(arguments: Iterable[str]) -> None:
-    """Answer a fragment whose `arguments` cannot be read as a whole."""
-    for word in arguments:
-        if word.startswith("--depfile="):  # Meson reads it before it reads the answer
-            write_if_changed(Path(word.partition("=")[2]), "")
-    sys.stdout.write(write_keyval({"error": f"isagen: {_other_version('isagen/meson.build', 0)}"}))
+def _check(arguments: Arguments) -> None:
+    """Raise `ConfigError` for a fragment of another version."""
+    if not arguments.complete:
+        raise _other_version("isagen/meson.build", 0)
+    if arguments.strange or arguments.format != FRAGMENT_FORMAT:
+        raise _other_version(str(arguments.path("config").with_name("meson.build")), arguments.format)
 
 
 def _other_version(where: str, found: int) -> ConfigError:
@@ -58,7 +58,9 @@ def _other_version(where: str, found: int) -> ConfigError:
     return ConfigError(f"the Meson fragment was not written by isagen {__version__}{said}", where=where, remedy=remedy)
 
 
-def _write_depfile(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
-    """Tell ninja to configure again when one of the `inputs` changes."""
-    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
-    write_if_changed(options.depfile, f"{options.depfile_target.name}: {names}\n")
+def _write_depfile(arguments: Arguments, inputs: Sequence[Path]) -> None:
+    """Tell ninja to configure again when one of the `inputs` changes. Meson reads the file before the answer."""
+    if "depfile" in arguments.values:
+        target = arguments.path("depfile-target").name if "depfile-target" in arguments.values else ""
+        names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
+        write_if_changed(arguments.values["depfile"], f"{target}: {names}\n" if target else "")

@@ -1,24 +1,17 @@
-"""The request of the Meson fragment to `isagen configure`, and the arguments that make it."""
+"""The request of the Meson fragment to `isagen configure`, and its version."""
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..model.frozen import dataclass, field
 from ..probe.compiler import Compiler
+from .arguments import Arguments
 
 # The version of the arguments and of the answer to them; raise it when either changes.
 FRAGMENT_FORMAT = 6
-PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile", "depfile-target")
-# Options that describe a compiler. Each follows its --language, so their order matters.
-COMPILER_WORDS = ("language", "id", "version", "syntax", "linker", "command", "arg")
-# Options that name a kernel: of this set in the project or generated, and of another set.
-KERNEL_WORDS = ("kernel", "generated", "elsewhere")
-AUDIT_MODES = ("error", "warn", "off", "unreached")
 
 
 @dataclass(frozen=True)
@@ -61,73 +54,44 @@ class Request:
         return f"{self.name}.{self.kernel_set}" if self.kernel_set else self.name
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Let `parser` read the fragment's arguments."""
-    for name in PATHS:
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    for name in ("cpu-family", "system", "optimization"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--lto", choices=("true", "false"), default="false")
-    parser.add_argument("--levels", default="")
-    parser.add_argument("--require", default="")
-    parser.add_argument("--name", default="project")
-    parser.add_argument("--label", dest="kernel_set", default="")
-    parser.add_argument("--set", dest="config_set", default="")
-    parser.add_argument("--sets", default="")
-    parser.add_argument("--module", default="")
-    parser.add_argument("--editor", default="none")
-    parser.add_argument("--fragment-format", type=int, default=0)
-    parser.add_argument("--probe-cache", choices=("true", "false"), default="true")
-    parser.add_argument("--seal", choices=("true", "false"), default="true")
-    parser.add_argument("--audit", choices=AUDIT_MODES, default="error")
-    for name in KERNEL_WORDS:
-        parser.add_argument(f"--{name}", dest="kernels", action=_Tagged, default=())
-    for name in COMPILER_WORDS:
-        parser.add_argument(f"--{name}", dest="compilers", action=_Tagged, default=())
-
-
-class _Tagged(argparse.Action):
-    """Keeps the values of several options in their order, each with its option; `append` copies the list each time."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
-        if not getattr(namespace, self.dest):
-            setattr(namespace, self.dest, [])
-        getattr(namespace, self.dest).append((self.option_strings[0].removeprefix("--"), values))
-
-
-def request_of(options: argparse.Namespace) -> Request:
-    """Return the request that parsed arguments make."""
-    kernels = [(word, _of_project(path, options), path) for word, path in options.kernels]
+def request_of(arguments: Arguments) -> Request:
+    """Return the request that complete arguments make."""
+    values = arguments.values
+    source_root, project_root = values["source-root"], values["project-root"]
+    kernels = [(word, _of_project(path, source_root, project_root), path) for word, path in arguments.kernels]
     return Request(
-        config=options.config,
-        source_root=options.project_root,
-        build_root=options.build_root,
-        output=options.output,
-        cpu_family=options.cpu_family,
-        system=options.system,
-        compilers=_compilers(options.compilers),
+        config=arguments.path("config"),
+        source_root=arguments.path("project-root"),
+        build_root=arguments.path("build-root"),
+        output=arguments.path("output"),
+        cpu_family=values["cpu-family"],
+        system=values["system"],
+        compilers=_compilers(arguments.compilers),
         kernels=tuple(source for word, source, _ in kernels if word != "elsewhere"),
         generated={source: path for word, source, path in kernels if word == "generated"},
         elsewhere=tuple(source for word, source, _ in kernels if word == "elsewhere"),
-        name=options.name,
-        kernel_set=options.kernel_set,
-        config_set=options.config_set,
-        sets=tuple(filter(None, options.sets.split(","))),
-        module=options.module,
-        editor=options.editor,
-        levels=options.levels,
-        require=options.require,
-        cache=options.probe_cache == "true",
-        seal=options.seal == "true",
-        audit=options.audit,
-        optimization=options.optimization,
-        lto=options.lto == "true",
+        name=values["name"],
+        kernel_set=values["label"],
+        config_set=values["set"],
+        sets=tuple(filter(None, values["sets"].split(","))),
+        module=values["module"],
+        editor=values["editor"],
+        levels=values["levels"],
+        require=values["require"],
+        cache=arguments.on("probe-cache"),
+        seal=arguments.on("seal"),
+        audit=values["audit"],
+        optimization=values["optimization"],
+        lto=arguments.on("lto"),
     )
 
 
-def _of_project(path: str, options: argparse.Namespace) -> str:
+def _of_project(path: str, source_root: str, project_root: str) -> str:
     """Return a path from the project's root: Meson names files from the outermost project's."""
-    return Path(os.path.relpath(options.source_root / path, options.project_root)).as_posix()
+    whole, start = os.path.normpath(os.path.join(source_root, path)), os.path.join(os.path.normpath(project_root), "")
+    # The way of nearly all kernels; the other one asks for the current folder each time.
+    found = whole.removeprefix(start) if whole.startswith(start) else os.path.relpath(whole, project_root)
+    return found.replace(os.sep, "/")
 
 
 def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:

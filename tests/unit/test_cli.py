@@ -7,10 +7,11 @@ import subprocess
 import pytest
 
 from isagen.cli import main
+from isagen.cli.commands import make_parser
 from isagen.cli.completion import SHELLS
 from isagen.cli.examples import EXAMPLES
-from isagen.cli.main import make_parser
-from isagen.cli.parser import HIDDEN, commands_of, options_of
+from isagen.cli.main import FOR_MESON
+from isagen.cli.parser import commands_of, options_of
 
 
 def refused(capsys, *arguments: str) -> str:
@@ -19,7 +20,7 @@ def refused(capsys, *arguments: str) -> str:
     assert caught.value.code == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert HIDDEN not in said.err
+    assert FOR_MESON not in said.err
     return said.err
 
 
@@ -44,7 +45,7 @@ def test_no_command_shows_the_help(capsys):
     assert main([]) == 2
     said = capsys.readouterr().err
     assert all(f"\n    {name}" in said for name in commands_of(make_parser()))
-    assert HIDDEN not in said
+    assert FOR_MESON not in said
 
 
 @pytest.mark.parametrize("name", commands_of(make_parser()))
@@ -122,7 +123,7 @@ def test_bash_knows_all_commands_and_options(script):
 def test_a_script_is_what_its_shell_reads(capsys, shell):
     assert main(["completion", shell]) == 0
     text = capsys.readouterr().out
-    assert HIDDEN not in text
+    assert FOR_MESON not in text
     assert all(name in text for name in commands_of(make_parser()))
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")

@@ -1,6 +1,5 @@
 """What the OS refuses becomes one line that names the file: in commands, in build steps, and in Meson's error()."""
 
-import argparse
 import errno
 import os
 from types import SimpleNamespace
@@ -10,17 +9,20 @@ import pytest
 from isagen.build.main import main as step
 from isagen.cli import main
 from isagen.configure import command
+from isagen.configure.arguments import REQUIRED
+from isagen.configure.request import FRAGMENT_FORMAT
 from isagen.model.plan_file import registrations_text
 from support.model import kernel_row, plan_of, registered_at, write_build
 
 
-def fragment_options(folder) -> argparse.Namespace:
-    return argparse.Namespace(
-        config=folder / "isa.toml",
-        depfile=folder / "plan.d",
-        depfile_target=folder / "plan.conf",
-        fragment_format=command.FRAGMENT_FORMAT,
-    )
+def fragment_words(folder) -> list[str]:
+    paths = dict.fromkeys(REQUIRED, folder) | {
+        "config": folder / "isa.toml",
+        "depfile": folder / "plan.d",
+        "depfile-target": folder / "plan.conf",
+        "fragment-format": FRAGMENT_FORMAT,
+    }
+    return [f"--{name}={value}" for name, value in paths.items()]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
@@ -30,7 +32,7 @@ def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number)
 
     monkeypatch.setattr(command, "request_of", lambda options: SimpleNamespace(compilers=()))
     monkeypatch.setattr("isagen.configure.configure.configure", refused)
-    assert command.answer_fragment(fragment_options(tmp_path), []) == 0
+    assert command.answer_fragment(fragment_words(tmp_path)) == 0
     said = capsys.readouterr().out.replace("%20", " ")
     assert said == f"error=isagen: /build/isa_plan.json: {os.strerror(number)}\n"
     assert (tmp_path / "plan.d").read_text().startswith("plan.conf: ")
@@ -40,7 +42,7 @@ def test_configuring_answers_where_not_even_the_depfile_can_be_written(tmp_path,
     (tmp_path / "plan.d").mkdir()
     monkeypatch.setattr(command, "request_of", lambda options: SimpleNamespace(compilers=()))
     monkeypatch.setattr("isagen.configure.configure.configure", lambda request: ("a=b\n", ()))
-    assert command.answer_fragment(fragment_options(tmp_path), []) == 0
+    assert command.answer_fragment(fragment_words(tmp_path)) == 0
     assert capsys.readouterr().out.startswith("error=isagen:%20/")
 
 
