@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -38,11 +39,18 @@ def kept_texts(kept: Cache, values: Any, make: Callable[[], Texts]) -> Texts:
 def template_files() -> list[Path]:
     """Return the templates of generated C, and the files that they include."""
     return [
-        *sorted(template_folder().glob("isa_*")),
-        *sorted(PROCESSORS.glob("*/*.c")),
-        *sorted(PROCESSORS.glob("*/*.c.j2")),
-        *sorted(BINARY_FORMATS.glob("*/*.j2")),
+        *_found(template_folder(), "isa_", ""),
+        *_found(PROCESSORS, "", ".c"),
+        *_found(PROCESSORS, "", ".c.j2"),
+        *_found(BINARY_FORMATS, "", ".j2"),
     ]
+
+
+def _found(folder: Path, start: str, end: str) -> list[Path]:
+    """Return the files of a folder of templates, or of the folders in one of packages, by how their names go."""
+    folders = [folder] if start else [one.path for one in os.scandir(folder) if one.is_dir()]
+    names = [os.path.join(place, name) for place in folders for name in os.listdir(place)]
+    return [Path(name) for name in sorted(names) if os.path.basename(name).startswith(start) and name.endswith(end)]
 
 
 @cache

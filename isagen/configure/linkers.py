@@ -76,7 +76,8 @@ def _on_path() -> Iterator[str]:
     """Yield the names of linkers in the folders of PATH."""
     for folder in os.get_exec_path():
         with suppress(OSError):
-            yield from filter(LINKER.fullmatch, os.listdir(folder))
+            names = os.listdir(folder)
+            yield from (name for name in names if name.startswith("ld.") and LINKER.fullmatch(name))
 
 
 def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
-
-from platformdirs import user_cache_path
 
 from ..model.files import write_atomically
 
@@ -46,7 +46,20 @@ class Cache:
 
 def default_cache(kind: str = "probes") -> Cache:
     """Return the user's cache of one kind (``~/.cache/isagen/probes`` on Linux)."""
-    return Cache(user_cache_path("isagen") / kind)
+    return Cache(_user_folder() / "isagen" / kind)
+
+
+def _user_folder() -> Path:
+    """Return the user's cache folder, as platformdirs does; mostly without it, because it takes long to load."""
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        named, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+        if os.path.isabs(named):
+            return Path(named)
+        if os.path.isabs(home):
+            return Path(home, ".cache")
+    from platformdirs import user_cache_path
+
+    return user_cache_path()
 
 
 NO_CACHE = Cache(None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ..model.codec import from_data
@@ -25,12 +25,20 @@ if TYPE_CHECKING:
 PROBE_FORMAT = 4
 
 
+# Between the headers of a kept verdict: no path holds it.
+NUL = "\0"
+
+
 @dataclass(frozen=True)
 class Kept:
-    """A verdict as the cache keeps it, with sizes and times (nanoseconds) of the headers that the probe included."""
+    """A verdict as the cache keeps it, with the headers that the probe included, and a hash of their sizes and times.
+
+    The headers are one text, which is read faster than a list: each verdict has a hundred.
+    """
 
     verdict: Verdict
-    headers: Mapping[str, tuple[int, int]]
+    headers: str
+    states: str
 
 
 def probe_all(
@@ -48,7 +56,8 @@ def probe_each(
     Those that are kept are read before any compiler is asked.
     """
     questions = [question for compiler in compilers for question in _questions(table, compiler)]
-    known = {question: question.known(cache) for question in questions}
+    states = _States()
+    known = {question: question.known(cache, states) for question in questions}
     unknown = [question for question in questions if known[question] is None]
     with ExitStack() as stack:
         answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
@@ -114,54 +123,70 @@ def bare_macros(compiler: Compiler) -> frozenset[str]:
     return frozenset(macros)
 
 
+def _common(table: Table, compiler: Compiler, bare: frozenset[str]) -> str:
+    """Return a hash of what the answers to all questions about a table and a compiler depend on."""
+    known = table.features
+    return Cache.key(
+        [
+            PROBE_FORMAT,
+            compiler.identity,
+            compiler.language,
+            compiler.command,
+            compiler.args,
+            sorted(bare),
+            sorted((f.name, f.macros) for f in known.features.values()),
+            known.ignored_macros,
+            known.cpu_macros,
+            sorted(known.never_required),
+        ]
+    )
+
+
 def _questions(table: Table, compiler: Compiler) -> Iterator[_Question]:
     """Yield a question about each level, lowest first."""
     bare = bare_macros(compiler)
+    common = cache(partial(_common, table, compiler, bare))
     group_of = {level.name: group for group in groups_of(table, compiler, bare) for level in group}
     for level in table.levels:
-        yield _Question(table, level, group_of.get(level.name, (level,)), compiler, bare)
+        yield _Question(table, level, group_of.get(level.name, (level,)), compiler, bare, common)
 
 
 class _Question:
     """One level of a table, and one compiler; the answer is kept under the hash of all that it depends on.
 
-    `group` are the levels that may be asked about together, and `bare` the macros without the flags of any level.
+    `group` are the levels that may be asked about together, `bare` the macros without the flags of any level, and
+    `common` returns the hash of what all levels depend on.
     """
 
-    def __init__(self, table: Table, level: Level, group: Group, compiler: Compiler, bare: frozenset[str]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        level: Level,
+        group: Group,
+        compiler: Compiler,
+        bare: frozenset[str],
+        common: Callable[[], str],
+    ) -> None:
         self.level, self.group, self.compiler = level, group, compiler
-        self._table, self._bare = table, bare
+        self._table, self._bare, self._common = table, bare, common
 
     @cached_property
     def _key(self) -> str:
-        table, level, compiler = self._table, self.level, self.compiler
-        return Cache.key(
-            [
-                PROBE_FORMAT,
-                compiler.identity,
-                compiler.language,
-                compiler.command,
-                compiler.args,
-                asdict(level),
-                probe_text(table, self.group),
-                question_of(self.group, compiler),
-                sorted(self._bare),
-                table.required_features(level.name),
-                sorted((f.name, f.macros) for f in table.features.features.values()),
-                table.features.ignored_macros,
-                table.features.cpu_macros,
-                sorted(table.features.never_required),
-            ]
-        )
+        table, level = self._table, self.level
+        return Cache.key([self._common(), *self._of_group, asdict(level), table.required_features(level.name)])
 
-    def known(self, cache: Cache) -> Verdict | None:
+    @cached_property
+    def _of_group(self) -> tuple[object, ...]:
+        return probe_text(self._table, self.group), question_of(self.group, self.compiler)
+
+    def known(self, cache: Cache, states: _States) -> Verdict | None:
         """Return the verdict that needs no compiler, or that of an earlier build, if it is still good."""
         verdict = known_without_asking(self._table, self.level, self.compiler, self._bare)
         if verdict is not None:
             return verdict
         with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
             kept = from_data(Kept, cache.get(self._key))
-            if states_of(kept.headers) == kept.headers:
+            if states.of(kept.headers) == kept.states:
                 return kept.verdict
         return None
 
@@ -177,7 +202,21 @@ class _Question:
         """Keep an answer to this question, if it is one to keep."""
         verdict, headers = answer
         if headers is not None:
-            cache.put(self._key, asdict(Kept(verdict, states_of(headers))))
+            listed = NUL.join(sorted(headers))
+            cache.put(self._key, asdict(Kept(verdict, listed, _States().of(listed))))
+
+
+class _States:
+    """The hashes of headers' states; levels that were probed together have the same headers."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+
+    def of(self, headers: str) -> str:
+        """Return the hash of the sizes and times of `headers`, which are one text."""
+        if headers not in self._found:
+            self._found[headers] = Cache.key(states_of(headers.split(NUL)))
+        return self._found[headers]
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
