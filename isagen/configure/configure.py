@@ -105,7 +105,7 @@ def _check(request: Request, config: Config) -> None:
             remedy="use letters, digits and _, and start with a letter",
         )
     for source in request.kernels:
-        if source not in request.generated and not (request.source_root / source).is_file():
+        if source not in request.generated and not os.path.isfile(os.path.join(request.source_root, source)):
             raise KernelError(
                 "there is no such kernel source",
                 where=f"isa_kernels: {source}",

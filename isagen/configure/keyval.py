@@ -20,5 +20,8 @@ def write_keyval(values: Mapping[str, str | Iterable[str]]) -> str:
     lines = []
     for key, value in values.items():
         items = [value] if isinstance(value, str) else list(value)
-        lines.append(f"{key}={'|'.join(escape(item) for item in items)}\n")
+        text = "|".join(items)
+        if text.count("|") >= len(items) or any(code in text for code, _ in ESCAPES if code != "|"):
+            text = "|".join(map(escape, items))
+        lines.append(f"{key}={text}\n")
     return "".join(lines)

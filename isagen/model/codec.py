@@ -19,8 +19,6 @@ DEEPEST = 5
 CONTAINERS = (dict, list, tuple)
 # The key of a field's metadata that says that data written by an earlier version may lack it, and then has its default.
 ADDED = "added"
-# How Python has the bytes of a name that are not UTF-8 (PEP 383).
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_text(value: Any, depth: int = 0) -> str:
@@ -38,11 +36,15 @@ def to_text(value: Any, depth: int = 0) -> str:
 
 def to_line(value: Any) -> str:
     """Return a dataclass or plain data as JSON in one line; bytes of names that are not UTF-8 are escaped."""
-    line = _encode(value)
-    return line if line.isascii() else SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return without_surrogates(_encode(value))
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=vars).encode
+
+
+def without_surrogates(text: str) -> str:
+    """Return JSON with the bytes of names that are not UTF-8 escaped, which Python has as in PEP 383."""
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _holds_more(value: Any) -> bool:
@@ -108,6 +110,8 @@ def _other_fields(known: Iterable[str], found: Iterable[str]) -> _MismatchError:
 
 def _sequence(one: Reader) -> Reader:
     def read(data: Any) -> Any:
+        if type(data) is tuple:  # JSON has none: who put it there has read it
+            return data
         items = _checked(list, data)
         return tuple(item for _, item in _parts(((place, one, item) for place, item in enumerate(items)), "[{}]"))
 

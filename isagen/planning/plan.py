@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from ..model.errors import ConfigError, KernelError
 from ..model.frozen import dataclass, replace
-from ..model.languages import language_of
+from ..model.languages import language_of, takes_macros
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
 from .aliases import aliases_of
@@ -74,24 +74,24 @@ def make_plan(
     packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
     made = generated or {}
     defines = {level: tuple(style.define + one for one in table.defines(level)) for level in table.names()}
+    alike: dict[tuple[object, ...], tuple[Cell, ...]] = {}
     rows = []
     for source in kernels:
         language = language_of(source)
         own = settings_of(source, config)
         check_register(source, own, config.shown)
-        disabled = _disabled(table, config, own, project, packager, elsewhere)
-        if not sealed:
-            disabled |= unsealed(source, table)
-        cells = tuple(
-            with_shim(
-                source,
-                own,
-                _cell(
-                    level, disabled.get(level, ""), verdicts[level, language], names[source], defines[level], own.args
-                ),
+        kind = (language, takes_macros(source), own.levels, own.levels_where, own.args)
+        if kind not in alike:  # thousands of kernels are of few kinds
+            disabled = _disabled(table, config, own, project, packager, elsewhere)
+            if not sealed:
+                disabled |= unsealed(source, table)
+            alike[kind] = tuple(
+                _cell(level, disabled.get(level, ""), verdicts[level, language], defines[level], own.args)
+                for level in table.names()
             )
-            for level in table.names()
-        )
+        cells = _of_kernel(alike[kind], names[source])
+        if own.register:
+            cells = tuple(with_shim(source, own, cell) for cell in cells)
         if cells[0].verdict != BUILT:
             raise ConfigError(
                 f"{table.base.name} cannot be built for {source}: {cells[0].reason}",
@@ -102,7 +102,8 @@ def make_plan(
         rows.append(KernelRow(source, line, language, own.args, cells, source in made, own.header, dict(own.register)))
     rows = whole_levels(rows) if module else rows
     contained = contained_levels({row.language for row in rows}, verdicts, baseline)
-    rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
+    if contained:
+        rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -131,16 +132,24 @@ def _disabled(
     return found | {level: f"by {config.shown}: levels" for level in table.names() if level not in project}
 
 
-def _cell(
-    level: str, disabled: str, verdict: Verdict, name: str, defines: tuple[str, ...], args: tuple[str, ...]
-) -> Cell:
-    """Return the cell of a kernel, whose copies are called after `name`, at one level that has `defines`."""
+def _cell(level: str, disabled: str, verdict: Verdict, defines: tuple[str, ...], args: tuple[str, ...]) -> Cell:
+    """Return the cell of a kernel at one level that has `defines`, without the copy's name."""
     if disabled:
         return Cell(level, DISABLED, disabled)
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
-    flags = (*verdict.flags, *defines, *args)
-    return Cell(level, BUILT, verdict.reason, flags, f"{name}.{level}{posixpath.splitext(name)[1]}")
+    return Cell(level, BUILT, verdict.reason, (*verdict.flags, *defines, *args))
+
+
+def _of_kernel(cells: Iterable[Cell], name: str) -> tuple[Cell, ...]:
+    """Return cells with the names of the copies of a kernel, which are called after `name`."""
+    suffix = posixpath.splitext(name)[1]
+    return tuple(
+        Cell(cell.level, BUILT, cell.reason, cell.flags, f"{name}.{cell.level}{suffix}")
+        if cell.verdict == BUILT
+        else cell
+        for cell in cells
+    )
 
 
 def check_kernels(kernels: Sequence[str], config: Config, others: Sequence[str] = ()) -> None:

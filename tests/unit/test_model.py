@@ -41,6 +41,24 @@ def test_a_plan_that_is_written_is_read(tmp_path):
     assert read_plan(path) == whole_build()
 
 
+def test_text_that_looks_like_the_file_s_own_is_read_as_it_was(tmp_path):
+    """The ends of lines stand between cells, and never inside what they hold."""
+    strange = '-DX=}, {"level": "", [{"source": "}, {'
+    build = whole_build()
+    cells = tuple(replace(cell, reason=strange, flags=(strange, "}, {")) for cell in build.plan.kernels[0].cells)
+    kernels = (replace(build.plan.kernels[0], cells=cells, args=("}, {", "[{")),)
+    build = replace(build, plan=replace(build.plan, kernels=kernels))
+    (tmp_path / PLAN_FILE).write_text(plan_text(build), encoding="utf-8")
+    assert read_plan(tmp_path / PLAN_FILE) == build
+
+
+def test_cells_share_the_flags_that_are_the_same():
+    flags = ("-mavx2", "-DX")
+    rows = [kernel_row(f"{n}.c", {"DEFAULT": f"{n}.c.DEFAULT.c", "AVX2": f"{n}.c.AVX2.c"}) for n in range(9)]
+    rows = [replace(row, cells=tuple(replace(cell, flags=flags) for cell in row.cells)) for row in rows]
+    assert plan_text(build_of(plan_of(LEVELS, rows))).count('["-mavx2", "-DX"]') == 1
+
+
 def test_registrations_that_are_written_are_read(tmp_path):
     found = registered_at("AVX2", {"counter": 8}, a="dot -sum", b="")
     (tmp_path / "isa_AVX2.json").write_text(registrations_text(found))
@@ -60,9 +78,11 @@ def test_the_text_is_json_with_a_line_for_each_cell(tmp_path):
     build = whole_build()
     lines = [line.strip().rstrip(",") for line in plan_text(build).splitlines()]
     cells = [cell for kernel in build.plan.kernels for cell in kernel.cells]
+    flags = json.loads(plan_text(build))["cell_flags"]
     assert len(cells) > 1
     for cell in cells:
-        assert lines.count(to_line(cell)) == cells.count(cell)
+        line = to_line({**vars(cell), "flags": flags.index(list(cell.flags))})
+        assert sum(found.startswith(line) for found in lines) == cells.count(cell)
     assert '"ä": "é"' in to_text({"ä": "é"})
     assert (
         to_text({"plain": 1, "flat": (2, "b"), "empty": {}}) == '{\n "plain": 1,\n "flat": [2, "b"],\n "empty": {}\n}'
@@ -95,6 +115,9 @@ def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, f
         (lambda data: data.update(lto="yes"), "Build.lto is str, not bool"),
         (lambda data: data["plan"]["levels"][0].update(rank=True), r"Build.plan.levels\[0\].rank is bool, not int"),
         (lambda data: data["plan"]["levels"][1]["dropped"]["cpp"][0].append("x"), "has 3 items, not 2"),
+        (lambda data: data.pop("cell_flags"), r"Build.plan.kernels\[0\].cells\[0\].flags is int, not list"),
+        (lambda data: data["cell_flags"].append([1]), r"lists\[\d\]\[0\] is int, not str"),
+        (lambda data: data["plan"]["kernels"][0]["cells"][0].update(flags=-1), r"cells\[0\].flags is int, not list"),
         (lambda data: data["plan"].update(kernels={}), "Build.plan.kernels is dict, not list"),
     ],
 )
