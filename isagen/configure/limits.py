@@ -9,8 +9,8 @@ from ..model.frozen import dataclass, replace
 from ..model.plan import Limit
 from ..planning.config import DEFAULT_TABLE
 from ..planning.limit import Maker, limit_of
+from ..probe.bare import bare_macros
 from ..probe.compiler import Compiler
-from ..probe.probe import bare_macros
 from ..processors.registry import default_table, family_under
 from ..processors.table import OtherLevels, Table, load_table
 

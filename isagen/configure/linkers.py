@@ -19,9 +19,10 @@ from pathlib import Path
 from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
+from ..probe.bare import bare_macros
 from ..probe.cache import Cache
 from ..probe.compiler import Compiler
-from ..probe.probe import PROBE_FORMAT, bare_macros, states_of
+from ..probe.probe import PROBE_FORMAT, states_of
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 

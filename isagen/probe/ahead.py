@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 
 from ..model.errors import IsagenError
+from .bare import bare_macros
 from .compiler import Compiler
-from .probe import bare_macros
 
 
 @contextmanager
@@ -17,7 +17,12 @@ def asked_ahead(compilers: Sequence[Compiler]) -> Iterator[None]:
 
     An error is left to who asks.
     """
-    threads = [Thread(target=_ask, args=(compiler,), daemon=True) for compiler in compilers if compiler.known]
+    threads = [
+        Thread(target=ask, args=(compiler,), daemon=True)
+        for compiler in compilers
+        if compiler.known
+        for ask in (_ask_macros, _ask_identity)
+    ]
     for thread in threads:
         thread.start()
     try:
@@ -27,7 +32,11 @@ def asked_ahead(compilers: Sequence[Compiler]) -> Iterator[None]:
             thread.join()
 
 
-def _ask(compiler: Compiler) -> None:
+def _ask_macros(compiler: Compiler) -> None:
     with suppress(IsagenError, OSError):
         bare_macros(compiler)
+
+
+def _ask_identity(compiler: Compiler) -> None:
+    with suppress(IsagenError, OSError):
         compiler.identity  # noqa: B018  the answer is kept

@@ -9,12 +9,12 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ..model.codec import from_data
-from ..model.errors import CompilerError
 from ..model.frozen import asdict, dataclass
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
+from .bare import bare_macros
 from .cache import Cache
-from .compiler import Compiler, first_error
+from .compiler import Compiler
 from .level import Answer, Settled, known_without_asking, probe_text, settle
 from .together import Group, ask, groups_of, question_of
 
@@ -102,25 +102,6 @@ def _answers(
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
     """Return the features that the compilers turn on without any level's flags: what every other object may use."""
     return table.features.turned_on(frozenset().union(*(bare_macros(compiler) for compiler in compilers)))
-
-
-@cache
-def bare_macros(compiler: Compiler) -> frozenset[str]:
-    """Return the macros that the compiler predefines under the project's own arguments; none where it lists none."""
-    if compiler.dialect == "msvc":
-        return frozenset()
-    macros, outcome = compiler.macros(())
-    if compiler.language == "fortran" and not (outcome.ok and compiler.id == "gcc"):
-        return frozenset()
-    if not outcome.ok and not compiler.known:
-        return frozenset()
-    if not outcome.ok:
-        raise CompilerError(
-            f"{compiler.name} cannot preprocess an empty file: {first_error(outcome.err)}",
-            where=f"{compiler.language} compiler",
-            remedy="check the project's compiler arguments: " + " ".join(compiler.args),
-        )
-    return frozenset(macros)
 
 
 def _common(table: Table, compiler: Compiler, bare: frozenset[str]) -> str:

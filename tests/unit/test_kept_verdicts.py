@@ -6,8 +6,9 @@ import pytest
 
 from isagen.model.errors import CompilerError
 from isagen.probe.ahead import asked_ahead
+from isagen.probe.bare import bare_macros
 from isagen.probe.cache import NO_CACHE, Cache
-from isagen.probe.probe import bare_macros, probe_all
+from isagen.probe.probe import probe_all
 from support.probing import ask, calls, fake, table
 
 
