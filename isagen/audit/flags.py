@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ..model.command_words import split_words
 from ..model.errors import AuditError
 from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..model.record import Record
@@ -32,7 +32,7 @@ def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Findi
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         commands = [
-            (Path(e["directory"]), Path(e["directory"], e["output"]), shlex.split(e["command"])) for e in entries
+            (Path(e["directory"]), Path(e["directory"], e["output"]), split_words(e["command"])) for e in entries
         ]
     except (ValueError, KeyError, TypeError, OSError) as problem:
         raise AuditError(f"cannot be read: {problem}", where=str(path), remedy="configure the build again") from None
