@@ -5,11 +5,10 @@ Ninja takes an output that is older than an input for a reason, although the ste
 
 from __future__ import annotations
 
-import json
 import os
-from contextlib import suppress
 
 from ..model.files import write_atomically
+from ..model.read_json import read_json
 
 TYPE_CHECKING = False  # as in typing, which takes longer to load than a step that has nothing to do runs
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Record:
         """Return which of the files of the last run changed; None where that is not known, or a file is missing."""
         try:
             with open(self._path, encoding="utf-8") as stream:
-                kept = json.load(stream)
+                kept = read_json(stream.read())
             self.states = {path: state_of(path) for path in kept["files"]}
             self.noted = kept["noted"]
             if kept["words"] == self._words:
@@ -47,10 +46,14 @@ class Record:
 
         Files that may change meanwhile have the state in `read`, from before they were read.
         """
-        with suppress(OSError):  # on a full disk, the next build runs the step again
+        import json  # not where a step has nothing to do
+
+        try:
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
             data = {"words": self._words, "files": states, "noted": noted}
             write_atomically(self._path, json.dumps(data).encode())
+        except OSError:
+            pass  # on a full disk, the next build runs the step again
 
 
 def state_of(path: str | Path) -> State:

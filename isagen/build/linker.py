@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-from contextlib import suppress
 
+from ..model.command_words import split_words
 from ..model.errors import BuildError
 
 TYPE_CHECKING = False  # as in typing
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
 ANSWERS = {"--version", "--help"}
-# A response file with one of these is more than words between blanks.
-QUOTING = ("'", '"', "\\")
 
 
 class Linking:
@@ -42,10 +39,13 @@ class Linking:
 
     def start(self) -> None:
         """Start the linker. Raises `BuildError` where it cannot be run."""
+        import _signal  # type: ignore[import-not-found]  # what `signal` makes enumerations of, which takes longer
+
         words = [self.linker, *self._arguments]
         self._started = True
         try:  # Python ignores these signals, and a program inherits that
-            self._process = os.posix_spawn(self.linker, words, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
+            signals = [_signal.SIGPIPE, _signal.SIGXFSZ]
+            self._process = os.posix_spawn(self.linker, words, os.environ, setsigdef=signals)
         except OSError as problem:
             self._started = False
             raise BuildError(
@@ -64,6 +64,8 @@ class Linking:
         """Remove what was linked, which was not audited to the end: the next build links again."""
         if not self._started:
             return
+        from contextlib import suppress  # most links are not discarded
+
         with suppress(ChildProcessError):
             self.wait()
         if self.output is not None:
@@ -72,6 +74,8 @@ class Linking:
 
 def discard(output: str) -> None:
     """Remove a linked file; a device may be in its place."""
+    from contextlib import suppress
+
     with suppress(OSError):
         if os.path.isfile(output):
             os.unlink(output)
@@ -83,17 +87,9 @@ def expanded(arguments: Sequence[str]) -> Iterator[str]:
         if word.startswith("@") and os.path.isfile(word[1:]):
             with open(word[1:], encoding="utf-8", errors="surrogateescape") as stream:
                 text = stream.read()
-            yield from expanded(_words(text))
+            yield from expanded(split_words(text))
         else:
             yield word
-
-
-def _words(text: str) -> Sequence[str]:
-    if not any(character in text for character in QUOTING):
-        return text.split()  # of thousands of objects, shlex takes as long as the linker
-    import shlex
-
-    return shlex.split(text)
 
 
 def output_of(words: Sequence[str]) -> str | None:

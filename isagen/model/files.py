@@ -5,13 +5,12 @@ Build steps that have little to do import this: pathlib and typing would take lo
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-from collections.abc import Mapping
 
 TYPE_CHECKING = False  # as in typing, for type checkers
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     AnyPath = str | Path
@@ -52,8 +51,10 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
             stream.write(data)
         os.replace(temporary, path)
     except BaseException as problem:
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105  contextlib takes longer to load than all else here
             os.unlink(temporary)
+        except OSError:
+            pass
         if isinstance(problem, OSError):
             problem.filename, problem.filename2 = str(path), None
         raise

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import re
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    import re
+
+    PLAN: re.Pattern[str]
+    DISPATCH_SOURCE: re.Pattern[str]
+    SET_NAME: re.Pattern[str]
 
 # Files and folders that configuring leaves beside the fragment's outputs. Each set of kernels has a plan of its own.
 PLAN_FILE = "isa_plan.json"
-PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
 TOOL_FOLDER = "isa_tool"
 # Inside it: what Python runs.
 TOOL_MAIN = "__main__.py"
 # Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
-DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
-# The name of a set of kernels: it becomes part of file names and symbols.
-SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+# Compiled when they are first asked for: that takes longer than a step that has nothing to do runs.
+PATTERNS = {
+    "PLAN": r"isa_plan(?:\.(\w+))?\.json",
+    "DISPATCH_SOURCE": r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z",
+    "SET_NAME": r"[A-Za-z]\w*",  # of a set of kernels: it becomes part of file names and symbols
+}
 # The mark in the dispatch source that the build replaces with the table of stubs.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 # And, in the notes of each binary format, with what the private modules of the levels hold.
@@ -50,6 +58,16 @@ TOOLCHAIN_SETS = frozenset(
 # An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
 # where the build calls such a script.
 LINK_PROOF = "--isagen-proof"
+
+
+def __getattr__(name: str) -> re.Pattern[str]:
+    """Return one of the `PATTERNS`."""
+    if name not in PATTERNS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import re
+
+    pattern = globals()[name] = re.compile(PATTERNS[name], re.ASCII)
+    return pattern
 
 
 def guard_name(level: str) -> str:

@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from . import names
 from .codec import from_data, to_line, to_text, without_surrogates
 from .errors import PlanError, ProjectError
 from .frozen import dataclass
-from .names import PLAN, TOOL_FOLDER
+from .names import TOOL_FOLDER
 from .plan import Build, Cell
 from .registrations import Registrations
 
@@ -114,7 +115,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
     """Yield the plan files in a folder and below."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
-        yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
+        yield from (Path(place, name) for name in sorted(filter(names.PLAN.fullmatch, files)))
 
 
 def _read(path: Path, kind: type[T], remedy: str, prepare: Callable[[Any], None] = lambda data: None) -> T:

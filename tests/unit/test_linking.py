@@ -54,6 +54,11 @@ def test_a_proof_links_nothing(step):
     assert not Path("called").exists()
 
 
+def test_words_of_a_response_file_end_at_a_shells_blanks(step):
+    Path("words").write_text("one\N{NO-BREAK SPACE}name.o\ttwo.o\n-o out")
+    assert [*linker.expanded(["@words"])] == ["one\N{NO-BREAK SPACE}name.o", "two.o", "-o", "out"]
+
+
 def test_a_response_file_names_the_output(step, monkeypatch):
     seen = []
     monkeypatch.setattr(link, "is_binary", lambda path: bool(seen.append(path)))

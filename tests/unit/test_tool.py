@@ -1,7 +1,12 @@
 """The copied tool: which files configuring removes from its folder, and which it leaves."""
 
+import subprocess
+import sys
+
+import pytest
+
 from isagen.configure.tool import write_tool
-from isagen.model.names import TEXTS_FOLDER
+from isagen.model.names import TEXTS_FOLDER, TOOL_MAIN
 from isagen.processors.registry import find_processor
 
 GENERIC = find_processor("generic")
@@ -27,3 +32,31 @@ def test_stale_files_go_and_others_stay(tmp_path):
     assert folder.is_dir()
     assert (tmp_path / TEXTS_FOLDER / "isa_dispatch.h").read_text() == "1"
     assert (tmp_path / TEXTS_FOLDER / "isa_dispatch.other.c").is_file()  # of another set of kernels
+
+
+@pytest.mark.parametrize("closed", ["", "<&- >&-"])
+def test_a_step_says_why_it_fails(tmp_path, closed):
+    """The tool ends without taking modules down, and says all before."""
+    write_tool(tmp_path, {}, GENERIC)
+    command = f'"$0" -I -S "$1" nothing {closed}'
+    words = ["sh", "-c", command, sys.executable, tmp_path / TOOL_MAIN]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "isagen: error: isa_tool: there is no such step: nothing\n"
+
+
+LIGHT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+before = set(sys.modules)
+import isagen.build.main, isagen.build.used, isagen.build.linker
+print(*sorted(name for name in set(sys.modules) - before if not name.startswith("isagen")))
+"""
+
+
+def test_steps_that_do_nothing_load_little(tmp_path):
+    """Regular expressions, enumerations and types take longer to load than such a step runs."""
+    write_tool(tmp_path, {}, GENERIC)
+    words = [sys.executable, "-I", "-S", "-c", LIGHT, tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert {"re", "enum", "json", "typing", "collections", "contextlib", "pathlib"}.isdisjoint(done.stdout.split())
