@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 
 from ..binary.formats import is_binary, load_object, open_binary
 from ..binary.private_names import name_in_source
@@ -13,6 +12,10 @@ from ..binary.protocol import CODE_KINDS, Binding, NamedSymbol
 from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class BuildObjects:

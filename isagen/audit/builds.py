@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.protocol import Binary
@@ -21,6 +20,10 @@ from .findings import Result, failed
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
 from .records import merge, records_of, records_of_build
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Folders of a build that hold no targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")

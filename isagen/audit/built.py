@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..binary.formats import open_binary
 from ..binary.protocol import Binary
@@ -21,6 +20,10 @@ from .kept import kept
 from .reachable import load_findings
 from .records import judged_by, merge
 from .subject import Origin, Subject, unknown_origin
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:

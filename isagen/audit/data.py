@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from .. import __version__
 from ..model.frozen import asdict
@@ -12,6 +11,10 @@ from .demangle import demangle
 from .findings import KINDS, Entry, Finding, Result, found_any
 from .summary import Summary, summaries
 from .texts import readable
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 REPORT_FORMAT = 2
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..processors.decoding import CALL, INDIRECT_BRANCH, INDIRECT_CALL, RETURN, UNCONDITIONAL
 from .references import References
 from .states import ESCAPED, Frame, Lent, State
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from .values import Values
 

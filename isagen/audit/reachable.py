@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypedDict
 
 from ..binary.spans import within
 from ..model.frozen import dataclass, field, replace
@@ -17,6 +16,17 @@ from .states import UNKNOWN, State, Step, Value, joined
 from .subject import Subject
 from .values import Values
 
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Where(TypedDict):
+        """What tells where a finding is."""
+
+        path: tuple[str, ...]
+        variable: str
+
+
 LONGEST_CHAIN = 64
 # Variables that say nothing of what an initialiser sets: of exceptions and guards (Itanium C++ ABI), and of the module.
 UNTOLD = ("DW.ref.", "_ZGV")
@@ -24,13 +34,6 @@ MODULE = "__dso_handle"
 
 # By a function's number, the one that calls it first and the address of the call.
 Callers = Mapping[int, tuple[int, int]]
-
-
-class Where(TypedDict):
-    """What tells where a finding is."""
-
-    path: tuple[str, ...]
-    variable: str
 
 
 @dataclass(frozen=True)

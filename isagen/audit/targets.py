@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Generator, Iterator, Sequence
-from pathlib import Path
 
 from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
@@ -17,6 +16,10 @@ from .files import WHEEL, Progress, files_in, other_format, unpacked, unseen
 from .findings import Result, failed
 from .foreign import audit_foreign
 from .records import records_of
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:

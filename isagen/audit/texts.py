@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def readable(data: Any) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from ..model.frozen import dataclass
+from ..model.shapes import Protocol
 from .protocol import Section
 
 

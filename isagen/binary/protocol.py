@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ..model.frozen import dataclass
+from ..model.shapes import Protocol
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any, Literal
+
     from .pointing import Pointers, Relocations
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..audit.demangle import demangle
@@ -13,6 +12,10 @@ from ..binary.protocol import Binding
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
 from ..model.plan_file import outputs_folder, read_registrations
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:

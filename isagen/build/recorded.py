@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from ..binary.protocol import Binary
 from ..model import names
@@ -11,6 +10,10 @@ from ..model.errors import BuildError
 from ..model.names import copy_of_object, level_of_section, sealed_name
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:

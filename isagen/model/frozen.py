@@ -1,7 +1,8 @@
 """Dataclasses that load fast: ninja starts a process for each step of a build, and each makes sixty classes.
 
 `dataclasses` compiles six functions for each class, and loads `inspect` to do so, which takes half of the time of a
-step that has little to do. Here only ``__init__`` is compiled. Type checkers see the standard module, whose functions
+step that has little to do. Here only ``__init__`` is compiled, when
+the first value is made. Type checkers see the standard module, whose functions
 work on these classes too.
 """
 
@@ -67,7 +68,7 @@ else:
         cls.__frozen_fields__ = tuple(found)
         cls.__dataclass_fields__ = _StandardFields()
         cls.__match_args__ = names
-        cls.__init__ = _initialiser(cls, found, frozen)
+        cls.__init__ = _first_initialiser(cls, found, frozen)
         cls.__repr__ = _repr
         if frozen:
             cls.__setattr__ = _refuse_to_assign
@@ -81,6 +82,15 @@ else:
         one = given if isinstance(given, Field) else Field(given)
         one.name = name
         return one
+
+    def _first_initialiser(cls, found, frozen):
+        """Return an ``__init__`` that compiles the class's own: most steps make values of few classes."""
+
+        def __init__(self, *given, **named):  # noqa: N807
+            cls.__init__ = _initialiser(cls, found, frozen)
+            cls.__init__(self, *given, **named)
+
+        return __init__
 
     def _initialiser(cls, found, frozen):
         """Compile ``__init__``, whose parameters are the fields."""

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar
 
 from . import names
-from .codec import from_data, to_line, to_text, without_surrogates
 from .errors import PlanError, ProjectError
 from .frozen import dataclass
 from .names import TOOL_FOLDER
 from .plan import Build, Cell
+from .read_json import read_json
+from .reading import from_data
 from .registrations import Registrations
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 # Raise it when what is written changes in a way that an older reader does not know.
 PLAN_FORMAT = 7
 # The first keys of what begins a line in a plan: levels and units, kernels, cells.
 OF_LINES = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ def plan_text(build: Build) -> str:
 
     Thousands of cells have a few lists of flags, which stand first; a cell has the place of its own among them.
     """
+    import json  # most steps only read
+
+    from .codec import to_line, without_surrogates
+
     lists: dict[tuple[str, ...], int] = {}
 
     def plain(value: Any) -> Any:
@@ -73,6 +80,8 @@ def _set_flags(data: Any) -> None:
 
 def registrations_text(found: Registrations) -> str:
     """Return the text of a file of registrations."""
+    from .codec import to_text
+
     return to_text({"format": PLAN_FORMAT, **vars(found)}) + "\n"
 
 
@@ -113,6 +122,8 @@ def has_plan(folder: Path) -> bool:
 
 def plans_in(folder: Path) -> Iterator[Path]:
     """Yield the plan files in a folder and below."""
+    from pathlib import Path
+
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
         yield from (Path(place, name) for name in sorted(filter(names.PLAN.fullmatch, files)))
@@ -120,7 +131,8 @@ def plans_in(folder: Path) -> Iterator[Path]:
 
 def _read(path: Path, kind: type[T], remedy: str, prepare: Callable[[Any], None] = lambda data: None) -> T:
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as stream:
+            data: Any = read_json(stream.read())
         if not isinstance(data, dict):
             raise ValueError("it is no JSON object")
     except OSError as problem:

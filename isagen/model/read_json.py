@@ -18,17 +18,17 @@ class _Rules:
     memo: dict[str, str] = {}  # noqa: RUF012  the scanner's own, emptied by it
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str | bytes) -> Any:
     """Return what `json.loads` does. Raises ValueError as that does, and RecursionError where parts are too deep."""
-    content = text.strip(BLANKS)
     try:
+        content = (text if isinstance(text, str) else text.decode("ascii")).strip(BLANKS)
         from _json import make_scanner  # what `json` scans with, in CPython
 
         value, end = make_scanner(_Rules)(content, 0)  # type: ignore[arg-type]
         if end == len(content):
             return value
-    except (ImportError, StopIteration):
+    except (ImportError, StopIteration, ValueError):
         pass
-    import json  # which says what is wrong
+    import json  # which tells encodings, and says what is wrong
 
     return json.loads(text)

@@ -6,14 +6,15 @@ level is in sections called `.isa_text.LEVEL`, so that record and code fit toget
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
-from typing import Any
-
-from .codec import from_data
 from .errors import AuditError
 from .frozen import asdict, dataclass, replace
+from .read_json import read_json
+from .reading import from_data
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 NOTE_OWNER = "isagen"
 # Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.
@@ -55,6 +56,8 @@ class Record:
 
     def to_json(self) -> str:
         """Return the record as text, in one line; levels stay in their order."""
+        import json  # most records are only read
+
         data = asdict(self)
         if not self.module:
             del data["module"]
@@ -72,13 +75,15 @@ class Record:
 
 def matches(name: str, pattern: str) -> bool:
     """Return whether a symbol's name matches a pattern: ``*`` stands for any characters, ``?`` for one."""
+    from fnmatch import fnmatchcase  # most builds allow nothing
+
     return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def record_from_json(text: bytes | str, shown: str) -> Record:
     """Read a record. Raises `AuditError` if it is damaged, or of a later isagen."""
     try:
-        data: dict[str, Any] = json.loads(text)
+        data: dict[str, Any] = read_json(text)
         if data.pop("format") != (MODULE_FORMAT if "module" in data else RECORD_FORMAT):
             raise AuditError(
                 "its record was written by another version of isagen",

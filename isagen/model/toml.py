@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 from .errors import IsagenError, did_you_mean
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 
 class Section:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum, auto
 from functools import cached_property
-from typing import Protocol
 
 from ..binary.pointing import Relocations
 from ..model.frozen import dataclass
+from ..model.shapes import Protocol
 from .features import Features, normal
 
 Codes = frozenset[int]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, parse_toml
 from .registry import builtin_tables
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 Data = dict[str, Any]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from ..model.shapes import Protocol
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from .features import State
     from .sources import Cpuid

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..model.frozen import dataclass, field
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..binary.protocol import Architecture
     from .decoding import Decoder
     from .machines import Machine, Registers

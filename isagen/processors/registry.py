@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..model.errors import AuditError, CpuError
 from .processor import Processor
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from ..binary.protocol import Architecture
     from .decoding import Decoder

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..model.frozen import dataclass
 from ..model.toml import Section
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 REGISTERS = ("eax", "ebx", "ecx", "edx")
 KINDS = ("cpuid", "hwcap", "sysctl")

@@ -25,6 +25,9 @@ def test_values_are_those_of_json(text, native, monkeypatch):
     if not native:
         monkeypatch.setitem(sys.modules, "_json", None)
     assert read_json(text) == json.loads(text)
+    for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-32-be"):
+        raw = text.encode(encoding, errors="surrogatepass")
+        assert read_json(raw) == json.loads(raw)
 
 
 @pytest.mark.parametrize("text", DAMAGED)

@@ -6,7 +6,10 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
-from typing import Literal
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Literal
 
 WORDS = 3  # of a relocation: place, symbol and type, addend
 

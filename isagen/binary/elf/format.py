@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..protocol import Architecture
 from .layout import MAGIC
 from .machines import architecture_of
 from .notes import note_of
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from .objects import ElfObject
     from .pointers import LoadedElf

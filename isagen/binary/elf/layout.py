@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import struct
 from functools import cache
-from typing import Literal
 
 from ...model.frozen import dataclass
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Literal
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC = 1, 2

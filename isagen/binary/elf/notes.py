@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Literal
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Literal
 
 TYPE = 1
 

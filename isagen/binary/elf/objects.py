@@ -6,8 +6,6 @@ import struct
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import takewhile
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...model.errors import AuditError, BuildError
 from ..protocol import CODE_KINDS, Binding, Held
@@ -18,7 +16,10 @@ from .private import is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .fingerprints import Fingerprints
 
 

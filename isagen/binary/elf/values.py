@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ...model.frozen import dataclass
+from ...model.shapes import NamedTuple
 from ..protocol import Binding, Kind
 from . import layout as e
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..processor import DecodableCode, OldestCpu, Processor
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from ..decoding import Decoder
     from ..machines import Machine, Registers

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ..sources import REGISTERS, Cpuid
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from ..features import State
     from ..machines import Machine
