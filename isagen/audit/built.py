@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from ..binary.formats import open_binary
 from ..binary.protocol import Binary
 from ..model.record import Record
-from ..processors.decoding import InstructionSets
-from ..processors.features import features_of
+from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .boundaries import borrowed, code_outside, crossings, exported, stored, unresolved
@@ -26,10 +25,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:
-    """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
+def audit_linked(
+    binary: Binary, records: Sequence[Record], objects: BuildObjects | None, sets: InstructionSets | None = None
+) -> Result:
+    """Audit a linked file by its records, and by the objects that it came from, where they are at hand.
+
+    `sets` are those of the records' processor, where they are known.
+    """
     record = merge(records)
-    sets = _sets(binary, record)
+    sets = sets or sets_of(binary, record)
     if objects is not None and not record.sealed:
         return _audit_unsealed(binary, record, sets, objects)
     return _audit_record(binary, record, sets, objects)
@@ -38,13 +42,16 @@ def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObject
 def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:
     """Audit an object of a build: one of a `level`, or of none."""
     allowances = Allowances(record.allow)
-    sets = _sets(binary, record)
+    sets = sets_of(binary, record)
     findings, counted = _object_findings(binary, record, sets, level, allowances, lambda *_: (shown, kernel))
     what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
     return Result(shown, f"{what}; {judged_by(record, sets)}", tuple(findings), dict(counted), allowances.allowed())
 
 
-def _sets(binary: Binary, record: Record) -> InstructionSets:
+def sets_of(binary: Binary, record: Record) -> InstructionSets:
+    """Return the features that instructions of a file need, by the features file that a record names."""
+    from ..processors.features import features_of  # links know what it reads
+
     return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from ..binary.protocol import Binary
 from ..model.frozen import replace
-from ..processors.decoding import InstructionSets
 from ..processors.features import read_features
+from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .baseline import Baseline

@@ -8,8 +8,8 @@ from ..binary.protocol import Binary
 from ..model.frozen import replace
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
-from ..processors.decoding import InstructionSets
-from ..processors.features import normal
+from ..processors.instruction_sets import InstructionSets
+from ..processors.names import normal
 
 
 def records_of(binary: Binary) -> list[Record]:
@@ -50,7 +50,7 @@ def merge(records: Sequence[Record]) -> Record:
 def judged_by(record: Record, sets: InstructionSets) -> str:
     """Return by what a build is judged: its levels, and what code outside them may use that not every CPU has."""
     sealed = "sealed" if record.sealed else "not sealed"
-    always = frozenset(map(normal, sets.features.instructions.always))
+    always = frozenset(map(normal, sets.facts.always))
     more = " ".join(name for name in record.outside if normal(name) not in always)
     if record.module:
         whole = f"private module of level {record.module}" + (f", all of it with {more}" if more else "")

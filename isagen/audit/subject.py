@@ -11,7 +11,8 @@ from ..binary.protocol import Binary, Symbol
 from ..model.frozen import dataclass, field
 from ..model.names import SEALED, level_of_section
 from ..model.record import matches
-from ..processors.decoding import Codes, InstructionSets
+from ..processors.decoding import Codes
+from ..processors.instruction_sets import InstructionSets
 from .allowances import Allowances
 from .code import Code
 from .findings import Finding
@@ -78,7 +79,7 @@ class Subject:
     def is_checked(self, number: int) -> bool:
         """Return whether a function is one of the toolchain's that run only behind a check of their own."""
         symbol = self.code.name(number)
-        return any(matches(symbol, pattern) for pattern in self.sets.features.instructions.checked)
+        return any(matches(symbol, pattern) for pattern in self.sets.facts.checked)
 
     def is_undecodable(self, number: int, codes: Codes) -> bool:
         """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""

@@ -10,17 +10,22 @@ from functools import partial
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, expand
-from ..audit.built import audit_linked
+from ..audit.built import audit_linked, sets_of
 from ..audit.findings import Result
-from ..audit.records import records_of
-from ..audit.report import as_text
+from ..audit.records import merge, records_of
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import BuildError, IsagenError, reported
+from ..model.names import FACTS_FILE, TOOL_FOLDER
 from ..model.plan import Build, Plan
 from ..model.plan_file import read_plan
-from .explain import explained
+from ..processors.kept_facts import are_for, kept_sets, save_facts
 from .linker import Linking, discard
 from .recorded import check_unrecorded
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from ..model.record import Record
+    from ..processors.instruction_sets import InstructionSets
 
 # Options that leave out symbols, without which the audit cannot tell one variable from the next.
 STRIPS = {"-s", "--strip-all", "-x", "--discard-all"}
@@ -33,7 +38,9 @@ def finish(linking: Linking, plan_path: Path, mode: str) -> int:
     """
     build = read_plan(plan_path)
     objects = _objects(build.plan, plan_path.parent, linking.words)
+    sets = None
     with suppress(IsagenError, OSError):  # the audit says what is wrong
+        sets = _known_sets(plan_path.parent, build.record)
         objects.read_ahead()
     status = linking.wait()
     if status != 0:
@@ -44,7 +51,7 @@ def finish(linking: Linking, plan_path: Path, mode: str) -> int:
     if linking.output is None or not is_binary(Path(linking.output)):
         return 0
     with _with_symbols(linking) as audited:
-        audit = partial(_audit, build.plan, plan_path.parent, audited, linking, objects)
+        audit = partial(_audit, build.plan, plan_path.parent, audited, linking, objects, sets)
         return _judge(mode, linking.output, audit)
 
 
@@ -98,6 +105,8 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
         return 0
     if result is None or not result.findings:
         return 0
+    from ..audit.report import as_text  # most links have no finding
+
     text = as_text([result])
     print(f"isagen audit: {'error' if mode == 'error' else 'warning'}: {text}", end="", file=sys.stderr)
     if mode != "error":
@@ -109,6 +118,8 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
 
 def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
     """Report mistakes of the project for which a linker only names symbols."""
+    from .explain import explained
+
     with suppress(IsagenError, OSError):  # the linker has said what it found
         for problem in explained(objects, folder, build.sealing.usable):
             print(f"isagen: error: {problem}", file=sys.stderr)
@@ -124,7 +135,24 @@ def _inputs(words: Sequence[str]) -> list[Path]:
     return [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
 
 
-def _audit(plan: Plan, folder: Path, linked: Path, linking: Linking, objects: BuildObjects) -> Result | None:
+def _known_sets(folder: Path, record: Record) -> InstructionSets | None:
+    """Return the features that instructions need, as an earlier link left them in the build's `folder`."""
+    sets = kept_sets(str(folder / TOOL_FOLDER / FACTS_FILE), record.features)
+    if sets is not None:
+        outside = frozenset(record.outside)
+        for allowed in (outside, *(outside.union(features) for features in record.levels.values())):
+            sets.beyond(allowed)  # the answers are kept
+    return sets
+
+
+def _audit(
+    plan: Plan,
+    folder: Path,
+    linked: Path,
+    linking: Linking,
+    objects: BuildObjects,
+    known: InstructionSets | None,
+) -> Result | None:
     """Audit what was linked, with its symbols, in a build whose plan is in `folder`."""
     with open_binary(linked, linking.output or "") as binary:
         if binary.relocatable:
@@ -133,4 +161,10 @@ def _audit(plan: Plan, folder: Path, linked: Path, linking: Linking, objects: Bu
         if not records:
             check_unrecorded(plan, folder, binary, _inputs(linking.words))
             return None  # a target without kernels that has the same link arguments
-        return audit_linked(binary, records, objects)
+        record = merge(records)
+        if known is not None and are_for(known, record.features, binary.architecture):
+            return audit_linked(binary, records, objects, known)
+        sets = sets_of(binary, record)
+        result = audit_linked(binary, records, objects, sets)
+        save_facts(str(folder / TOOL_FOLDER / FACTS_FILE), sets.facts)
+        return result

@@ -12,8 +12,9 @@ from ..audit.demangle import demangle
 from ..binary.formats import open_binary
 from ..model.frozen import dataclass
 from ..model.matrix import Matrix, MatrixLevel
-from ..processors.decoding import CONDITIONAL, RETURN, UNCONDITIONAL, Instruction, InstructionSets
+from ..processors.decoding import CONDITIONAL, RETURN, UNCONDITIONAL, Instruction
 from ..processors.features import normal, read_features
+from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of, find_processor, is_decoded
 
 # Longer loops are not shown: no page has room for them.

@@ -15,6 +15,8 @@ PLAN_FILE = "isa_plan.json"
 TOOL_FOLDER = "isa_tool"
 # Inside it: what Python runs.
 TOOL_MAIN = "__main__.py"
+# Inside it: what audited links keep of the processor's features.
+FACTS_FILE = "facts"
 # Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
 # Compiled when they are first asked for: that takes longer than a step that has nothing to do runs.

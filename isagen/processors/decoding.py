@@ -6,14 +6,16 @@ encoding of one instruction, and stands for the features that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, IntEnum, auto
-from functools import cached_property
 
 from ..binary.pointing import Relocations
 from ..model.frozen import dataclass
 from ..model.shapes import Protocol
-from .features import Features, normal
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from .features import Features
 
 Codes = frozenset[int]
 
@@ -161,6 +163,10 @@ class Decoder(Protocol):
         """How many bytes of a function are no instructions where it starts with `mark`."""
 
     @property
+    def numbers(self) -> Mapping[str, tuple[int, ...]]:
+        """The decoder's own numbers, which take long to load and can be kept."""
+
+    @property
     def asking(self) -> Codes:
         """The codes that ask the CPU what it has."""
 
@@ -231,45 +237,3 @@ class Decoder(Protocol):
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""
-
-
-class InstructionSets:
-    """The features that every instruction of a decoder needs, by their names in a features file."""
-
-    def __init__(self, features: Features, decoder: Decoder) -> None:
-        self.features = features
-        self.decoder = decoder
-        self._beyond: dict[frozenset[str], Codes] = {}
-
-    @cached_property
-    def _needs(self) -> Mapping[int, frozenset[str]]:
-        return self.decoder.needs(self.features)
-
-    @cached_property
-    def _codes_by_needs(self) -> Mapping[frozenset[str], Codes]:
-        """The codes by the normal names of the features that they need: few sets, of thousands of codes."""
-        normally = {needed: frozenset(map(normal, needed)) for needed in set(self._needs.values())}
-        found: dict[frozenset[str], set[int]] = {}
-        for code, needed in self._needs.items():
-            found.setdefault(normally[needed], set()).add(code)
-        return {needed: frozenset(codes) for needed, codes in found.items()}
-
-    def beyond(self, allowed: Iterable[str]) -> Codes:
-        """Return the codes that a CPU with the `allowed` features alone may not have."""
-        key = frozenset(map(normal, allowed))
-        if key not in self._beyond:
-            beyond = (codes for needed, codes in self._codes_by_needs.items() if not needed <= key)
-            self._beyond[key] = frozenset().union(*beyond)
-        return self._beyond[key]
-
-    def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
-        """Return the features that `codes` need besides the `allowed` ones, in the order of the features file."""
-        known = frozenset(map(normal, allowed))
-        needed = {name for code in codes for name in self._needs.get(code, ())}
-        found = {name for name in needed if normal(name) not in known}
-        order = self._order
-        return tuple(sorted(found, key=lambda name: (order.get(name, len(order)), name)))
-
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.features.features)}

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from typing import Any
 
-Data = dict[str, Any]
+    Data = dict[str, Any]
 
 
 def read_extended(reference: str, folder: Path, where: str) -> tuple[Data, tuple[Path, ...]]:

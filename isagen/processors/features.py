@@ -11,6 +11,7 @@ from ..model.errors import TableError, did_you_mean
 from ..model.frozen import dataclass, field, replace
 from ..model.record import Record
 from ..model.toml import Section, read_toml
+from .names import normal as normal
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
 from .sources import Condition, read_condition
@@ -124,11 +125,6 @@ class Features:
                 known.add(normal(name))
                 queue += self.implied.get(name, ())
         return tuple(name for name in needed if normal(name) not in known)
-
-
-def normal(name: str) -> str:
-    """Return a feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
-    return name.lower().replace("_", "")
 
 
 def load_features(top: Section) -> Features:

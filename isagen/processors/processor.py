@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from ..model.frozen import dataclass, field
 
@@ -66,9 +66,10 @@ class Processor:
     code is compiled for every CPU; without it, the project's flags hold. `baseline_table` is the table whose levels an
     audit's baseline is named after.
 
-    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
-    `decoder_folder` the folder of the Python package that it needs, or None where that is not installed. `registers`
-    returns the rules by which a machine's registers are read, `this_machine` the CPU and OS that Python runs on.
+    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, of its
+    numbers where these were kept, and `decoder_files` the files that say which features its instructions need.
+    `decoder_folder` returns the folder of the Python package that it needs, or None where that is not installed,
+    `registers` the rules by which a machine's registers are read, `this_machine` the CPU and OS that Python runs on.
     """
 
     name: str
@@ -81,8 +82,9 @@ class Processor:
     oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""
     decodable: DecodableCode | None = None
-    decoder: Callable[[], Decoder] | None = None
+    decoder: Callable[..., Decoder] | None = None
     decoder_folder: Callable[[], Path | None] | None = None
+    decoder_files: Callable[[], Sequence[str]] | None = None
     registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 

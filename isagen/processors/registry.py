@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from .processor import Processor
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..binary.protocol import Architecture
     from .decoding import Decoder
     from .machines import Machine
@@ -50,9 +52,12 @@ def is_decoded(architecture: Architecture) -> bool:
     return _decoding(architecture) is not None
 
 
-def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
+def decoder_of(
+    architecture: Architecture | None, shown: str, kept: Mapping[str, tuple[int, ...]] | None = None
+) -> Decoder:
     """Return the decoder for the code of a file, which messages name `shown`.
 
+    `kept` are the numbers of an earlier one, which take long to load.
     Raises `AuditError` where there is none, or where the library that it needs is not installed.
     """
     if architecture is None:
@@ -62,7 +67,7 @@ def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
         raise AuditError(
             f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is decoded"
         )
-    return decoder()
+    return decoder(kept)
 
 
 def decoded() -> str:
@@ -70,7 +75,7 @@ def decoded() -> str:
     return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
 
 
-def _decoding(architecture: Architecture) -> Callable[[], Decoder] | None:
+def _decoding(architecture: Architecture) -> Callable[..., Decoder] | None:
     found = (p.decoder for p in PROCESSORS if p.decodable is not None and p.decodable.is_in(architecture))
     return next(found, None)
 

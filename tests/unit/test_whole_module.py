@@ -16,8 +16,8 @@ from isagen.model.record import LEVEL_OWNER, record_from_json
 from isagen.planning.config import Config
 from isagen.planning.modules import check_module, whole_levels
 from isagen.planning.plan import check_kernels
-from isagen.processors.decoding import InstructionSets
 from isagen.processors.features import features_of
+from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import decoder_of
 from support.model import build_of, kernel_row, plan_of, record_of, registered_at
 

@@ -8,8 +8,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
+from typing import NamedTuple
 
-from ...model.shapes import NamedTuple
 from ..protocol import Binding, Kind
 from . import layout as e
 from .digest import DIGEST_SIZE

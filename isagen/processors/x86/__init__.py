@@ -8,6 +8,8 @@ from ..processor import DecodableCode, OldestCpu, Processor
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ..decoding import Decoder
     from ..machines import Machine, Registers
 
@@ -23,10 +25,10 @@ OLDEST_CPU = OldestCpu(
 )
 
 
-def _decoder() -> Decoder:
+def _decoder(kept: Mapping[str, tuple[int, ...]] | None = None) -> Decoder:
     from .decoder import X86Decoder
 
-    return X86Decoder()
+    return X86Decoder(kept)
 
 
 def _decoder_folder() -> Path | None:
@@ -38,6 +40,12 @@ def _decoder_folder() -> Path | None:
     if folder is None or not any((folder / f"_iced_x86_py{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
         return None  # or it was built for another Python
     return folder
+
+
+def _decoder_files() -> Sequence[str]:
+    from . import iced, instructions
+
+    return [instructions.__file__, *iced.files()]
 
 
 def _registers(machine: Machine) -> Registers:
@@ -71,6 +79,7 @@ PROCESSOR = Processor(
     ),
     decoder=_decoder,
     decoder_folder=_decoder_folder,
+    decoder_files=_decoder_files,
     registers=_registers,
     this_machine=_this_machine,
 )

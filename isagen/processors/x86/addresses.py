@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..decoding import Instruction
 from .effects import ARGUMENTS, WRITES
-from .instructions import iced_x86
+from .iced import iced_x86
 
 
 class X86Addresses:
     """The addresses that registers are known to hold as a function's instructions run one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Mapping[str, tuple[int, ...]]) -> None:
+        (self._mov,) = numbers["mov"]
         self._known: dict[int, int] = {}
         self._factory = iced_x86.InstructionInfoFactory()
         self._full = iced_x86.RegisterExt.full_register
@@ -32,7 +33,7 @@ class X86Addresses:
     def run(self, instruction: Instruction, loaded: int) -> None:
         """Pass the instruction that `stores` was last asked about; `loaded` is the address that it loads, or 0."""
         assert isinstance(instruction, iced_x86.Instruction)
-        source = instruction.op1_register if instruction.mnemonic == iced_x86.Mnemonic.MOV else 0
+        source = instruction.op1_register if instruction.mnemonic == self._mov else 0
         value = loaded or (self._known.get(source, 0) if source else 0)
         for used in self._info.used_registers():
             if used.access in WRITES:

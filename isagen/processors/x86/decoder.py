@@ -9,11 +9,15 @@ from itertools import chain
 from operator import attrgetter
 
 from ..decoding import Codes, Effect, Instruction, Loaded
-from ..features import Features
 from .addresses import X86Addresses
 from .effects import ARGUMENTS, KEPT, RESULT, STACK, X86Effects
-from .instructions import INVALID, iced_x86, needs, require_decoder
+from .iced import iced_x86, numbers
+from .instructions import INVALID, needs, own_numbers, require_decoder
 from .relocations import ELF
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from ..features import Features
 
 # Of an instruction; faster than a generator expression.
 CODE = attrgetter("code")
@@ -30,7 +34,10 @@ PADDING = re.compile(
 
 
 class X86Decoder:
-    """The instructions of x86-64. Raises `AuditError` where iced-x86 is not installed."""
+    """The instructions of x86-64. Raises `AuditError` where iced-x86 is not installed.
+
+    `kept` are its `numbers`, which take long to load.
+    """
 
     name = "x86"
     relocations = {"elf": ELF}  # noqa: RUF012
@@ -52,13 +59,13 @@ class X86Decoder:
     thunks = ("__x86_indirect_thunk", "__llvm_retpoline", "__llvm_lvi_thunk")
     arguments, result, stack, kept = ARGUMENTS, RESULT, STACK, KEPT
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Mapping[str, tuple[int, ...]] | None = None) -> None:
         require_decoder()
-        self.asking: Codes = frozenset({iced_x86.Code.CPUID})
-        mnemonics = vars(iced_x86.Mnemonic)
+        self.numbers = kept or own_numbers()
+        self.asking: Codes = frozenset(self.numbers["asking"])
         # MOV and its conditional kinds.
-        self._moves = frozenset(n for name, n in mnemonics.items() if name == "MOV" or name.startswith("CMOV"))
-        self._lea = iced_x86.Mnemonic.LEA
+        self._moves = frozenset(self.numbers["mov"] + self.numbers["chooses"])
+        (self._lea,) = self.numbers["lea"]
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         """Yield the instructions in `raw`, which is at an address."""
@@ -80,7 +87,7 @@ class X86Decoder:
 
     @cached_property
     def _formatter(self) -> iced_x86.Formatter:
-        formatter = iced_x86.Formatter(iced_x86.FormatterSyntax.INTEL)
+        formatter = iced_x86.Formatter(numbers("FormatterSyntax")["INTEL"])  # type: ignore[arg-type]
         formatter.hex_prefix, formatter.hex_suffix = "0x", ""
         formatter.rip_relative_addresses = True
         formatter.space_after_operand_separator = True
@@ -115,7 +122,7 @@ class X86Decoder:
 
     def addresses(self) -> X86Addresses:
         """Return the addresses in registers when a function starts: none is known."""
-        return X86Addresses()
+        return X86Addresses(self.numbers)
 
     def effect(self, instruction: Instruction) -> Effect:
         """Return what an instruction does to registers."""
@@ -124,7 +131,7 @@ class X86Decoder:
 
     @cached_property
     def _effects(self) -> X86Effects:
-        return X86Effects()
+        return X86Effects(self.numbers)
 
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
@@ -134,7 +141,7 @@ class X86Decoder:
 
     @cached_property
     def _widths(self) -> Mapping[int, int]:
-        kinds = vars(iced_x86.OpCodeOperandKind)
+        kinds = numbers("OpCodeOperandKind")
         return {
             number: width
             for name, number in kinds.items()

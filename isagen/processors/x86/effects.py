@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from ..decoding import Effect, How, Place
-from .instructions import iced_x86
+from .iced import iced_x86
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # iced-x86's OpAccess: read, conditional read, and both with a write; write, conditional write, and both with a read.
 READS, WRITES = frozenset({1, 2, 5, 6}), frozenset({3, 4, 5, 6})
@@ -23,15 +27,14 @@ RIP = 70
 class X86Effects:
     """What instructions do to the general registers."""
 
-    def __init__(self) -> None:
-        names = iced_x86.Mnemonic
+    def __init__(self, numbers: Mapping[str, tuple[int, ...]]) -> None:
         self._factory = iced_x86.InstructionInfoFactory()
         self._full = iced_x86.RegisterExt.full_register
         self._size_of = iced_x86.MemorySizeExt.size
-        self._compares = frozenset({names.CMP, names.TEST})
-        self._chooses = frozenset(n for name, n in vars(names).items() if name.startswith("CMOV"))
-        self._extends = frozenset({names.MOVSXD, names.CDQE})
-        self._mov, self._add, self._lea = names.MOV, names.ADD, names.LEA
+        self._compares, self._chooses, self._extends = (
+            frozenset(numbers[name]) for name in ("compares", "chooses", "extends")
+        )
+        (self._mov,), (self._add,), (self._lea,) = (numbers[name] for name in ("mov", "add", "lea"))
 
     def of(self, instruction: iced_x86.Instruction) -> Effect:
         """Return what an instruction does."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ...model.errors import AuditError
-from ..features import Features, normal
+from ..names import normal
+from .iced import iced_x86, numbers
 
-try:
-    import iced_x86 as iced_x86
-except ImportError:  # architectures without a wheel of it can still build
-    iced_x86 = None  # type: ignore[assignment]
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..features import Features
 
 INVALID = 0  # iced-x86's Code.INVALID
 
@@ -21,6 +21,21 @@ def require_decoder() -> None:
         raise AuditError("iced-x86 is not installed", where="audit", remedy="pip install iced-x86")
 
 
+def own_numbers() -> Mapping[str, tuple[int, ...]]:
+    """Return the numbers of iced-x86 that the decoder itself uses: of mnemonics, and a code."""
+    names = numbers("Mnemonic")
+    chooses = tuple(number for name, number in names.items() if name.startswith("CMOV"))
+    return {
+        "asking": (numbers("Code")["CPUID"],),
+        "mov": (names["MOV"],),
+        "add": (names["ADD"],),
+        "lea": (names["LEA"],),
+        "compares": (names["CMP"], names["TEST"]),
+        "chooses": chooses,
+        "extends": (names["MOVSXD"], names["CDQE"]),
+    }
+
+
 def needs(features: Features) -> Mapping[int, frozenset[str]]:
     """Return the features that codes need, without codes that every CPU has, or that do no harm on one without them.
 
@@ -29,14 +44,15 @@ def needs(features: Features) -> Mapping[int, frozenset[str]]:
     rules = features.instructions
     ours = {normal(name): name for name in features.features}
     names = {}
-    for shown, number in vars(iced_x86.CpuidFeature).items():
-        if isinstance(number, int) and shown not in rules.always:
+    for shown, number in numbers("CpuidFeature").items():
+        if shown not in rules.always:
             names[number] = rules.names.get(shown) or ours.get(normal(shown), shown.lower())
-    harmless = {getattr(iced_x86.Mnemonic, mnemonic) for mnemonic in rules.harmless}
+    mnemonics = numbers("Mnemonic")
+    harmless = {mnemonics[mnemonic] for mnemonic in rules.harmless}
     found = {}
     instruction = iced_x86.Instruction()
-    for code in vars(iced_x86.Code).values():
-        if isinstance(code, int) and code != INVALID:
+    for code in numbers("Code").values():
+        if code != INVALID:
             instruction.code = code  # type: ignore[assignment]
             needed = frozenset(names[f] for f in instruction.cpuid_features() if f in names)
             if needed and instruction.mnemonic not in harmless:

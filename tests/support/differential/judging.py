@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from isagen.binary.protocol import Binary
 from isagen.model.names import level_of_section
 from isagen.model.plan import Build
-from isagen.processors.decoding import NEXT, Instruction, InstructionSets
+from isagen.processors.decoding import NEXT, Instruction
 from isagen.processors.features import features_of
+from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import decoder_of
 
 # The phases of a program, by number: from STUBS on, calls of the first stub, the second, and so on.

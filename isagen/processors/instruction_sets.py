@@ -1,0 +1,98 @@
+"""The CPU features that instructions need, and what else an audit takes from a features file."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..model.frozen import dataclass
+from .names import normal
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .decoding import Codes, Decoder
+    from .features import Features
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an audit takes from a features file and a decoder; it can be kept, since both take long to read.
+
+    `processor` is that of the features file, and `order` are its features. `always` and `checked` are those of
+    `features.Instructions`. `needs` are the codes by the features that they need, few sets of thousands of codes, and
+    `numbers` those of the decoder's own.
+    """
+
+    processor: str
+    order: tuple[str, ...]
+    always: frozenset[str]
+    checked: tuple[str, ...]
+    needs: Mapping[frozenset[str], Codes]
+    numbers: Mapping[str, tuple[int, ...]]
+
+
+def facts_of(features: Features, decoder: Decoder) -> Facts:
+    """Return what an audit takes from a features file and a decoder."""
+    codes: dict[frozenset[str], set[int]] = {}
+    for code, needed in decoder.needs(features).items():
+        codes.setdefault(needed, set()).add(code)
+    return Facts(
+        processor=features.name,
+        order=tuple(features.features),
+        always=features.instructions.always,
+        checked=tuple(features.instructions.checked),
+        needs={needed: frozenset(found) for needed, found in codes.items()},
+        numbers=decoder.numbers,
+    )
+
+
+class InstructionSets:
+    """The features that every instruction of a decoder needs, by their names in a features file.
+
+    The `kept` facts stand for those of the features file.
+    """
+
+    def __init__(self, features: Features | None, decoder: Decoder, kept: Facts | None = None) -> None:
+        self._features = features
+        self._kept = kept
+        self.decoder = decoder
+        self._beyond: dict[frozenset[str], Codes] = {}
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the features file and the decoder tell."""
+        if self._kept is not None:
+            return self._kept
+        assert self._features is not None
+        return facts_of(self._features, self.decoder)
+
+    @cached_property
+    def _by_normal_name(self) -> list[tuple[frozenset[str], Codes]]:
+        """The codes by the normal names of the features that they need."""
+        return [(frozenset(map(normal, needed)), codes) for needed, codes in self.facts.needs.items()]
+
+    def beyond(self, allowed: Iterable[str]) -> Codes:
+        """Return the codes that a CPU with the `allowed` features alone may not have."""
+        names = frozenset(allowed)
+        if names not in self._beyond:
+            key = frozenset(map(normal, names))
+            beyond = (codes for needed, codes in self._by_normal_name if not needed <= key)
+            self._beyond[names] = frozenset().union(*beyond)
+        return self._beyond[names]
+
+    def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
+        """Return the features that `codes` need besides the `allowed` ones, in the order of the features file."""
+        known = frozenset(map(normal, allowed))
+        needed = {name for code in codes for name in self._needs.get(code, ())}
+        found = {name for name in needed if normal(name) not in known}
+        order = self._order
+        return tuple(sorted(found, key=lambda name: (order.get(name, len(order)), name)))
+
+    @cached_property
+    def _needs(self) -> dict[int, frozenset[str]]:
+        return {code: needed for needed, codes in self.facts.needs.items() for code in codes}
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.facts.order)}

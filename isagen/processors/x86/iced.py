@@ -1,0 +1,53 @@
+"""iced-x86: its native module, without the forty modules of numbers that the package loads beside it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    import iced_x86 as iced_x86
+
+PACKAGE = "iced_x86"
+NATIVE = f"{PACKAGE}._iced_x86_py"
+
+
+def numbers(kind: str) -> Mapping[str, int]:
+    """Return the numbers of one of the package's enumerations, such as ``Mnemonic``, by name."""
+    return {name: value for name, value in vars(import_module(f"{PACKAGE}.{kind}")).items() if isinstance(value, int)}
+
+
+def _native() -> ModuleType | None:
+    """Return the native module, which has all classes; None where it is not installed."""
+    if NATIVE in sys.modules:
+        return sys.modules[NATIVE]
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    package = PathFinder.find_spec(PACKAGE)
+    found = PathFinder.find_spec(NATIVE, package.submodule_search_locations) if package is not None else None
+    try:
+        if found is None or found.loader is None:
+            return import_module(NATIVE)
+        module = sys.modules[NATIVE] = module_from_spec(found)  # the package takes it from there, if it is imported
+        found.loader.exec_module(module)
+        return module
+    except ImportError:  # architectures without a wheel of it can still build
+        sys.modules.pop(NATIVE, None)
+        return None
+
+
+def files() -> list[str]:
+    """Return the files of the native module, and of the numbers that say which features instructions need."""
+    native = getattr(iced_x86, "__file__", "")
+    folder = os.path.dirname(native)
+    return [native, *(os.path.join(folder, f"{kind}.py") for kind in ("Code", "CpuidFeature", "Mnemonic"))]
+
+
+if not TYPE_CHECKING:
+    iced_x86 = _native()
