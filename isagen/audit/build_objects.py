@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from ..binary.formats import is_binary, load_object, open_binary
-from ..binary.private_names import name_in_source
-from ..binary.protocol import CODE_KINDS, Binding, NamedSymbol
-from ..model.names import KERNEL_SYMBOL, SEALED, UNREGISTERED_SYMBOL, copy_of_object, sealed_name
+from ..binary.protocol import CODE_KINDS, Binding
+from ..model.frozen import dataclass
+from ..model.names import KERNEL_SYMBOL, UNREGISTERED_SYMBOL, copy_of_object, is_sealed_name, sealed_name
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder
+from .sealed_names import sealed_names
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .sealed_names import Names
+
 
 class BuildObjects:
     """The objects of a build: its levels', by the plan in `folder`, and the `others` that are linked with them.
 
-    `root` is the folder from which paths are shown.
+    `root` is the folder from which paths are shown, and `kept_in` the file that keeps what was read of sealed objects.
     """
 
-    def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
+    def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path, kept_in: str = "") -> None:
         self.plan = plan
         self.root = root
         self._folder = outputs_folder(folder)
         self._others = tuple(others)
-        self._folders: dict[Path, Path] = {}  # those of objects, without symbolic links
+        self._kept_in = kept_in
+        self._folders: dict[str, str] = {}  # those of objects, without symbolic links
+        self._marked: dict[Path, _Marked | None] = {}
         self._sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
 
     @cached_property
@@ -50,17 +55,19 @@ class BuildObjects:
         }
 
     @cached_property
-    def _levels(self) -> Mapping[Path, str]:
+    def _levels(self) -> Mapping[str, str]:
         """The level of each object that Meson compiled from a copy."""
         return {self._placed(path): level for level, paths in self.by_level.items() for path in paths}
 
     @cached_property
-    def _kernels(self) -> Mapping[Path, str]:
+    def _kernels(self) -> Mapping[str, str]:
         """The kernel of each sealed object."""
-        return {self._placed(path): kernel for path, (_, kernel) in self._sealed.items()}
+        folder = os.path.realpath(self._folder)
+        found = ((sealed_name(cell.copy, cell.level), kernel.source) for kernel, cell in self.plan.copies())
+        return {os.path.join(folder, name): source for name, source in found}
 
     @cached_property
-    def _levels_of_sealed(self) -> Mapping[Path, str]:
+    def _levels_of_sealed(self) -> Mapping[str, str]:
         """The level of each sealed object."""
         return {self._placed(path): level for path, (level, _) in self._sealed.items()}
 
@@ -73,9 +80,10 @@ class BuildObjects:
     def private(self) -> Mapping[str, tuple[str, ...]]:
         """The names, as in kernel sources, that only one level or more than one define, each for itself; its levels."""
         found: dict[str, dict[str, None]] = {}
-        for level, symbol in self._sealed_symbols:
-            if symbol.defined and symbol.binding == Binding.GLOBAL and _is_sealed(symbol.name, level):
-                found.setdefault(name_in_source(symbol.name), {})[level] = None
+        levels = self._sealed_files
+        for path, (_, private) in self._sealed_names.items():
+            for name in private:
+                found.setdefault(name, {})[levels[path]] = None
         return {name: tuple(levels) for name, levels in found.items()}
 
     @cached_property
@@ -85,25 +93,33 @@ class BuildObjects:
         for path, (level, source) in self._sealed.items():
             for symbol in load_object(path).symbols if path.is_file() else ():
                 data = symbol.defined and not symbol.code and symbol.binding == Binding.GLOBAL
-                if data and not _is_sealed(symbol.name, level):
+                if data and not is_sealed_name(symbol.name, level):
                     found.setdefault(symbol.name, {})[level] = source
         return found
 
     @cached_property
     def known(self) -> frozenset[str]:
         """The names by which code of levels refers to what others know, and that others may refer to."""
-        return frozenset(symbol.name for level, symbol in self._sealed_symbols if not _is_sealed(symbol.name, level))
+        return frozenset().union(*(known for known, _ in self._sealed_names.values()))
 
     @cached_property
-    def _sealed_symbols(self) -> list[tuple[str, NamedSymbol]]:
-        """The symbols of the sealed objects that are not local, each with its level."""
-        found = ((level, path) for path, (level, _) in self._sealed.items() if path.is_file())
-        return [(level, symbol) for level, path in found for symbol in load_object(path).symbols]
+    def _sealed_names(self) -> Mapping[str, Names]:
+        """The names in each sealed object."""
+        return sealed_names(self._sealed_files, self._kept_in)
+
+    @cached_property
+    def _sealed_files(self) -> Mapping[str, str]:
+        """The level of each sealed object, by its path as text."""
+        folder = os.fspath(self._folder)
+        found = ((sealed_name(cell.copy, cell.level), cell.level) for _, cell in self.plan.copies())
+        return {os.path.join(folder, name): level for name, level in found}
 
     def read_ahead(self) -> None:
-        """Read what an audit asks of sealed objects, before their link is done; nothing where none is linked."""
+        """Read what an audit asks of objects, before their link is done; nothing where no sealed one is linked."""
         if len(self.others) < len(self._others):
-            self.known  # noqa: B018  the answer is kept
+            self.known, self.private  # noqa: B018  the answers are kept
+            for path in self.others:
+                self._with_marks(path)
 
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield where objects of no level refer to levels by name: (object, name, levels).
@@ -112,29 +128,34 @@ class BuildObjects:
         the dispatch source alone may refer to.
         """
         names = self.private.keys() & names
-        levels = [level.name for level in self.plan.levels]
-        starts = {KERNEL_SYMBOL.format(level=level): level for level in levels}
-        # Most objects have none of them, which takes less time to see in their bytes.
-        marks = [*starts, *(f".{level.lower()}." for level in levels), *names]
+        starts = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
         for path in self.others:
-            raw = path.read_bytes()
-            if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
-                continue  # Clang's objects for link-time optimisation are of a format of its own
-            symbols = load_object(path).symbols
-            other_set = not path.parent.name.endswith(".p") and path.name.startswith(tuple(f"isa_{x}." for x in levels))
-            dispatch = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
-            for symbol in symbols:
-                if symbol.defined:
+            # Most objects have none of them, which takes less time to see in their bytes.
+            marked = self._with_marks(path) or (_marked(path, [*names]) if names else None)
+            if marked is None:
+                continue
+            for symbol in marked.undefined:
+                start = next((start for start in starts if symbol.startswith(start)), "")
+                if symbol in names:
+                    yield path, symbol, self.private[symbol]
+                elif start and not marked.dispatch:
+                    yield path, symbol, (starts[start],)
+                elif self._is_of_other_set(path):  # a sealed object, whose names are another plan's
                     continue
-                start = next((start for start in starts if symbol.name.startswith(start)), "")
-                if symbol.name in names:
-                    yield path, symbol.name, self.private[symbol.name]
-                elif start and not dispatch:
-                    yield path, symbol.name, (starts[start],)
-                elif other_set:  # a sealed object, whose names are another plan's
-                    continue
-                elif level := next((level for level in levels if _is_sealed(symbol.name, level)), ""):
-                    yield path, symbol.name, (level,)
+                elif level := next((level for level in starts.values() if is_sealed_name(symbol, level)), ""):
+                    yield path, symbol, (level,)
+
+    def _with_marks(self, path: Path) -> _Marked | None:
+        """Return an object whose bytes may hold names of levels; None for others."""
+        if path not in self._marked:
+            levels = [level.name for level in self.plan.levels]
+            starts = [KERNEL_SYMBOL.format(level=level) for level in levels]
+            self._marked[path] = _marked(path, [*starts, *(f".{level.lower()}." for level in levels)])
+        return self._marked[path]
+
+    def _is_of_other_set(self, path: Path) -> bool:
+        starts = tuple(f"isa_{level.name}." for level in self.plan.levels)
+        return not path.parent.name.endswith(".p") and path.name.startswith(starts)
 
     @cached_property
     def _places(self) -> Mapping[str, Mapping[str, Path]]:
@@ -175,17 +196,18 @@ class BuildObjects:
         """Return the level of an object; nothing for other objects."""
         return self._found(self._levels, path) or self._found(self._levels_of_sealed, path) or ""
 
-    def _found(self, known: Mapping[Path, str], path: Path) -> str | None:
+    def _found(self, known: Mapping[str, str], path: Path) -> str | None:
         """Return what is `known` of an object by its place; a link to it has another."""
         found = known.get(self._placed(path))
-        return found if found is not None else known.get(path.resolve()) if path.is_symlink() else None
+        return found if found is not None else known.get(os.path.realpath(path)) if os.path.islink(path) else None
 
-    def _placed(self, path: Path) -> Path:
+    def _placed(self, path: Path) -> str:
         """Return a path in its folder without symbolic links: thousands of objects are in few folders."""
-        folder = self._folders.get(path.parent)
+        place, name = os.path.split(path)
+        folder = self._folders.get(place)
         if folder is None:
-            folder = self._folders[path.parent] = path.parent.resolve()
-        return folder / path.name
+            folder = self._folders[place] = os.path.realpath(place)
+        return os.path.join(folder, name)
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel that a function comes from (`subject.Origin`)."""
@@ -193,9 +215,22 @@ class BuildObjects:
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
 
 
-def _is_sealed(name: str, level: str) -> bool:
-    """Return whether a name is private to a sealed level."""
-    return re.search(SEALED.format(level=re.escape(level.lower())), name) is not None
+@dataclass(frozen=True)
+class _Marked:
+    """An object of no level: the names that it does not define, and whether it is a dispatch source's."""
+
+    undefined: tuple[str, ...]
+    dispatch: bool
+
+
+def _marked(path: Path, marks: Iterable[str]) -> _Marked | None:
+    """Return an object whose bytes hold one of the `marks`; None for others, and for those of no known format."""
+    raw = path.read_bytes()
+    if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
+        return None  # Clang's objects for link-time optimisation are of a format of its own
+    symbols = load_object(path).symbols
+    dispatch = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
+    return _Marked(tuple(symbol.name for symbol in symbols if not symbol.defined), dispatch)
 
 
 def _add(found: dict[str, Path], path: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 
 from ..binary.protocol import Binary, Symbol
 from ..model.frozen import dataclass, field
-from ..model.names import SEALED, level_of_section
+from ..model.names import is_sealed_name, level_of_section
 from ..model.record import matches
 from ..processors.decoding import Codes
 from ..processors.instruction_sets import InstructionSets
@@ -65,7 +64,7 @@ class Subject:
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
-        return any(re.search(SEALED.format(level=re.escape(level.lower())), name) for level in self.levels)
+        return any(is_sealed_name(name, level) for level in self.levels)
 
     def allowed_at(self, level: str) -> frozenset[str]:
         """Return the features that code of a level, or of none, may use."""

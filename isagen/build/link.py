@@ -37,7 +37,7 @@ def finish(linking: Linking, plan_path: Path, mode: str) -> int:
     In `mode` error, what was found fails the link, and the output is removed; in `mode` warn, it is only reported.
     """
     build = read_plan(plan_path)
-    objects = _objects(build.plan, plan_path.parent, linking.words)
+    objects = _objects(build.plan, plan_path.parent, linking.words, _kept_in(plan_path))
     sets = None
     with suppress(IsagenError, OSError):  # the audit says what is wrong
         sets = _known_sets(plan_path.parent, build.record)
@@ -125,9 +125,14 @@ def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 
-def _objects(plan: Plan, folder: Path, words: Sequence[str]) -> BuildObjects:
+def _objects(plan: Plan, folder: Path, words: Sequence[str], kept_in: str) -> BuildObjects:
     """Return the objects of a link with the arguments `words`, in a build whose plan is in `folder`."""
-    return BuildObjects(plan, folder, expand(_inputs(words)), Path.cwd())
+    return BuildObjects(plan, folder, expand(_inputs(words)), Path.cwd(), kept_in)
+
+
+def _kept_in(plan_path: Path) -> str:
+    """Return the path of the file that keeps what was read of the sealed objects of a plan."""
+    return str(plan_path.with_name(f".{plan_path.stem}.linked"))
 
 
 def _inputs(words: Sequence[str]) -> list[Path]:

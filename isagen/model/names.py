@@ -111,6 +111,12 @@ def sealed_name(copy: str, level: str) -> str:
     return f"isa_{level}.{copy.rpartition('.')[0].removesuffix(f'.{level}')}.o"
 
 
+def is_sealed_name(name: str, level: str) -> bool:
+    """Return whether a name is private to a sealed level: whether it ends as `SEALED` says."""
+    start, _, number = name.rpartition(".")
+    return number.isdecimal() and start.endswith(f".{level.lower()}")
+
+
 def copy_of_object(name: str) -> str:
     """Return the file name of the copy that the object file `name` is compiled from; Meson adds prefix and suffix."""
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")

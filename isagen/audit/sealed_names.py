@@ -1,0 +1,77 @@
+"""The names in sealed objects, kept from one audited link to the next: most links follow an edit of one kernel.
+
+What was kept of an object counts only while the object is the same, by size, times and number, and the code that read
+it as well.
+"""
+
+from __future__ import annotations
+
+import os
+from sys import intern
+
+from ..binary.formats import FOLDER, load_object
+from ..binary.private_names import name_in_source
+from ..binary.protocol import Binding
+from ..model import names
+from ..model.kept import load_kept, save_kept, state_of, states_of
+from ..model.names import is_sealed_name
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..model.kept import State
+
+    # Of an object: the names by which it refers to what others know, and those, as in kernel sources, of what it
+    # defines for its level alone.
+    Names = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def sealed_names(objects: Mapping[str, str], kept_in: str = "") -> Mapping[str, Names]:
+    """Return the names in sealed objects (paths, with levels); of those that are missing there are none.
+
+    They are kept in the file at `kept_in`, if one is given.
+    """
+    kept = _kept(kept_in) if kept_in else {}
+    found: dict[str, tuple[State, str, Names]] = {}
+    for path, level in objects.items():
+        try:
+            state = state_of(os.stat(path))
+        except OSError:
+            continue
+        known = kept.get(path)
+        same = known is not None and known[0] == state and known[1] == level
+        found[path] = known if known is not None and same else (state, level, _names_in(path, level))
+    if kept_in and found != kept:
+        save_kept(kept_in, [_code(), found])
+    return {path: here for path, (_, _, here) in found.items()}
+
+
+def _kept(path: str) -> dict[str, tuple[State, str, Names]]:
+    """Return what was kept of each object: its state, its level, and its names."""
+    kept = load_kept(path)
+    if not isinstance(kept, list) or kept[0] != _code():
+        return {}
+    known: dict[str, tuple[State, str, Names]] = kept[1]
+    return known
+
+
+def _code() -> dict[str, State]:
+    """Return the states of the modules that read objects: with other ones, nothing that was kept counts."""
+    read_by = [__file__, names.__file__]
+    for folder, _, files in os.walk(FOLDER):
+        read_by += [os.path.join(folder, name) for name in files if name.endswith(".py")]
+    return states_of(sorted(read_by))
+
+
+def _names_in(path: str, level: str) -> Names:
+    """Return the names in a sealed object."""
+    from pathlib import Path  # most objects are known
+
+    known, private = [], []
+    for symbol in load_object(Path(path)).symbols:
+        if not is_sealed_name(symbol.name, level):
+            known.append(intern(symbol.name))
+        elif symbol.defined and symbol.binding == Binding.GLOBAL:
+            private.append(intern(name_in_source(symbol.name)))
+    return tuple(known), tuple(private)
