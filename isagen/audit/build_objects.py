@@ -174,9 +174,18 @@ class BuildObjects:
     @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
-        others = (path for path in self._others if self._found(self._levels, path) is None)
-        others = (path for path in others if self._found(self._kernels, path) is None)
+        others = (path for path in self._others if self._found(self._kernels, path) is None)
+        others = (path for path in others if not self._is_in_unit(path) or self._found(self._levels, path) is None)
         return tuple(path for path in others if path.suffix == ".o" and path.is_file())
+
+    def _is_in_unit(self, path: Path) -> bool:
+        """Return whether an object may be one that Meson compiled from a copy, by its folder; links are anywhere."""
+        return os.path.dirname(self._placed(path)) in self._unit_folders or os.path.islink(path)
+
+    @cached_property
+    def _unit_folders(self) -> frozenset[str]:
+        """The folders of the objects that Meson compiles from copies."""
+        return frozenset(os.path.realpath(self._folder / f"lib{unit.name}.a.p") for unit in self.plan.units)
 
     def shown(self, path: Path) -> str:
         """Return how a report names an object."""

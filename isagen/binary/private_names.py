@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from ..model.names import SEALED
-from .mangling import tagged, untagged
 
 ANY_LEVEL = re.compile(SEALED.format(level="([a-z0-9_]+)"))
 
@@ -21,13 +20,19 @@ def private_end(level: str, mark: str) -> str:
 
 def private_name(name: str, level: str, mark: str) -> str:
     """Return the name that is private to `level` for the symbol `name`."""
+    from .mangling import tagged
+
     return tagged(name, level) + private_end(level, mark)
 
 
 def without_tag(name: str) -> str:
     """Return a name without the tag that sealing gave it; the end stays."""
     end = ANY_LEVEL.search(name)
-    return untagged(name, end.group(1).upper()) if end is not None else name
+    if end is None:
+        return name
+    from .mangling import untagged  # links whose names were kept need none of it
+
+    return untagged(name, end.group(1).upper())
 
 
 def name_in_source(name: str) -> str:
