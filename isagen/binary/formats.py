@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
 from importlib import import_module
-from pathlib import Path
 
 from ..model.errors import AuditError, BuildError
-from .protocol import Architecture, Binary, Format, ObjectFile
 
-FOLDER = Path(__file__).parent
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Sequence
+    from pathlib import Path
+
+    from ..model.files import AnyPath
+    from .protocol import Architecture, Binary, Format, ObjectFile
+
+FOLDER = __file__.rpartition("/")[0]
 # One line for each format's folder.
 NAMES = ("elf",)
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
@@ -38,7 +43,7 @@ def format_names() -> str:
     return " or ".join(one.shown for one in FORMATS)
 
 
-def architecture_of(path: Path) -> Architecture | None:
+def architecture_of(path: AnyPath) -> Architecture | None:
     """Return what a binary's code is for; None where its first bytes do not tell."""
     head = _head(path)
     found = _format_of(head)
@@ -69,15 +74,18 @@ def open_binary(path: Path, shown: str = "") -> Binary:
     return found.open(path, shown)
 
 
-def load_object(path: Path) -> ObjectFile:
+def load_object(path: AnyPath) -> ObjectFile:
     """Read an object to be sealed. Raises `BuildError` if it is of no known format."""
     return (_format(path) or FORMATS[0]).load_object(path)
 
 
-def seal_objects(files: Sequence[ObjectFile], level: str, mark: str, own: Collection[str] = ()) -> Sequence[bytes]:
-    """Return the sealed contents of the objects of one level, which are all of one format.
+def seal_objects(
+    files: Sequence[ObjectFile], level: str, mark: str, own: Collection[str] = (), bounded: Collection[str] = ()
+) -> Sequence[bytes]:
+    """Return the sealed contents of objects of one level, which are all of one format.
 
-    `own` are names of symbols that are private to the level besides those that a linker would merge.
+    `own` are names of symbols that are private to the level besides those that a linker would merge. `bounded` are
+    sections that other objects of the level look for by name.
     Raises `BuildError` where the objects are of several formats.
     """
     formats = [one for one in FORMATS if any(file.format == one.name for file in files)]
@@ -86,7 +94,7 @@ def seal_objects(files: Sequence[ObjectFile], level: str, mark: str, own: Collec
         raise BuildError(
             f"are of several formats: {names}", where=f"objects of {level}", remedy="clean the build folder"
         )
-    return formats[0].seal(files, level, mark, own) if formats else ()
+    return formats[0].seal(files, level, mark, own, bounded) if formats else ()
 
 
 def emptied_object(file: ObjectFile) -> bytes:
@@ -99,7 +107,7 @@ def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) ->
     return next(one for one in FORMATS if one.name == file.format).with_note(content, owner, text)
 
 
-def _format(path: Path) -> Format | None:
+def _format(path: AnyPath) -> Format | None:
     return _format_of(_head(path))
 
 
@@ -107,7 +115,7 @@ def _format_of(head: bytes) -> Format | None:
     return next((one for one in FORMATS if one.starts(head)), None)
 
 
-def _head(path: Path) -> bytes:
+def _head(path: AnyPath) -> bytes:
     """Return the first bytes of a file, none of one that cannot be read."""
     try:
         return _read_head(path)
@@ -115,6 +123,6 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _read_head(path: Path) -> bytes:
-    with path.open("rb") as stream:
+def _read_head(path: AnyPath) -> bytes:
+    with open(path, "rb") as stream:
         return stream.read(HEAD)

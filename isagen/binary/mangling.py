@@ -6,19 +6,30 @@ Itanium C++ ABI, "Mangling". Names that use more of it than is read here (expres
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-NUMBER = re.compile(r"\d+")
-SEQUENCE = re.compile(r"[0-9A-Z]*_")
-DISCRIMINATOR = re.compile(r"__\d+_|_\d")
+DIGITS = frozenset("0123456789")
+OF_SEQUENCES = DIGITS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 BUILTIN = frozenset("vwbcahstijlmxynofdegz")
 BUILTIN_OF_TWO = frozenset("defhisuacn")  # after a D
 QUALIFIERS = frozenset("rVKPROCG")
 STANDARD = frozenset("absiod")  # after an S: std::allocator, std::string, ...
-OPERATOR = re.compile(
-    "a[NSadnw]|c[lmo]|d[Vaelv]|e[Ooq]|g[et]|ix|l[Sest]|m[ILilm]|n[aegtw]|o[Ror]|p[Llmpst]|r[MSms]|ss"
-)  # without conversions, whose types a tag might belong to
+# By their first letters; without conversions, whose types a tag might belong to.
+OPERATORS = {
+    "a": "NSadnw",
+    "c": "lmo",
+    "d": "Vaelv",
+    "e": "Ooq",
+    "g": "et",
+    "i": "x",
+    "l": "Sest",
+    "m": "ILilm",
+    "n": "aegtw",
+    "o": "Ror",
+    "p": "Llmpst",
+    "r": "MSms",
+    "s": "s",
+}
 
 
 class _UnreadError(Exception):
@@ -69,12 +80,29 @@ class _Reader:
             return True
         return False
 
-    def _need(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self._text, self.at)
-        if found is None:
+    def _skip(self, letters: frozenset[str]) -> str:
+        start = self.at
+        while self._peek() in letters:
+            self.at += 1
+        return self._text[start : self.at]
+
+    def _number(self) -> int:
+        digits = self._skip(DIGITS)
+        if not digits:
             raise _UnreadError
-        self.at = found.end()
-        return found.group()
+        return int(digits)
+
+    def _sequence(self) -> None:
+        self._skip(OF_SEQUENCES)
+        self._end_of("_")
+
+    def _discriminator(self) -> None:
+        """Read which of several local things of one name is meant, if that is said: `_1`, or `__12_`."""
+        start = self.at
+        if self._take("__") and self._skip(DIGITS) and self._take("_"):
+            return
+        self.at = start
+        self.at += 2 if self._peek() == "_" and self._peek(2)[1:] in DIGITS else 0
 
     def name(self) -> int:
         """Read a name; return where its last part ends, -1 if that has no name of its own."""
@@ -117,11 +145,10 @@ class _Reader:
         else:
             if self._take("d"):
                 if self._peek() != "_":
-                    self._need(NUMBER)
+                    self._number()
                 self._take("_")
             place = self.name()
-        found = DISCRIMINATOR.match(self._text, self.at)
-        self.at = found.end() if found is not None else self.at
+        self._discriminator()
         return place
 
     def _encoding(self) -> None:
@@ -135,7 +162,7 @@ class _Reader:
         two = self._peek(2)
         if two[:1].isdecimal():
             self._source_name()
-        elif OPERATOR.match(two):
+        elif len(two) == 2 and two[1] in OPERATORS.get(two[0], ""):
             self.at += 2
         elif two[0] in "CD" and two[1:].isdecimal():
             self.at += 2
@@ -145,7 +172,7 @@ class _Reader:
             self.at += 2
             while two == "Ul" and not self._take("E"):
                 self._type()
-            self._need(SEQUENCE)
+            self._sequence()
         else:
             raise _UnreadError
         while self._take("B"):
@@ -153,7 +180,7 @@ class _Reader:
         return self.at
 
     def _source_name(self) -> None:
-        length = int(self._need(NUMBER))
+        length = self._number()
         if not 0 < length <= len(self._text) - self.at:
             raise _UnreadError
         self.at += length
@@ -165,13 +192,13 @@ class _Reader:
         if self._peek() in STANDARD:
             self.at += 1
         else:
-            self._need(SEQUENCE)
+            self._sequence()
         while self._take("B"):
             self._source_name()
 
     def _parameter(self) -> None:
         self.at += 1
-        self._need(SEQUENCE)
+        self._sequence()
 
     def _arguments(self) -> None:
         """Read a template's arguments, if there are any."""
@@ -230,12 +257,12 @@ class _Reader:
         if second == "p":
             self._type()
         elif second == "v":
-            self._need(NUMBER)
+            self._number()
             self._end_of("_")
             self._type()
         elif second == "F":
-            self._need(NUMBER)
-            self._need(SEQUENCE)
+            self._number()
+            self._sequence()
         elif second == "o" and self._peek() == "F":
             self._type()
         elif second not in BUILTIN_OF_TWO:
@@ -244,7 +271,7 @@ class _Reader:
     def _compound(self, first: str) -> None:
         if first == "A":
             if self._peek() != "_":
-                self._need(NUMBER)
+                self._number()
             self._end_of("_")
             self._type()
         elif first == "M":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from ..model.frozen import dataclass
 from ..model.shapes import Protocol
-from .protocol import Section
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .protocol import Section
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,20 @@ a linked file. An object has none, so its reader makes some up.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from enum import IntEnum
-
 from ..model.frozen import dataclass
 from ..model.shapes import Protocol
 
-TYPE_CHECKING = False  # as in typing
+TYPE_CHECKING = False  # as in typing; steps of a build take long to load what only type checkers use
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from enum import IntEnum
     from pathlib import Path
     from typing import Any, Literal
 
+    from ..model.files import AnyPath
     from .pointing import Pointers, Relocations
+else:
+    IntEnum = object  # kinds and bindings are numbers then
 
 
 class Kind(IntEnum):
@@ -229,7 +231,7 @@ class ObjectFile(Protocol):
     """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
 
     @property
-    def path(self) -> Path: ...
+    def path(self) -> AnyPath: ...
     @property
     def format(self) -> str:
         """The name of the format, the folder's."""
@@ -305,14 +307,16 @@ class Format(Protocol):
     def open(self, path: Path, shown: str) -> Binary:
         """Open a file; messages name it `shown`."""
 
-    def load_object(self, path: Path) -> ObjectFile:
+    def load_object(self, path: AnyPath) -> ObjectFile:
         """Read an object."""
 
-    def seal(self, files: Sequence[Any], level: str, mark: str, own: Collection[str]) -> Sequence[bytes]:
-        """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has.
+    def seal(
+        self, files: Sequence[Any], level: str, mark: str, own: Collection[str], bounded: Collection[str]
+    ) -> Sequence[bytes]:
+        """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
 
         The files are those that `load_object` returned. `own` are names of symbols that are private to the level
-        besides those that a linker would merge.
+        besides those that a linker would merge, and `bounded` the sections that other objects look for by name.
         """
 
     def emptied(self, file: Any) -> bytes:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..binary.protocol import Binary
-from ..model import names
 from ..model.errors import BuildError
-from ..model.names import copy_of_object, level_of_section, sealed_name
+from ..model.names import DISPATCH_SOURCE, copy_of_object, level_of_section, sealed_name
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder
 
@@ -40,6 +39,6 @@ def _are_of_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
     sealed = {(outputs / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
     return any(
         path.resolve() in sealed
-        or (path.name.startswith("meson-generated_") and names.DISPATCH_SOURCE.search(copy_of_object(path.name)))
+        or (path.name.startswith("meson-generated_") and DISPATCH_SOURCE.search(copy_of_object(path.name)))
         for path in inputs
     )

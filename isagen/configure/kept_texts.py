@@ -42,7 +42,7 @@ def template_files() -> list[Path]:
         *_found(template_folder(), "isa_", ""),
         *_found(PROCESSORS, "", ".c"),
         *_found(PROCESSORS, "", ".c.j2"),
-        *_found(BINARY_FORMATS, "", ".j2"),
+        *_found(Path(BINARY_FORMATS), "", ".j2"),
     ]
 
 

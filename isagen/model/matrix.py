@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from .aliases import Alias
 from .codec import ADDED
 from .frozen import dataclass, field
-
-# Raise it when what is written changes in a way that an older reader does not know.
-MATRIX_FORMAT = 3
+from .names import MATRIX_FORMAT as MATRIX_FORMAT
 
 
 @dataclass(frozen=True)

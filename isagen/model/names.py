@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    import re
-
-    PLAN: re.Pattern[str]
-    DISPATCH_SOURCE: re.Pattern[str]
-    SET_NAME: re.Pattern[str]
+from .patterns import Pattern
 
 # Files and folders that configuring leaves beside the fragment's outputs. Each set of kernels has a plan of its own.
 PLAN_FILE = "isa_plan.json"
+PLAN = Pattern(r"isa_plan(?:\.(\w+))?\.json", only_ascii=True)
 TOOL_FOLDER = "isa_tool"
 # Inside it: what Python runs.
 TOOL_MAIN = "__main__.py"
@@ -19,12 +14,9 @@ TOOL_MAIN = "__main__.py"
 FACTS_FILE = "facts"
 # Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
-# Compiled when they are first asked for: that takes longer than a step that has nothing to do runs.
-PATTERNS = {
-    "PLAN": r"isa_plan(?:\.(\w+))?\.json",
-    "DISPATCH_SOURCE": r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z",
-    "SET_NAME": r"[A-Za-z]\w*",  # of a set of kernels: it becomes part of file names and symbols
-}
+DISPATCH_SOURCE = Pattern(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", only_ascii=True)
+# The name of a set of kernels: it becomes part of file names and symbols.
+SET_NAME = Pattern(r"[A-Za-z]\w*", only_ascii=True)
 # The mark in the dispatch source that the build replaces with the table of stubs.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 # And, in the notes of each binary format, with what the private modules of the levels hold.
@@ -32,6 +24,9 @@ LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
 # Where configuring puts the bytes of the matrix, and those of the notes of each binary format.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
+
+# The format of matrices. Raise it when what is written changes in a way that an older reader does not know.
+MATRIX_FORMAT = 3
 
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."
@@ -60,16 +55,6 @@ TOOLCHAIN_SETS = frozenset(
 # An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
 # where the build calls such a script.
 LINK_PROOF = "--isagen-proof"
-
-
-def __getattr__(name: str) -> re.Pattern[str]:
-    """Return one of the `PATTERNS`."""
-    if name not in PATTERNS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import re
-
-    pattern = globals()[name] = re.compile(PATTERNS[name], re.ASCII)
-    return pattern
 
 
 def guard_name(level: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from . import names
 from .errors import PlanError, ProjectError
 from .frozen import dataclass
-from .names import TOOL_FOLDER
+from .names import PLAN, TOOL_FOLDER
 from .plan import Build, Cell
 from .read_json import read_json
 from .reading import from_data
@@ -126,7 +125,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
 
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
-        yield from (Path(place, name) for name in sorted(filter(names.PLAN.fullmatch, files)))
+        yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
 
 
 def _read(path: Path, kind: type[T], remedy: str, prepare: Callable[[Any], None] = lambda data: None) -> T:

@@ -3,7 +3,6 @@
 import json
 import os
 import struct
-from pathlib import Path
 
 import pytest
 
@@ -113,14 +112,13 @@ def test_reports_of_names_that_are_not_utf_8(tmp_path):
 def test_a_file_that_cannot_be_read_says_why(tmp_path, monkeypatch):
     path = tmp_path / "a.o"
     path.write_bytes(with_function(b"f"))
-    real = Path.open
 
-    def refused(self, *arguments, **options):
-        if self == path:
-            raise PermissionError(13, os.strerror(13), str(self))
-        return real(self, *arguments, **options)
+    def refused(file, *arguments, **options):
+        if file == path:
+            raise PermissionError(13, os.strerror(13), str(file))
+        return open(file, *arguments, **options)
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr("isagen.binary.formats.open", refused, raising=False)
     with pytest.raises(AuditError, match=r"a\.o: cannot be read: Permission denied"):
         open_binary(path)
     with pytest.raises(AuditError, match=r"other: there is no such file"):

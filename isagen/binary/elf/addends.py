@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
     from typing import Literal
 
 WORDS = 3  # of a relocation: place, symbol and type, addend

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import struct
-from collections.abc import Collection, Iterator
 
+from ..digests import blake2b
 from ..protocol import Binding, Kind
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations
 from .values import ElfSection, ElfSymbol
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 DIGEST_SIZE = 8  # bytes; a build has thousands of objects, and 2**-64 per pair is no accident to expect
 # They describe code to debuggers and to those that unwind the stack, and change nothing of what it does.
@@ -29,7 +32,7 @@ def digest_of(elf: Elf, mark: str = "", names: Collection[str] | None = None) ->
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC]
     kept = [one for one in loaded if names is not None or not one.name.startswith(DESCRIPTIONS)]
     place = {section.index: number for number, section in enumerate(kept)}
-    found = hashlib.blake2b(digest_size=DIGEST_SIZE)
+    found = blake2b(digest_size=DIGEST_SIZE)
     for section in kept:
         values = section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment
         found.update(struct.pack("<QQQQ?", *values, section.constant))

@@ -7,10 +7,16 @@ the header of a unit leads to. Of all entries but those of functions, only the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Literal, NamedTuple
 
 from ...model.frozen import dataclass
+from ...model.shapes import NamedTuple
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from typing import Literal
+
+    Order = Literal["little", "big"]
 
 DW_TAG_SUBPROGRAM = 0x2E
 DW_AT_NAME, DW_AT_DECLARATION, DW_AT_SPECIFICATION, DW_AT_LINKAGE_NAME, DW_AT_MIPS_NAME = 0x03, 0x3C, 0x47, 0x6E, 0x2007
@@ -41,7 +47,6 @@ VARIABLE = dict.fromkeys((0x0D, DW_FORM_UDATA, 0x15, DW_FORM_STRX, 0x1B, 0x22, 0
     0x04: BLOCK4,
     DW_FORM_STRING: STRING,
 }
-Order = Literal["little", "big"]
 
 
 class UnreadError(Exception):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
-from typing import NamedTuple
 
+from ...model.shapes import NamedTuple
+from ..digests import blake2b
 from ..protocol import Binding, Kind
 from . import layout as e
 from .digest import DIGEST_SIZE
@@ -17,6 +16,10 @@ from .reader import Elf
 from .relocations import relocations
 from .unwind import UNWINDING, extent, records
 from .values import ElfSection, Group
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
 
 # The relocations that are of calls and jumps: of AArch64 by their type, of x86-64 by the instruction before them.
 EM_X86_64, R_X86_64_PLT32 = 62, 4
@@ -69,7 +72,7 @@ class Fingerprints:
                 waiting.append(index)
             return number[index]
 
-        found = hashlib.blake2b(digest_size=DIGEST_SIZE)
+        found = blake2b(digest_size=DIGEST_SIZE)
         found.update(PLACE.pack(place(section), self._offset(section, address)))
         for index in waiting:
             for part in (self._part(index), *self._unwinding.get(index, ())):
@@ -113,7 +116,7 @@ class Fingerprints:
     def _part(self, index: int) -> Part:
         if index not in self._parts:
             section = self._elf.sections[index]
-            content = hashlib.blake2b(self._elf.content(section), digest_size=DIGEST_SIZE)
+            content = blake2b(self._elf.content(section), digest_size=DIGEST_SIZE)
             content.update(VALUES.pack(section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment))
             content.update(bytes([section.constant]))
             found = [one for own in self._relocations.get(index, ()) for _, one in self._references(own)]

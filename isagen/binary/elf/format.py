@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from pathlib import Path
-
-from ..protocol import Architecture
 from .layout import MAGIC
 from .machines import architecture_of
 from .notes import note_of
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from ...model.files import AnyPath
+    from ..protocol import Architecture
     from .objects import ElfObject
     from .pointers import LoadedElf
 
@@ -38,17 +39,19 @@ class ElfFormat:
 
         return LoadedElf(path, shown)
 
-    def load_object(self, path: Path) -> ElfObject:
+    def load_object(self, path: AnyPath) -> ElfObject:
         """Read an object."""
         from .objects import ElfObject
 
         return ElfObject.load(path)
 
-    def seal(self, files: Sequence[ElfObject], level: str, mark: str, own: Collection[str]) -> Sequence[bytes]:
-        """Return the sealed contents of all objects of `level`, in which the names `own` are private too."""
+    def seal(
+        self, files: Sequence[ElfObject], level: str, mark: str, own: Collection[str], bounded: Collection[str]
+    ) -> Sequence[bytes]:
+        """Return the sealed contents of objects of `level`, in which the names `own` are private too."""
         from .sealing import sealed
 
-        return sealed(files, level, mark, own)
+        return sealed(files, level, mark, own, bounded)
 
     def emptied(self, file: ElfObject) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing."""
@@ -65,7 +68,7 @@ class ElfFormat:
         from .noting import with_note
         from .objects import ElfObject
 
-        return with_note(ElfObject(content, Path("object")), owner, text)
+        return with_note(ElfObject(content, "object"), owner, text)
 
 
 FORMAT = ElfFormat()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Literal
 
 TYPE = 1

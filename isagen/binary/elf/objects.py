@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import takewhile
 
 from ...model.errors import AuditError, BuildError
 from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
-from .besides import holds_more
 from .held import HeldAddresses
 from .private import is_private
 from .reader import UNREADABLE, Elf
@@ -18,8 +16,9 @@ from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Collection, Iterator
 
+    from ...model.files import AnyPath
     from .fingerprints import Fingerprints
 
 
@@ -28,7 +27,7 @@ class ElfObject:
 
     format = Elf.format
 
-    def __init__(self, data: bytes, path: Path) -> None:
+    def __init__(self, data: bytes, path: AnyPath) -> None:
         self.data = data
         self.path = path
         try:
@@ -40,12 +39,14 @@ class ElfObject:
             raise self.broken(problem.message.removeprefix(UNREADABLE)) from None
 
     @classmethod
-    def load(cls, path: Path) -> ElfObject:
+    def load(cls, path: AnyPath) -> ElfObject:
         """Read the object at `path`."""
         try:
-            return cls(path.read_bytes(), path)
+            with open(path, "rb") as stream:
+                data = stream.read()
         except OSError as problem:
             raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
+        return cls(data, path)
 
     def broken(self, what: str) -> BuildError:
         """Return the error that says what is wrong with this file."""
@@ -164,6 +165,8 @@ class ElfObject:
 
     def holds_more(self, shared: Collection[str]) -> bool:
         """Return whether a program would miss more than code and constants; `shared` names data of all levels."""
+        from .besides import holds_more
+
         return holds_more(self.elf, self.symbols, shared)
 
     def fingerprint(self, symbol: ObjectSymbol) -> str:

@@ -6,11 +6,9 @@ import os
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
 from functools import cached_property
 
 from ...model.errors import AuditError
-from ..protocol import Symbol
 from . import layout as e
 from .machines import architecture_of
 from .notes import notes_of
@@ -19,7 +17,10 @@ from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
+
+    from ...model.files import AnyPath
+    from ..protocol import Symbol
 
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
@@ -32,7 +33,7 @@ class Elf:
 
     format = "elf"
 
-    def __init__(self, path: Path, shown: str = "", data: bytes | None = None) -> None:
+    def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
         self.path = path
         self.shown = shown or str(path)
         self._data = data

@@ -13,31 +13,39 @@ of a program or library, even of a stripped one, tell which code belongs to whic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-
 from ...model.names import CODE_SECTION
+from ..bounded import bounded_sections
 from ..private_names import private_end, private_name
 from ..protocol import Binding
-from .debug_names import show_level
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
 from .private import TYPE_INFORMATION
 from .renaming import Renaming
-from .values import ObjectSymbol
 
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from .values import ObjectSymbol
+
+# Where debug information has names.
+STRINGS = ".debug_str"
 # Their parts from all objects make one function each, in the order of the link.
 WHOLE_SECTIONS = (".init", ".fini")
 
 
-def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[str] = ()) -> list[bytes]:
-    """Return the sealed contents of all objects of `level`; `mark` is a number that no other project has.
+def sealed(
+    files: Sequence[ElfObject], level: str, mark: str, own: Collection[str] = (), bounded: Collection[str] = ()
+) -> list[bytes]:
+    """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
 
-    `own` are the names of symbols that are private to the level although no linker would merge them.
+    `own` are the names of symbols that are private to the level although no linker would merge them, or because it
+    would merge those of other objects. `bounded` are sections that other objects of the level look for by name.
     """
     merged = [file.private_symbols for file in files]
     names = {symbol.name for symbols in merged for symbol in symbols}.union(own)
     private = {name: private_name(name, level, mark) for name in sorted(names)}
-    bounded = _bounded_sections(files)
+    looked_for = bounded_sections(symbol for file in files for symbol in file.symbols).union(bounded)
     contents = []
     for file, mergeable in zip(files, merged, strict=True):
         changes = Renaming(file)
@@ -45,8 +53,11 @@ def sealed(files: Sequence[ElfObject], level: str, mark: str, own: Collection[st
         _rename_groups(file, changes, mergeable, private, private_end(level, mark))
         renamed |= _rename_local(file, changes, level, mark)
         _share_types(file, changes)
-        _rename_code(file, changes, CODE_SECTION + level, bounded)
-        show_level(file, changes, renamed, level)
+        _rename_code(file, changes, CODE_SECTION + level, looked_for)
+        if any(section.name == STRINGS for section in file.sections):
+            from .debug_names import show_level
+
+            show_level(file, changes, renamed, level)
         contents.append(changes.content())
     return contents
 
@@ -102,7 +113,7 @@ def _share_types(file: ElfObject, changes: Renaming) -> None:
             changes.weaken_symbol(symbol.place)
 
 
-def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: set[str]) -> None:
+def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: Collection[str]) -> None:
     """Rename the sections of code, and their relocations, but for those that are looked for by name.
 
     They also get addresses, because GNU's objdump tells sections of one name apart by nothing else. Linkers take none
@@ -119,14 +130,3 @@ def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: set[str
             changes.rename_section(index, name)
         elif section.type in (SHT_RELA, SHT_REL) and section.info in code:
             changes.rename_section(index, (".rela" if section.type == SHT_RELA else ".rel") + name)
-
-
-def _bounded_sections(files: Iterable[ElfObject]) -> set[str]:
-    """Return the sections that the objects look for by name, through `__start_NAME` and `__stop_NAME`."""
-    found = set()
-    for file in files:
-        for symbol in file.symbols:
-            for prefix in ("__start_", "__stop_"):
-                if not symbol.defined and symbol.name.startswith(prefix):
-                    found.add(symbol.name.removeprefix(prefix))
-    return found

@@ -7,8 +7,13 @@ from ...model.shapes import NamedTuple
 from ..protocol import Binding, Kind
 from . import layout as e
 
-KINDS = tuple(Kind(value) if value in Kind.__members__.values() else Kind.OTHER for value in range(16))
-BINDINGS = tuple(Binding(value) if value in Binding.__members__.values() else Binding.OTHER for value in range(16))
+# By the numbers in symbol tables, which are those of ELF.
+_KINDS = {
+    *(Kind.LABEL, Kind.DATA, Kind.FUNCTION, Kind.SECTION, Kind.FILE, Kind.COMMON, Kind.THREAD_DATA, Kind.RESOLVER),
+}
+_BINDINGS = {Binding.LOCAL, Binding.GLOBAL, Binding.WEAK, Binding.UNIQUE}
+KINDS = tuple(next((kind for kind in _KINDS if kind == value), Kind.OTHER) for value in range(16))
+BINDINGS = tuple(next((one for one in _BINDINGS if one == value), Binding.OTHER) for value in range(16))
 
 
 @dataclass(frozen=True)
