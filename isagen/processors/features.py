@@ -143,7 +143,12 @@ def load_features(top: Section) -> Features:
 
 def features_of(record: Record) -> Features:
     """Return the features that a record names, or those of the processor that audits assume where it is unknown."""
-    return read_features((find_processor(record.features) or audited_processor()).name)
+    return features_called(record.features)
+
+
+def features_called(name: str) -> Features:
+    """Return the features of a name that a record has, as `features_of` does."""
+    return read_features((find_processor(name) or audited_processor()).name)
 
 
 def read_features(name: str) -> Features:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -68,6 +68,15 @@ def decoder_of(
             f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is decoded"
         )
     return decoder(kept)
+
+
+def codes_of(architecture: Architecture | None) -> Callable[[bytes], Iterator[int]] | None:
+    """Return what yields the codes of the instructions of code for an architecture; None where nothing decodes it."""
+    found = (
+        p.codes for p in PROCESSORS if architecture and p.decodable is not None and p.decodable.is_in(architecture)
+    )
+    codes = next(found, None)
+    return codes() if codes is not None else None
 
 
 def decoded() -> str:

@@ -1,5 +1,8 @@
 """The decoders' protocol: the names that it gives to numbers are iced-x86's, and the kinds of code that are decoded."""
 
+import subprocess
+import sys
+
 import pytest
 from iced_x86 import Code, FlowControl, OpAccess, OpKind, Register
 
@@ -7,7 +10,7 @@ from isagen.binary.elf.machines import architecture_of
 from isagen.model.errors import AuditError
 from isagen.processors import decoding
 from isagen.processors.decoding import How
-from isagen.processors.registry import decoder_of, is_decoded
+from isagen.processors.registry import codes_of, decoder_of, is_decoded
 from isagen.processors.x86 import addresses, decoder, effects
 
 
@@ -25,6 +28,28 @@ def test_flow_control_has_the_numbers_of_iced():
         "EXCEPTION": "EXCEPTION",
     }
     assert {ours: getattr(decoding, ours) for ours in names} == {o: getattr(FlowControl, i) for o, i in names.items()}
+
+
+CODE = bytes.fromhex("90 c5f877 62f17c4858c1 c3 0f1f4000 e800000000 06")
+
+
+def test_codes_are_those_of_the_decoder():
+    codes = codes_of(architecture_of(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\1\0\x3e\0"))
+    assert list(codes(CODE)) == [one.code for one in decoder.X86Decoder().decode(CODE, 0)]
+    assert codes_of(None) is None
+    assert codes_of(architecture_of(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\1\0\xb7\0")) is None
+
+
+def test_codes_are_read_without_the_names_of_the_library_which_loads_later():
+    lines = [
+        "import sys",
+        "from isagen.processors.x86.codes import codes_in",
+        f"found = list(codes_in({CODE!r}))",
+        "assert 'iced_x86' not in sys.modules",
+        "from isagen.processors.x86.decoder import X86Decoder",
+        f"assert found == [one.code for one in X86Decoder().decode({CODE!r}, 0)]",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
 def test_operands_and_registers_have_the_numbers_of_iced():

@@ -8,7 +8,7 @@ from ..processor import DecodableCode, OldestCpu, Processor
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ..decoding import Decoder
     from ..machines import Machine, Registers
@@ -29,6 +29,12 @@ def _decoder(kept: Mapping[str, tuple[int, ...]] | None = None) -> Decoder:
     from .decoder import X86Decoder
 
     return X86Decoder(kept)
+
+
+def _codes() -> Callable[[bytes], Iterator[int]]:
+    from .codes import codes_in
+
+    return codes_in
 
 
 def _decoder_folder() -> Path | None:
@@ -78,6 +84,7 @@ PROCESSOR = Processor(
         undefined=("__ILP32__",),
     ),
     decoder=_decoder,
+    codes=_codes,
     decoder_folder=_decoder_folder,
     decoder_files=_decoder_files,
     registers=_registers,
