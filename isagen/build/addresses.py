@@ -7,15 +7,19 @@ levels share must not hold addresses of any level's code.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-
-from ..binary.protocol import MERGEABLE, Held, NamedSymbol, ObjectFile
+from ..binary.protocol import MERGEABLE
 from ..model.errors import BuildError
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, WITHOUT_SYMBOL
+from ..model.patterns import Pattern
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..binary.protocol import Held, NamedSymbol, ObjectFile
 
 # The names that gfortran gives what a module holds.
-MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
+MODULE_DATA = Pattern(r"__\w+_MOD_\w+\Z")
 
 
 class LevelAddresses:
@@ -40,7 +44,7 @@ class LevelAddresses:
             if name.startswith(self._notes):
                 continue
             for file, symbol in definitions:
-                if symbol.code or (not _is_shared(symbol) and (MODULE_DATA.match(name) or self.held(file, symbol))):
+                if symbol.code or (not _is_shared(symbol) and (_is_of_module(name) or self.held(file, symbol))):
                     found.add(name)
         return frozenset(found)
 
@@ -108,6 +112,10 @@ class LevelAddresses:
                 remedy="let it be const or constexpr, or put it, or the function that holds it, into an anonymous "
                 "namespace: then each level has its own",
             )
+
+
+def _is_of_module(name: str) -> bool:
+    return name.startswith("__") and "_MOD_" in name and MODULE_DATA.match(name) is not None
 
 
 def _is_shared(symbol: NamedSymbol) -> bool:

@@ -7,19 +7,23 @@ that says so: ``isagen:registers:LEVEL:STUB;`` (`ISA_ANNOUNCE`). Compilers put i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
 from ..model.errors import BuildError
-from ..model.plan import Plan
 from ..model.registrations import Registrations
-from .registrations import Said, copies_of, registrations_of, source_of
+from .registrations import Said, registrations_of
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from ..model.files import AnyPath
 
 
-def announced_by_kernel(plan: Plan, level: str, objects: Sequence[Path]) -> Registrations:
-    """Return what each kernel announces at `level`. Raises `BuildError` where two register one stub, or none does."""
-    sources = copies_of(plan, level)
-    found = [_said(source_of(path, sources), level, path.read_bytes()) for path in objects]
+def announced(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
+    """Return what the objects, each with its kernel source, announce at `level`.
+
+    Raises `BuildError` where two register one stub, or none does.
+    """
+    found = [_said(source, level, _content(path)) for path, source in objects]
     if not any(one.registers for one in found):
         raise BuildError(
             "no kernel registers itself",
@@ -28,6 +32,11 @@ def announced_by_kernel(plan: Plan, level: str, objects: Sequence[Path]) -> Regi
             "in objects for link-time optimisation that cannot be found: compile kernels without it",
         )
     return registrations_of(level, found)
+
+
+def _content(path: AnyPath) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
 
 
 def _said(source: str, level: str, content: bytes) -> Said:

@@ -5,23 +5,36 @@ A linker takes an object out of an archive only for what it defines. An object t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-from ..binary.formats import note_in_object
-from ..binary.protocol import ObjectFile
 from ..model.frozen import dataclass, replace
-from ..model.record import LEVEL_OWNER
-from ..model.registrations import Registrations
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..model.registrations import Registrations
+    from .known_objects import KnownObject
+
+# The owners of notes in binaries, as `model.record` has them.
+LEVEL_OWNER, RECORD_OWNER = "isagen.level", "isagen"
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A sealed object: where it goes, its content, and the object that was compiled."""
+    """A sealed object: where it goes, the object that was compiled, and what makes its content.
 
-    path: Path
-    content: bytes
-    file: ObjectFile
+    `private` are the names in it that are private to the `level`, `bounded` the sections that objects of the level look
+    for by name, and `notes` what is added: (owner, text). It is `emptied` where it folds, and `whole` in a private
+    module.
+    """
+
+    path: str
+    file: KnownObject
+    level: str
+    private: tuple[str, ...] = ()
+    bounded: tuple[str, ...] = ()
+    notes: tuple[tuple[str, bytes], ...] = ()
+    emptied: bool = False
+    whole: bool = False
 
 
 class LevelNotes:
@@ -52,7 +65,4 @@ class LevelNotes:
     def carriers(self) -> Iterator[Sealed]:
         """Yield the objects that carry notes, with them."""
         for level, carrier in self._carriers.items():
-            content = carrier.content
-            for note in self._notes[level]:
-                content = note_in_object(carrier.file, content, LEVEL_OWNER, note)
-            yield replace(carrier, content=content)
+            yield replace(carrier, notes=tuple((LEVEL_OWNER, note) for note in self._notes[level]))

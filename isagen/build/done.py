@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-from ..model.files import write_atomically
-from ..model.read_json import read_json
+from .kept import read_kept, write_kept
 
 TYPE_CHECKING = False  # as in typing, which takes longer to load than a step that has nothing to do runs
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-State = list[int]
+    State = tuple[int, int, int, int]
 
 
 class Record:
@@ -27,31 +26,34 @@ class Record:
         self._words = list(words)
         self.noted: Any = None
         self.states: dict[str, State] = {}
+        self._changed: set[str] | None = None
+        self._is_read = False
 
     def changed(self) -> set[str] | None:
-        """Return which of the files of the last run changed; None where that is not known, or a file is missing."""
-        try:
-            with open(self._path, encoding="utf-8") as stream:
-                kept = read_json(stream.read())
-            self.states = {path: state_of(path) for path in kept["files"]}
-            self.noted = kept["noted"]
-            if kept["words"] == self._words:
-                return {path for path, state in self.states.items() if state != kept["files"][path]}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            pass
-        return None
+        """Return which of the files of the last run changed; None where that is not known, or a file is missing.
+
+        A record that somebody changed is none.
+        """
+        if not self._is_read:
+            self._is_read = True
+            kept = read_kept(self._path)
+            try:
+                self.states = {path: state_of(path) for path in kept["files"]}
+                self.noted = kept["noted"]
+                if kept["words"] == self._words:
+                    self._changed = {path for path, state in self.states.items() if state != kept["files"][path]}
+            except (OSError, ValueError, TypeError, KeyError, AttributeError):
+                pass
+        return self._changed
 
     def note(self, files: Iterable[str | Path], noted: Any = None, read: Mapping[str, State] | None = None) -> None:
         """Record that the step has run, and the states of the `files` that it read and wrote.
 
         Files that may change meanwhile have the state in `read`, from before they were read.
         """
-        import json  # not where a step has nothing to do
-
         try:
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
-            data = {"words": self._words, "files": states, "noted": noted}
-            write_atomically(self._path, json.dumps(data).encode())
+            write_kept(self._path, {"words": self._words, "files": states, "noted": noted})
         except OSError:
             pass  # on a full disk, the next build runs the step again
 
@@ -62,7 +64,7 @@ def state_of(path: str | Path) -> State:
     Archives and caches restore the time of a change to the content, but not that of a change to the file.
     """
     state = os.stat(path)
-    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
 def plan_files(plan: Path) -> list[Path]:

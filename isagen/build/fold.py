@@ -13,16 +13,22 @@ another kernel source defines.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from ..binary.protocol import MERGEABLE, NamedSymbol, ObjectFile
+from ..binary.digests import blake2b
+from ..binary.protocol import MERGEABLE
 from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
-from ..model.plan import Plan
-from ..model.registrations import Registrations
 
-Objects = Mapping[str, Sequence[ObjectFile]]  # of one level, by kernel source
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from ..binary.protocol import NamedSymbol, ObjectFile
+    from ..model.registrations import Registrations
+
+    Objects = Mapping[str, Sequence[ObjectFile]]  # of one level, by kernel source
+
+
+NOT_MERGED = ""  # in the place of the fingerprint of a definition that no linker merges with others
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,10 @@ class Tie:
 
 
 class Folding:
-    """Folds the levels of a plan, which are given lowest first."""
+    """Folds levels, which are given lowest first; `below` are the levels that each requires."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._below = {level.name: level.below for level in plan.levels}
+    def __init__(self, below: Mapping[str, Sequence[str]]) -> None:
+        self._below = below
         self._alike: dict[str, dict[str, str]] = {}
 
     def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
@@ -70,29 +76,37 @@ class Folding:
 def _ties(objects: Objects, private: frozenset[str]) -> Iterator[Tie]:
     """Yield the names of a level that several of its kernel sources have."""
     sources: dict[str, set[str]] = {}
-    defined: dict[str, list[tuple[str, ObjectFile, NamedSymbol]]] = {}
+    defined: dict[str, list[tuple[str, NamedSymbol]]] = {}
     for source, files in objects.items():
         for file in files:
             for symbol in file.symbols:
                 if symbol.name in private:
                     sources.setdefault(symbol.name, set()).add(source)
                     if symbol.defined:
-                        defined.setdefault(symbol.name, []).append((source, file, symbol))
+                        defined.setdefault(symbol.name, []).append((source, symbol))
     tied = {name: found for name, found in sources.items() if len(found) > 1}
-    addressed = frozenset().union(*(file.addressed for files in objects.values() for file in files)) if tied else ()
+    if not tied:
+        return
+    all_define = {name for name, found in tied.items() if found == {source for source, _ in defined.get(name, ())}}
+    addressed: set[str] = set()
+    prints: dict[str, set[str]] = {}
+    for files in objects.values():
+        for file in files:  # one after the other: not all may be in memory
+            addressed.update(file.addressed)
+            _add_fingerprints(prints, file, all_define)
     for name, found in tied.items():
-        places = defined.get(name, ())
-        equal = found == {source for source, _, _ in places} and _are_equal(
-            [(file, symbol) for _, file, symbol in places]
-        )
-        code = all(symbol.code for _, _, symbol in places)
+        equal = name in all_define and len(prints[name]) == 1 and NOT_MERGED not in prints[name]
+        code = all(symbol.code for _, symbol in defined.get(name, ()))
         yield Tie(name, frozenset(found), equal, code and name not in addressed)
 
 
-def _are_equal(definitions: Iterable[tuple[ObjectFile, NamedSymbol]]) -> bool:
-    """Return whether definitions of a name are made of the same, and a linker keeps one of them."""
-    merged = all(any(symbol is one for one in file.private_symbols) for file, symbol in definitions)
-    return merged and len({file.fingerprint(symbol) for file, symbol in definitions}) == 1
+def _add_fingerprints(prints: dict[str, set[str]], file: ObjectFile, names: Collection[str]) -> None:
+    """Add the fingerprints of what an object defines by one of the `names`."""
+    merged = {symbol.name for symbol in file.private_symbols}
+    for symbol in file.symbols:
+        if symbol.defined and symbol.name in names:
+            own = file.fingerprint(symbol) if symbol.name in merged else NOT_MERGED
+            prints.setdefault(symbol.name, set()).add(own)
 
 
 def _alike(
@@ -110,7 +124,7 @@ def _alike(
         if len(files) > 1:  # a shim refers to the copy by name
             names |= {one.name for file in files for one in file.symbols if not one.name.startswith(marks)}
         said = registered.kernels[source]
-        digest = hashlib.sha256(repr((said.registers, said.without)).encode(errors="surrogateescape"))
+        digest = blake2b(repr((said.registers, said.without)).encode(errors="surrogateescape"), digest_size=32)
         for file in files:
             digest.update(file.digest(marks[0], names).encode())
         yield source, digest.hexdigest()

@@ -50,11 +50,9 @@ def _seal(words: Sequence[str]) -> int:
     _, plan, folder, *objects = words
     record = Record(_record_path(plan, folder, "sealed"), words)
     if record.changed() != set():
-        from pathlib import Path
-
         from .seal import seal
 
-        seal(Path(plan), Path(folder), [Path(path) for path in objects[1:]] if objects else None, record)
+        seal(plan, folder, objects[1:] if objects else None, record)
     return 0
 
 

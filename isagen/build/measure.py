@@ -3,86 +3,82 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
-from operator import attrgetter
+from itertools import chain
 
 from ..binary.formats import architecture_of
-from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError
-from ..model.matrix import Code, KernelCode, LevelCode
-from ..model.names import KERNEL_SYMBOL
-from ..model.registrations import Registrations
-from ..processors.decoding import Decoder
-from ..processors.features import Features
-from ..processors.registry import decoder_of
 
-CODE = attrgetter("code")
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
 
+    from ..binary.protocol import ObjectFile
+    from ..processors.decoding import Decoder
+    from ..processors.features import Features
 
-def level_code(
-    project: str,
-    registered: Registrations,
-    objects: Mapping[str, ObjectFile],
-    lower: Mapping[str, LevelCode],
-    measure: Measure,
-) -> LevelCode:
-    """Return what the objects of one level hold, by their kernel source; what is folded has the code of `lower`."""
-    mark = KERNEL_SYMBOL.format(level=registered.level)
-    kernels = {}
-    for source, file in objects.items():
-        folded = registered.folded.get(source, "")
-        code = lower[folded].kernels[source].code if folded else measure.code(file, mark)
-        kernels[source] = KernelCode(registered.kernels[source].registers, code, folded)
-    return LevelCode(project, registered.level, kernels)
+    # By the decoder's number of an instruction's encoding: its widest register in bits, and the features that it needs.
+    Codes = dict[int, tuple[int, tuple[str, ...]]]
 
 
 class Measure:
-    """Measures objects of one architecture; the names of features are those of `features`."""
+    """Measures objects of one architecture; the names of features are those that `features` returns.
 
-    def __init__(self, features: Features) -> None:
+    `codes` are those that an earlier run met: to find out what others need, all features are read.
+    """
+
+    def __init__(self, features: Callable[[], Features], codes: Codes | None = None) -> None:
         self._features = features
+        self.codes: Codes = codes if codes is not None else {}
         self._decoder: Decoder | None = None
-        self._widths: dict[int, int] = {}  # in bits, by code: copies have most codes in common
+        self._needs: Mapping[int, frozenset[str]] = {}
+        self._codes_in: Callable[[bytes], Iterator[int]] | None = None
+        self._is_asked = False
 
-    def code(self, file: ObjectFile, mark: str) -> Code:
-        """Return what the code of an object is made of, without counts where nothing decodes it.
+    def code(self, file: ObjectFile, mark: str) -> dict[str, Any]:
+        """Return what the code of an object is made of, as `model.matrix.Code` has it.
 
-        Symbols whose names start with `mark` register functions for stubs.
+        There are no counts where nothing decodes it. Symbols whose names start with `mark` register functions for
+        stubs.
         """
         parts = file.code()
-        decoder = self._decoder_for(file)
-        instructions, widest, families = self._instructions(decoder, parts) if decoder is not None else (None, 0, {})
-        return Code(
-            loaded_bytes=file.loaded_bytes,
-            code_bytes=sum(map(len, parts)),
-            instructions=instructions,
-            widest=widest,
-            families=families,
-            digest=file.digest(mark),
-        )
+        instructions, widest, families = None, 0, dict[str, int]()
+        with suppress(ImportError, AuditError):  # the decoder is not installed
+            instructions, widest, families = self._counted(file, parts)
+        return {
+            "loaded_bytes": file.loaded_bytes,
+            "code_bytes": sum(map(len, parts)),
+            "instructions": instructions,
+            "widest": widest,
+            "families": families,
+            "digest": file.digest(mark),
+        }
 
-    def _instructions(self, decoder: Decoder, parts: Sequence[bytes]) -> tuple[int, int, dict[str, int]]:
+    def _counted(self, file: ObjectFile, parts: Iterable[bytes]) -> tuple[int | None, int, dict[str, int]]:
         """Return how many instructions there are, their widest register, and how many need each feature."""
-        counts: Counter[int] = Counter()
-        for raw in parts:
-            counts.update(map(CODE, decoder.decode(raw, 0)))
+        if not self._is_asked:
+            from ..processors.registry import codes_of  # to measure nothing new takes no processor
+
+            self._is_asked = True
+            self._codes_in = codes_of(architecture_of(file.path))
+        if self._codes_in is None:
+            return None, 0, {}
+        counts = Counter(chain.from_iterable(map(self._codes_in, parts)))
+        if not self.codes.keys() >= counts.keys():
+            self._learn(file, counts)
         families: Counter[str] = Counter()
         for code, count in counts.items():
-            for feature in self._needs.get(code, ()):
+            for feature in self.codes[code][1]:
                 families[feature] += count
-        for code in counts.keys() - self._widths.keys():
-            self._widths[code] = decoder.width(code)
-        widest = max((self._widths[code] for code in counts), default=0)
+        widest = max((self.codes[code][0] for code in counts), default=0)
         return counts.total(), widest, dict(sorted(families.items()))
 
-    def _decoder_for(self, file: ObjectFile) -> Decoder | None:
+    def _learn(self, file: ObjectFile, codes: Iterable[int]) -> None:
         if self._decoder is None:
-            with suppress(AuditError):
-                self._decoder = decoder_of(architecture_of(file.path), "")
-        return self._decoder
+            from ..processors.registry import decoder_of
 
-    @cached_property
-    def _needs(self) -> Mapping[int, frozenset[str]]:
-        return self._decoder.needs(self._features) if self._decoder is not None else {}
+            self._decoder = decoder_of(architecture_of(file.path), "")
+            self._needs = self._decoder.needs(self._features())
+        for code in codes:
+            self.codes[code] = self._decoder.width(code), tuple(sorted(self._needs.get(code, ())))

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ..binary.formats import FORMATS, is_binary, note_in_object, open_binary
+from ..binary.formats import FORMATS, is_binary, open_binary
 from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
 from ..model.names import sealed_name
-from ..model.plan import Build, Plan
+from ..model.plan import Plan
 from ..model.plan_file import outputs_folder
-from ..model.record import LEVEL_OWNER, NOTE_OWNER
+from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
 
 INIT = "PyInit_"
 LINE = 32  # bytes in a line of a C array
 
 
-def check_objects(plan: Plan, registered: Registrations, objects: Mapping[str, ObjectFile]) -> None:
+def check_objects(module: str, registered: Registrations, objects: Mapping[str, ObjectFile]) -> None:
     """Raise `BuildError` if objects by kernel source are no extension module, or register stubs that nothing calls."""
     for source, found in registered.kernels.items():
         for stub in found.registers:
             raise BuildError(
-                f"{source} registers a kernel for it, but is a source of the module {plan.module}, which is "
+                f"{source} registers a kernel for it, but is a source of the module {module}, which is "
                 "dispatched as a whole",
                 where=stub,
                 remedy="put the kernel into a set of its own in isa_sets, without 'module'",
             )
-    wanted = INIT + plan.module
+    wanted = INIT + module
     names = {symbol.name for file in objects.values() for symbol in file.symbols if symbol.defined}
     if wanted not in names:
         others = sorted(name.removeprefix(INIT) for name in names if name.startswith(INIT))
         raise BuildError(
             f"no source of the module defines {wanted}" + (f"; they define {INIT}{others[0]}" if others else ""),
-            where=f"isa_module = {plan.module!r}",
+            where=f"isa_module = {module!r}",
             remedy="name the module as its sources do: a .pyx by its file name, C++ in PYBIND11_MODULE or NB_MODULE",
         )
-
-
-def with_notes(build: Build, level: str, files: Sequence[ObjectFile], held: bytes) -> Iterator[bytes]:
-    """Yield the contents of a level's objects; the first has the record of the private module, and what it `held`."""
-    record = build.record.of_module(level).to_json().encode()
-    for number, file in enumerate(files):
-        content = file.path.read_bytes()
-        if not number:
-            content = note_in_object(file, content, LEVEL_OWNER, held)
-            content = note_in_object(file, content, NOTE_OWNER, record)
-        yield content
 
 
 def level_notes(plan: Plan, folder: Path) -> Iterator[bytes]:

@@ -6,16 +6,21 @@ A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_ker
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+import os
 
-from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
 from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL, copy_of_object
-from ..model.plan import Plan
 from ..model.registrations import Registered, Registrations
 from .addresses import shared_data
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..binary.protocol import ObjectFile
+    from ..model.files import AnyPath
+    from ..model.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,11 @@ class Said:
 def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> Registrations:
     """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
     sources = sources_of(plan, level, objects)
-    return registrations_of(level, [_said(*pair, level) for pair in zip(sources, objects, strict=True)])
+    return registrations_of(level, [said(*pair, level) for pair in zip(sources, objects, strict=True)])
 
 
-def _said(source: str, file: ObjectFile, level: str) -> Said:
+def said(source: str, file: ObjectFile, level: str) -> Said:
+    """Return what the object of a kernel source says."""
     names = [symbol.name for symbol in file.symbols if symbol.defined]
 
     def after(start: str) -> tuple[str, ...]:
@@ -72,15 +78,16 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     )
 
 
-def compiled_objects(plan: Plan, level: str, folder: Path) -> list[Path]:
+def compiled_objects(plan: Plan, level: str, folder: str) -> list[str]:
     """Return the objects that Meson compiled at `level` in the `folder` of outputs, in the plan's order.
 
     They are not named on a command line, which no system takes for thousands of kernels.
     """
     found = []
     for unit in (unit for unit in plan.units if unit.level == level):
-        place = folder / f"lib{unit.name}.a.p"
-        objects = {copy_of_object(path.name): path for path in place.glob("*.o")}
+        place = os.path.join(folder, f"lib{unit.name}.a.p")
+        names = os.listdir(place) if os.path.isdir(place) else []
+        objects = {copy_of_object(name): os.path.join(place, name) for name in names if name.endswith(".o")}
         for copy in unit.copies:
             if copy not in objects:
                 raise BuildError(f"has no object in {place}", where=copy, remedy="build again: ninja -C BUILD_DIR")
@@ -88,10 +95,10 @@ def compiled_objects(plan: Plan, level: str, folder: Path) -> list[Path]:
     return found
 
 
-def objects_of_level(plan: Plan, level: str, objects: Iterable[Path]) -> list[Path]:
+def objects_of_level(plan: Plan, level: str, objects: Iterable[str]) -> list[str]:
     """Return those of the `objects` of all levels that are compiled from copies of `level`."""
     copies = copies_of(plan, level)
-    return [path for path in objects if copy_of_object(path.name) in copies]
+    return [path for path in objects if copy_of_object(os.path.basename(path)) in copies]
 
 
 def sources_of(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> list[str]:
@@ -108,13 +115,13 @@ def copies_of(plan: Plan, level: str) -> dict[str, str]:
 def code_by_source(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> dict[str, ObjectFile]:
     """Return the object of each kernel source at `level`; shims, which hold no code, are left out."""
     shims = plan.shims()
-    files = [file for file in objects if copy_of_object(file.path.name) not in shims]
+    files = [file for file in objects if copy_of_object(os.path.basename(file.path)) not in shims]
     return dict(zip(sources_of(plan, level, files), files, strict=True))
 
 
-def source_of(path: Path, sources: Mapping[str, str]) -> str:
+def source_of(path: AnyPath, sources: Mapping[str, str]) -> str:
     """Return the kernel source behind an object. Raises `BuildError` if there is none."""
-    copy = copy_of_object(path.name)
+    copy = copy_of_object(os.path.basename(path))
     if copy not in sources:
         raise BuildError("does not come from a kernel of the plan", where=str(path), remedy="clean the build folder")
     return sources[copy]

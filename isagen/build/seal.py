@@ -3,125 +3,224 @@
 The objects of a whole module stay as they are, but for the notes: each level is a library of its own.
 
 How an object is sealed is its format's business: `binary.elf.sealing`. One process seals all levels: starting Python
-takes longer than sealing a level of a common project.
+takes longer than sealing a level of a common project. After an edit it reads the objects that changed, and writes those
+whose sealed content changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+import os
 
-from ..binary.formats import emptied_object, load_object, seal_objects
-from ..binary.protocol import ObjectFile
+from ..binary.bounded import bounded_sections
 from ..model.files import write_if_changed
 from ..model.frozen import replace
-from ..model.matrix import LevelCode
-from ..model.matrix_notes import pack
-from ..model.names import copy_of_object, registrations_name, sealed_name
-from ..model.plan import Build
-from ..model.plan_file import outputs_folder, read_plan, registrations_text
-from ..model.registrations import Registrations
-from ..processors.features import features_of
+from ..model.names import KERNEL_SYMBOL
 from .addresses import LevelAddresses
-from .announced import announced_by_kernel
-from .carriers import LevelNotes, Sealed
-from .done import Record, plan_files, state_of
+from .carriers import LEVEL_OWNER, RECORD_OWNER, LevelNotes, Sealed
+from .done import Record, state_of
 from .fold import Folding
-from .measure import Measure, level_code
-from .modules import check_objects, with_notes
-from .registrations import code_by_source, compiled_objects, objects_of_level, registered_by_kernel, sources_of
+from .known_objects import KnownObjects, Loaded, kept_path
+from .level_code import compact, level_note
+from .measure import Measure
+from .outputs import Outputs
+from .registrations import registrations_of, said
+from .sealing_work import plain, work_from, work_of
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ..binary.protocol import ObjectFile
+    from ..model.files import AnyPath
+    from ..model.registrations import Registrations
+    from ..processors.features import Features
+    from .done import State
+    from .known_objects import KnownObject
+    from .sealing_work import LevelWork, Work
 
 
-def seal(plan_path: Path, folder: Path, objects: Sequence[Path] | None, record: Record | None = None) -> None:
+def seal(plan_path: AnyPath, folder: AnyPath, objects: Sequence[AnyPath] | None, record: Record | None = None) -> None:
     """Seal the `objects` of all levels of a plan into `folder`, and write there what each level registers.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
     Copies that fold leave an object without code in their place. Without sealing, only the registrations are written.
-    Objects that isagen does not read stay as they are. The `record` tells the next run of the step what this one read
-    and wrote.
+    Objects that isagen does not read stay as they are. The `record` tells what the last run read and wrote, and then
+    what this one did.
     """
-    planned = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
-    build = read_plan(plan_path)
-    sealing = _Sealing(build, folder)
-    files: list[Path] = []
-    for level in build.plan.built_levels():
-        if objects is None:
-            compiled = compiled_objects(build.plan, level, outputs_folder(plan_path.parent))
-        else:
-            compiled = objects_of_level(build.plan, level, objects)
-        registrations = folder / registrations_name(level, build.plan.kernel_set)
-        if build.limit.opaque:
-            registered = announced_by_kernel(build.plan, level, compiled)
-        else:
-            registered, sealed = sealing.of(level, [load_object(path) for path in compiled])
-            for one in sealed:
-                write_if_changed(one.path, one.content)
-                files.append(one.path)
-        write_if_changed(registrations, registrations_text(registered))
-        files += [*compiled, registrations]
-    for one in sealing.with_notes():
-        write_if_changed(one.path, one.content)
-        files.append(one.path)
+    changed = record.changed() if record is not None else None
+    noted: Mapping[str, Any] = (record.noted or {}) if record is not None and changed is not None else {}
+    states: dict[str, State] = dict(record.states) if record is not None and changed is not None else {}
+    if noted and changed is not None and changed.isdisjoint(noted["work"]["planned"]):
+        work = work_from(noted["work"])
+    else:
+        work, planned = _read_work(plan_path, folder, objects)
+        states |= planned
+    run = _Run(work, noted, changed, states)
+    for level in work.levels:
+        run.seal(level)
+    run.finish()
     if record is not None:
-        record.note(files, read=planned)
+        run.note(record)
 
 
-class _Sealing:
-    """Seals the levels of a build, which are given lowest first."""
+def _read_work(plan_path: AnyPath, folder: AnyPath, objects: Sequence[AnyPath] | None) -> tuple[Work, dict[str, State]]:
+    """Return the work of a plan, and the states of the plan's files from before they were read."""
+    from pathlib import Path
 
-    def __init__(self, build: Build, folder: Path) -> None:
-        self._build = build
-        self._folder = folder
-        self._folding = Folding(build.plan)
-        self._codes: dict[str, LevelCode] = {}
+    from .done import plan_files
+
+    planned = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
+    given = [os.fspath(path) for path in objects] if objects is not None else None
+    return work_of(Path(plan_path), os.fspath(folder), planned, given), planned
+
+
+class _Run:
+    """One run of the step; `noted` is what the last one noted, and `states` those of files before they are read."""
+
+    def __init__(
+        self, work: Work, noted: Mapping[str, Any], changed: set[str] | None, states: dict[str, State]
+    ) -> None:
+        self._work = work
+        self._changed = changed
+        self._states = states
+        self._registered: Mapping[str, Any] = noted.get("registered", {})
+        self._outputs = Outputs(work, noted.get("outputs", {}), changed)
+        same = noted.get("work", {}).get("key") == work.key
+        self._measure = Measure(self._features, dict(noted["codes"]) if same else {})
+        self._folding = Folding({level.name: level.below for level in work.levels})
         self._notes = LevelNotes()
-        self._measure = Measure(features_of(build.record))
+        self._codes: dict[str, dict[str, str]] = {}
+        self._now_registered: dict[str, Any] = {}
+        self._loaded = Loaded()
 
-    def of(self, level: str, files: Sequence[ObjectFile]) -> tuple[Registrations, Sequence[Sealed]]:
-        """Check the objects of one level; return what they register, and those that are sealed, if any is.
+    def _features(self) -> Features:
+        from ..processors.features import features_called
 
-        The object that carries the level's note comes later.
+        return features_called(self._work.features)
+
+    def seal(self, level: LevelWork) -> None:
+        """Seal one level, and write what it registers; the object that carries its note comes later."""
+        for path, _, _, _ in level.items:
+            if path not in self._states:
+                self._states[path] = _state_of(path)
+        if self._work.opaque:
+            from .announced import announced
+
+            registered = announced(level.name, [(path, source) for path, source, _, _ in level.items])
+            self._write_registered(level, registered)
+            return
+        known = KnownObjects(kept_path(level.registrations), self._work.key, self._loaded)
+        files = known.load([path for path, _, _, _ in level.items], self._states)
+        registered, private = self._checked(level, files)
+        if self._work.sealed:
+            for one in self._sealed(level, registered, files, private):
+                self._outputs.write(one)
+        known.keep()
+        self._write_registered(level, registered)
+
+    def _checked(self, level: LevelWork, files: Sequence[KnownObject]) -> tuple[Registrations, frozenset[str]]:
+        """Check the objects of one level; return what they register, and the names that no other level may use.
+
+        Names that a linker would merge are not among them.
         """
-        plan, sealing = self._build.plan, self._build.sealing
-        registered = registered_by_kernel(plan, level, files)
-        sources = sources_of(plan, level, files)
-        by_source = code_by_source(plan, level, files)
-        addresses = LevelAddresses(level, files)
-        if plan.module:
-            check_objects(plan, registered, by_source)
-        else:
-            for source, file in zip(sources, files, strict=True):
-                addresses.check(source, file)
-        if not sealing.usable:
-            return registered, ()
-        private = addresses.private_names()
-        if sealing.fold:
+        sources = [source for _, source, _, _ in level.items]
+        registered = registrations_of(
+            level.name, [said(source, file, level.name) for source, file in zip(sources, files, strict=True)]
+        )
+        addresses = LevelAddresses(level.name, files)
+        if self._work.module:
+            from .modules import check_objects
+
+            check_objects(self._work.module, registered, _by_source(level, files))
+            return registered, frozenset()
+        for source, file in zip(sources, files, strict=True):
+            addresses.check(source, file)
+        private = addresses.private_names() if self._work.sealed else frozenset()
+        if self._work.sealed and self._work.fold:
             objects: dict[str, list[ObjectFile]] = {}
             for source, file in zip(sources, files, strict=True):
                 objects.setdefault(source, []).append(file)
             merged = {symbol.name for file in files for symbol in file.private_symbols}
             registered = replace(registered, folded=self._folding.folded(registered, objects, private | merged))
-        self._codes[level] = level_code(self._build.record.project, registered, by_source, self._codes, self._measure)
-        held = pack(self._codes[level])
-        if plan.module:
-            return registered, self._sealed(level, files, with_notes(self._build, level, files, held))
-        kept = [file for source, file in zip(sources, files, strict=True) if source not in registered.folded]
-        own = iter(seal_objects(kept, level, sealing.mark, private))
-        contents = [
-            emptied_object(file) if source in registered.folded else next(own)
-            for source, file in zip(sources, files, strict=True)
-        ]
-        sealed = self._sealed(level, files, contents)
-        carrier = self._notes.carry(registered, held, dict(zip(sources, sealed, strict=True)))
-        return registered, [one for one in sealed if one is not carrier]
+        return registered, private
 
-    def _sealed(self, level: str, files: Sequence[ObjectFile], contents: Iterable[bytes]) -> list[Sealed]:
-        return [
-            Sealed(self._folder / sealed_name(copy_of_object(file.path.name), level), content, file)
-            for file, content in zip(files, contents, strict=True)
-        ]
+    def _sealed(
+        self, level: LevelWork, registered: Registrations, files: Sequence[KnownObject], private: frozenset[str]
+    ) -> Iterator[Sealed]:
+        """Yield the sealed objects of a level, but for one that carries a note."""
+        note = self._note(level, registered, files)
+        if self._work.module:
+            notes = ((LEVEL_OWNER, note), (RECORD_OWNER, level.record.encode()))
+            for number, (item, file) in enumerate(zip(level.items, files, strict=True)):
+                yield Sealed(item[2], file, level.name, notes=() if number else notes, whole=True)
+            return
+        kept = [file for item, file in zip(level.items, files, strict=True) if item[1] not in registered.folded]
+        names = private.union(symbol.name for file in kept for symbol in file.private_symbols)
+        bounded = tuple(sorted(bounded_sections(symbol for file in kept for symbol in file.symbols)))
+        sealed = []
+        for (_, source, path, _), file in zip(level.items, files, strict=True):
+            if source in registered.folded:
+                sealed.append((source, Sealed(path, file, level.name, emptied=True)))
+            else:
+                own = tuple(symbol.name for symbol in file.symbols if symbol.name in names)
+                sealed.append((source, Sealed(path, file, level.name, own, bounded)))
+        carrier = self._notes.carry(registered, note, dict(sealed))
+        yield from (one for _, one in sealed if one is not carrier)
 
-    def with_notes(self) -> Iterator[Sealed]:
-        """Yield the objects that carry notes, when all levels are sealed."""
-        return self._notes.carriers()
+    def _note(self, level: LevelWork, registered: Registrations, files: Sequence[KnownObject]) -> bytes:
+        """Return the note of what the objects of a level hold; what is folded has the code of the lower level."""
+        mark = KERNEL_SYMBOL.format(level=level.name)
+        codes = self._codes[level.name] = {}
+        for source, file in _by_source(level, files).items():
+            folded = registered.folded.get(source)
+            if folded is None:
+                codes[source] = file.measured(mark, lambda one: compact(self._measure.code(one, mark)))
+            else:
+                codes[source] = self._codes[folded][source]
+        return level_note(self._work.project, registered, codes)
+
+    def _write_registered(self, level: LevelWork, registered: Registrations) -> None:
+        """Write what a level registers, if it is not what the last run wrote."""
+        path = level.registrations
+        kernels = {source: (found.registers, found.without) for source, found in registered.kernels.items()}
+        known = kernels, dict(registered.shared), dict(registered.folded)
+        self._now_registered[path] = known
+        if self._changed is None or path in self._changed or self._registered.get(path) != known:
+            from ..model.plan_file import registrations_text
+
+            write_if_changed(path, registrations_text(registered))
+            self._outputs.written.append(path)
+
+    def finish(self) -> None:
+        """Write the objects that carry notes, when all levels are sealed."""
+        for one in self._notes.carriers():
+            self._outputs.write(one)
+
+    def note(self, record: Record) -> None:
+        """Record what this run read, wrote, and left as it was."""
+        noted = {
+            "work": plain(self._work),
+            "outputs": self._outputs.made,
+            "registered": self._now_registered,
+            "codes": self._measure.codes,
+        }
+        written = set(self._outputs.written)
+        there = {*self._work.planned, *self._outputs.made, *self._now_registered}
+        there |= {item[0] for level in self._work.levels for item in level.items}
+        states = {path: state for path, state in self._states.items() if path in there and path not in written}
+        record.note(there - states.keys(), noted, states)
+
+
+def _by_source(level: LevelWork, files: Sequence[KnownObject]) -> dict[str, KnownObject]:
+    """Return the object of each kernel source; shims, which hold no code, are left out."""
+    return {item[1]: file for item, file in zip(level.items, files, strict=True) if not item[3]}
+
+
+def _state_of(path: str) -> State:
+    """Return the state of an object; of one that is missing, any, because it cannot be loaded."""
+    try:
+        return state_of(path)
+    except OSError:
+        return 0, 0, 0, 0

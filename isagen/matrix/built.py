@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary, load_object, open_binary
-from ..build.measure import Measure, level_code
+from ..build.level_code import level_code
+from ..build.measure import Measure
 from ..build.registrations import code_by_source, registered_by_kernel
 from ..model.frozen import replace
 from ..model.matrix import KernelCode, LevelCode, Matrix
@@ -80,13 +81,13 @@ def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
     """Yield what the objects of each level hold, as the compiler wrote them, with the level."""
     known = {cell.copy for _, cell in build.plan.copies()}
-    measure = Measure(features_of(build.record))
+    measure = Measure(lambda: features_of(build.record))
     for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
         files = [load_object(path) for path in paths if copy_of_object(path.name) in known and is_binary(path)]
         if files:
             registered = registered_by_kernel(build.plan, level, files)
             objects = code_by_source(build.plan, level, files)
-            yield level, level_code(build.record.project, registered, objects, {}, measure)
+            yield level, level_code(build.record.project, registered, objects, measure)
 
 
 def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:

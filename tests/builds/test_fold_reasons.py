@@ -5,7 +5,6 @@ Each case is compiled twice, as LOW and, with AT_HIGH defined, as the level that
 
 import subprocess
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 import pytest
 
@@ -174,8 +173,7 @@ CASES = {
 
 def folded(folder, compiler, case):
     """The kernel sources of a case that fold."""
-    levels = [SimpleNamespace(name="LOW", below=()), SimpleNamespace(name="HIGH", below=("LOW",))]
-    folding = Folding(SimpleNamespace(levels=levels))
+    folding = Folding({"LOW": (), "HIGH": ("LOW",)})
     found = {}
     for level in ("LOW", "HIGH"):
         objects = {}
@@ -208,8 +206,7 @@ def test_a_case(tmp_path, compiler, name):
 def test_a_registered_copy_of_assembly(tmp_path, high):
     """The shim refers to a function by name: what the name means counts."""
     need("gcc")
-    levels = [SimpleNamespace(name="LOW", below=()), SimpleNamespace(name="HIGH", below=("LOW",))]
-    folding, found = Folding(SimpleNamespace(levels=levels)), {}
+    folding, found = Folding({"LOW": (), "HIGH": ("LOW",)}), {}
     for level in ("LOW", "HIGH"):
         pick = "two" if high and level == "HIGH" else "one"
         text = f"one: mov $1, %eax\nret\ntwo: mov $2, %eax\nret\n.globl pick\n.set pick, {pick}\n"

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from isagen.build.announced import announced_by_kernel
+from isagen.build.announced import announced
 from isagen.configure.limits import choose_table
 from isagen.model.codec import from_data
 from isagen.model.errors import BuildError, ConfigError
@@ -20,7 +20,6 @@ from isagen.planning.selection import select_levels
 from isagen.processors.registry import family_under
 from isagen.processors.table import OtherLevels, load_table
 from support.matrices import matrix_of
-from support.registrations import plan_for
 
 GCC = Maker("GCC 12", True, {"__ELF__", "__x86_64__"})
 MINGW = Maker("GCC 12", True, {"_WIN32", "__x86_64__"})
@@ -137,15 +136,14 @@ def test_a_required_level_that_is_switched_off(tmp_path):
 
 
 def test_what_kernels_announce_is_found_in_bytes(tmp_path):
-    plan = plan_for("a", "b")
     a, b = (tmp_path / name for name in ("meson-generated_.._a.cpp.DEFAULT.cpp.obj", "b.cpp.DEFAULT.cpp.o"))
     a.write_bytes(b'\0isagen:registers:DEFAULT:one;isagen:registers:DEFAULT:two;\xff"isagen:registers:" #level ";"')
     b.write_bytes(b"isagen:without:DEFAULT:one;isagen:registers:AVX2:no;isagen:registers:DEFAULT:isagen:")
-    found = announced_by_kernel(plan, "DEFAULT", [a, b]).kernels
+    found = announced("DEFAULT", [(a, "a.cpp"), (b, "b.cpp")]).kernels
     assert found == {"a.cpp": Registered(("one", "two"), ()), "b.cpp": Registered((), ("one",))}
     b.write_bytes(b"isagen:registers:DEFAULT:two;")
     with pytest.raises(BuildError, match="two: is registered twice at DEFAULT"):
-        announced_by_kernel(plan, "DEFAULT", [a, b])
+        announced("DEFAULT", [(a, "a.cpp"), (b, "b.cpp")])
 
 
 def test_a_matrix_of_an_earlier_version_has_no_limit():

@@ -1,0 +1,111 @@
+"""What sealing does for a plan, as plain data, which the record of the step keeps: an edit changes no plan."""
+
+from __future__ import annotations
+
+import os
+
+from ..binary.digests import blake2b
+from ..model.frozen import dataclass
+from ..model.names import copy_of_object, registrations_name, sealed_name
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    # An object that was compiled: its path, its kernel source, where the sealed one goes, and whether it is a shim's.
+    Item = tuple[str, str, str, bool]
+
+
+@dataclass(frozen=True)
+class LevelWork:
+    """One level: those below it, where its registrations go, and its objects.
+
+    `record` is that of the level's private module, if it is one.
+    """
+
+    name: str
+    below: tuple[str, ...]
+    registrations: str
+    items: tuple[Item, ...]
+    record: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """All levels of a plan, lowest first, and what of the plan sealing depends on.
+
+    `key` changes with the plan and with isagen, and `features` names the processor's features.
+    """
+
+    key: str
+    planned: tuple[str, ...]
+    project: str
+    features: str
+    module: str
+    opaque: bool
+    sealed: bool
+    fold: bool
+    mark: str
+    levels: tuple[LevelWork, ...]
+
+
+def plain(work: Work) -> dict[str, Any]:
+    """Return the work as a record keeps it."""
+    return {**vars(work), "levels": [vars(level) for level in work.levels]}
+
+
+def work_from(data: Mapping[str, Any]) -> Work:
+    """Return the work that a record kept."""
+    return Work(**{**data, "levels": tuple(LevelWork(**level) for level in data["levels"])})
+
+
+def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Sequence[str] | None) -> Work:
+    """Read the work from a plan, whose files are `planned`; `objects` are those of all levels.
+
+    Where none are given, they are those that Meson compiled in the build folder of the plan.
+    """
+    from ..model.plan_file import outputs_folder, read_plan
+    from .registrations import compiled_objects, copies_of, objects_of_level, source_of
+
+    build = read_plan(plan_path)
+    plan = build.plan
+    shims = plan.shims()
+    rows = {level.name: level for level in plan.levels}
+    levels = []
+    for level in plan.built_levels():
+        if objects is None:
+            compiled = compiled_objects(plan, level, os.fspath(outputs_folder(plan_path.parent)))
+        else:
+            compiled = objects_of_level(plan, level, objects)
+        sources = copies_of(plan, level)
+        items = []
+        for path in compiled:
+            copy = copy_of_object(os.path.basename(path))
+            sealed = os.path.join(folder, sealed_name(copy, level))
+            items.append((path, source_of(path, sources), sealed, copy in shims))
+        registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
+        record = build.record.of_module(level).to_json() if plan.module else ""
+        levels.append(LevelWork(level, rows[level].below, registrations, tuple(items), record))
+    return Work(
+        key=_key(planned),
+        planned=tuple(planned),
+        project=build.record.project,
+        features=build.record.features,
+        module=plan.module,
+        opaque=build.limit.opaque,
+        sealed=build.sealing.usable,
+        fold=build.sealing.fold,
+        mark=build.sealing.mark,
+        levels=tuple(levels),
+    )
+
+
+def _key(paths: Iterable[str]) -> str:
+    found = blake2b(digest_size=16)
+    for path in paths:
+        with open(path, "rb") as stream:
+            content = stream.read()
+        found.update(f"{os.path.basename(path)} {len(content)}\n".encode(errors="surrogateescape") + content)
+    return found.hexdigest()
