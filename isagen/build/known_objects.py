@@ -12,7 +12,7 @@ import os
 from ..binary.digests import blake2b
 from ..binary.formats import load_object
 from ..binary.protocol import Held
-from ..model.tuples import NamedTuple
+from ..model.shapes import NamedTuple
 from .kept import read_kept, write_kept
 
 TYPE_CHECKING = False  # as in typing

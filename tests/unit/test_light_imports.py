@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from isagen.model.tuples import NamedTuple
 
 import isagen
 from isagen.model.patterns import Pattern
+from isagen.model.shapes import NamedTuple
 
 PACKAGE = Path(isagen.__file__).parent
 
