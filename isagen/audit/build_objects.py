@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 
 from ..binary.formats import is_binary, load_object, open_binary
@@ -11,13 +11,14 @@ from ..binary.protocol import CODE_KINDS, Binding
 from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, UNREGISTERED_SYMBOL, copy_of_object, is_sealed_name, sealed_name
 from ..model.plan import Plan
-from ..model.plan_file import outputs_folder
+from ..model.plan_file import outputs_of
 from .sealed_names import sealed_names
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..model.files import AnyPath
     from .sealed_names import Names
 
 
@@ -27,15 +28,24 @@ class BuildObjects:
     `root` is the folder from which paths are shown, and `kept_in` the file that keeps what was read of sealed objects.
     """
 
-    def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path, kept_in: str = "") -> None:
+    def __init__(
+        self, plan: Plan, folder: AnyPath, others: Iterable[AnyPath], root: AnyPath, kept_in: str = ""
+    ) -> None:
         self.plan = plan
         self.root = root
-        self._folder = outputs_folder(folder)
-        self._others = tuple(others)
+        self._place = outputs_of(os.fspath(folder)) or os.fspath(folder)
+        self._others = tuple(os.fspath(path) for path in others)
         self._kept_in = kept_in
         self._folders: dict[str, str] = {}  # those of objects, without symbolic links
-        self._marked: dict[Path, _Marked | None] = {}
+        self._marked: dict[str, _Marked | None] = {}
         self._sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
+
+    @cached_property
+    def _folder(self) -> Path:
+        """The folder of the objects; links whose names were kept need no more than its name."""
+        from pathlib import Path
+
+        return Path(self._place)
 
     @cached_property
     def by_level(self) -> Mapping[str, tuple[Path, ...]]:
@@ -62,7 +72,7 @@ class BuildObjects:
     @cached_property
     def _kernels(self) -> Mapping[str, str]:
         """The kernel of each sealed object."""
-        folder = os.path.realpath(self._folder)
+        folder = os.path.realpath(self._place)
         found = ((sealed_name(cell.copy, cell.level), kernel.source) for kernel, cell in self.plan.copies())
         return {os.path.join(folder, name): source for name, source in found}
 
@@ -110,15 +120,14 @@ class BuildObjects:
     @cached_property
     def _sealed_files(self) -> Mapping[str, str]:
         """The level of each sealed object, by its path as text."""
-        folder = os.fspath(self._folder)
         found = ((sealed_name(cell.copy, cell.level), cell.level) for _, cell in self.plan.copies())
-        return {os.path.join(folder, name): level for name, level in found}
+        return {os.path.join(self._place, name): level for name, level in found}
 
     def read_ahead(self) -> None:
         """Read what an audit asks of objects, before their link is done; nothing where no sealed one is linked."""
-        if len(self.others) < len(self._others):
+        if len(self._of_no_level) < len(self._others):
             self.known, self.private  # noqa: B018  the answers are kept
-            for path in self.others:
+            for path in self._of_no_level:
                 self._with_marks(path)
 
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
@@ -129,7 +138,7 @@ class BuildObjects:
         """
         names = self.private.keys() & names
         starts = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
-        for path in self.others:
+        for path in self._of_no_level:
             # Most objects have none of them, which takes less time to see in their bytes.
             marked = self._with_marks(path) or (_marked(path, [*names]) if names else None)
             if marked is None:
@@ -137,15 +146,20 @@ class BuildObjects:
             for symbol in marked.undefined:
                 start = next((start for start in starts if symbol.startswith(start)), "")
                 if symbol in names:
-                    yield path, symbol, self.private[symbol]
+                    found = self.private[symbol]
                 elif start and not marked.dispatch:
-                    yield path, symbol, (starts[start],)
+                    found = (starts[start],)
                 elif self._is_of_other_set(path):  # a sealed object, whose names are another plan's
                     continue
                 elif level := next((level for level in starts.values() if is_sealed_name(symbol, level)), ""):
-                    yield path, symbol, (level,)
+                    found = (level,)
+                else:
+                    continue
+                from pathlib import Path  # most links refer to none
 
-    def _with_marks(self, path: Path) -> _Marked | None:
+                yield Path(path), symbol, found
+
+    def _with_marks(self, path: str) -> _Marked | None:
         """Return an object whose bytes may hold names of levels; None for others."""
         if path not in self._marked:
             levels = [level.name for level in self.plan.levels]
@@ -153,9 +167,10 @@ class BuildObjects:
             self._marked[path] = _marked(path, [*starts, *(f".{level.lower()}." for level in levels)])
         return self._marked[path]
 
-    def _is_of_other_set(self, path: Path) -> bool:
+    def _is_of_other_set(self, path: str) -> bool:
         starts = tuple(f"isa_{level.name}." for level in self.plan.levels)
-        return not path.parent.name.endswith(".p") and path.name.startswith(starts)
+        folder, name = os.path.split(path)
+        return not folder.endswith(".p") and name.startswith(starts)
 
     @cached_property
     def _places(self) -> Mapping[str, Mapping[str, Path]]:
@@ -174,23 +189,32 @@ class BuildObjects:
     @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
+        from pathlib import Path
+
+        return tuple(map(Path, self._of_no_level))
+
+    @cached_property
+    def _of_no_level(self) -> tuple[str, ...]:
+        """The objects of no level, as text."""
         others = (path for path in self._others if self._found(self._kernels, path) is None)
         others = (path for path in others if not self._is_in_unit(path) or self._found(self._levels, path) is None)
-        return tuple(path for path in others if path.suffix == ".o" and path.is_file())
+        return tuple(path for path in others if os.path.splitext(path)[1] == ".o" and os.path.isfile(path))
 
-    def _is_in_unit(self, path: Path) -> bool:
+    def _is_in_unit(self, path: str) -> bool:
         """Return whether an object may be one that Meson compiled from a copy, by its folder; links are anywhere."""
         return os.path.dirname(self._placed(path)) in self._unit_folders or os.path.islink(path)
 
     @cached_property
     def _unit_folders(self) -> frozenset[str]:
         """The folders of the objects that Meson compiles from copies."""
-        return frozenset(os.path.realpath(self._folder / f"lib{unit.name}.a.p") for unit in self.plan.units)
+        return frozenset(os.path.realpath(f"{self._place}/lib{unit.name}.a.p") for unit in self.plan.units)
 
     def shown(self, path: Path) -> str:
         """Return how a report names an object."""
+        from pathlib import Path  # most audits show none
+
         try:
-            return path.resolve().relative_to(self.root.resolve()).as_posix()
+            return path.resolve().relative_to(Path(self.root).resolve()).as_posix()
         except ValueError:
             return path.as_posix()
 
@@ -205,12 +229,12 @@ class BuildObjects:
         """Return the level of an object; nothing for other objects."""
         return self._found(self._levels, path) or self._found(self._levels_of_sealed, path) or ""
 
-    def _found(self, known: Mapping[str, str], path: Path) -> str | None:
+    def _found(self, known: Mapping[str, str], path: AnyPath) -> str | None:
         """Return what is `known` of an object by its place; a link to it has another."""
         found = known.get(self._placed(path))
         return found if found is not None else known.get(os.path.realpath(path)) if os.path.islink(path) else None
 
-    def _placed(self, path: Path) -> str:
+    def _placed(self, path: AnyPath) -> str:
         """Return a path in its folder without symbolic links: thousands of objects are in few folders."""
         place, name = os.path.split(path)
         folder = self._folders.get(place)
@@ -232,9 +256,10 @@ class _Marked:
     dispatch: bool
 
 
-def _marked(path: Path, marks: Iterable[str]) -> _Marked | None:
+def _marked(path: str, marks: Iterable[str]) -> _Marked | None:
     """Return an object whose bytes hold one of the `marks`; None for others, and for those of no known format."""
-    raw = path.read_bytes()
+    with open(path, "rb") as stream:
+        raw = stream.read()
     if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
         return None  # Clang's objects for link-time optimisation are of a format of its own
     symbols = load_object(path).symbols
@@ -247,11 +272,13 @@ def _add(found: dict[str, Path], path: Path) -> None:
         found.setdefault(name, path)
 
 
-def expand(paths: Sequence[Path]) -> Iterator[Path]:
+def expand(paths: Iterable[str]) -> Iterator[str]:
     """Yield objects: those named, and those of Meson's static libraries, which are in a folder beside them."""
     for path in paths:
-        if path.suffix == ".a":
-            yield from sorted(path.with_name(path.name + ".p").glob("*.o"))
+        if path.endswith(".a"):
+            from pathlib import Path  # kernels are linked without archives
+
+            yield from map(str, sorted(Path(f"{path}.p").glob("*.o")))
         else:
             yield path
 

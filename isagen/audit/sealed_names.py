@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from sys import intern
 
-from ..binary.formats import FOLDER, load_object
+from ..binary import formats
+from ..binary.formats import load_object
 from ..binary.private_names import name_in_source
 from ..binary.protocol import Binding
 from ..model import names
@@ -59,17 +60,15 @@ def _kept(path: str) -> dict[str, tuple[State, str, Names]]:
 def _code() -> dict[str, State]:
     """Return the states of the modules that read objects: with other ones, nothing that was kept counts."""
     read_by = [__file__, names.__file__]
-    for folder, _, files in os.walk(FOLDER):
+    for folder, _, files in os.walk(os.path.dirname(formats.__file__)):
         read_by += [os.path.join(folder, name) for name in files if name.endswith(".py")]
     return states_of(sorted(read_by))
 
 
 def _names_in(path: str, level: str) -> Names:
     """Return the names in a sealed object."""
-    from pathlib import Path  # most objects are known
-
     known, private = [], []
-    for symbol in load_object(Path(path)).symbols:
+    for symbol in load_object(path).symbols:
         if not is_sealed_name(symbol.name, level):
             known.append(intern(symbol.name))
         elif symbol.defined and symbol.binding == Binding.GLOBAL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 from ..model.errors import AuditError, BuildError
@@ -9,12 +10,11 @@ from ..model.errors import AuditError, BuildError
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Sequence
-    from pathlib import Path
 
     from ..model.files import AnyPath
     from .protocol import Architecture, Binary, Format, ObjectFile
 
-FOLDER = __file__.rpartition("/")[0]
+FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
 NAMES = ("elf",)
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
@@ -23,12 +23,12 @@ HEAD = 64  # bytes that tell a file's format, and what its code is for
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 
 
-def is_binary(path: Path) -> bool:
+def is_binary(path: AnyPath) -> bool:
     """Return whether a file is of a format that isagen knows."""
     return _format(path) is not None
 
 
-def is_archive(path: Path) -> bool:
+def is_archive(path: AnyPath) -> bool:
     """Return whether a file is an archive of objects."""
     return _head(path).startswith(ARCHIVES)
 
@@ -60,7 +60,7 @@ def are_made_under(macros: Container[str]) -> bool:
     return any(one.macro in macros for one in FORMATS)
 
 
-def open_binary(path: Path, shown: str = "") -> Binary:
+def open_binary(path: AnyPath, shown: str = "") -> Binary:
     """Open an object, program or library; messages name it `shown`. Raises `AuditError` if it is of no known format."""
     try:
         found = _format_of(_read_head(path))

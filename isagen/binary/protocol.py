@@ -304,7 +304,7 @@ class Format(Protocol):
     def architecture(self, head: bytes) -> Architecture | None:
         """Return what the code of a file with these first bytes is for; None where they do not tell."""
 
-    def open(self, path: Path, shown: str) -> Binary:
+    def open(self, path: AnyPath, shown: str) -> Binary:
         """Open a file; messages name it `shown`."""
 
     def load_object(self, path: AnyPath) -> ObjectFile:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked, sets_of
@@ -19,7 +19,6 @@ from ..model.plan import Build, Plan
 from ..model.plan_file import read_plan
 from ..processors.kept_facts import are_for, kept_sets, save_facts
 from .linker import Linking, discard
-from .recorded import check_unrecorded
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -30,34 +29,36 @@ if TYPE_CHECKING:
 STRIPS = {"-s", "--strip-all", "-x", "--discard-all"}
 
 
-def finish(linking: Linking, plan_path: Path, mode: str) -> int:
+def finish(linking: Linking, plan_path: str, mode: str) -> int:
     """Wait for a link, audit its output, and return the exit status.
 
     In `mode` error, what was found fails the link, and the output is removed; in `mode` warn, it is only reported.
     """
     build = read_plan(plan_path)
-    objects = _objects(build.plan, plan_path.parent, linking.words, _kept_in(plan_path))
+    folder, name = os.path.split(plan_path)
+    kept_in = os.path.join(folder, f".{name.removesuffix('.json')}.linked")
+    objects = BuildObjects(build.plan, folder, expand(_inputs(linking.words)), os.getcwd(), kept_in)
     sets = None
     with suppress(IsagenError, OSError):  # the audit says what is wrong
-        sets = _known_sets(plan_path.parent, build.record)
+        sets = _known_sets(folder, build.record)
         objects.read_ahead()
     status = linking.wait()
     if status != 0:
         if status < 0:
             print(f"isagen: {linking.linker}: {_signal_name(-status)}", file=sys.stderr)
-        _explain(build, plan_path.parent, objects)
+        _explain(build, folder, objects)
         return status if status > 0 else 128 - status
-    if linking.output is None or not is_binary(Path(linking.output)):
+    if linking.output is None or not is_binary(linking.output):
         return 0
     with _with_symbols(linking) as audited:
-        audit = partial(_audit, build.plan, plan_path.parent, audited, linking, objects, sets)
+        audit = partial(_audit, build.plan, folder, audited, linking, objects, sets)
         return _judge(mode, linking.output, audit)
 
 
 @contextmanager
-def _with_symbols(linking: Linking) -> Iterator[Path]:
+def _with_symbols(linking: Linking) -> Iterator[str]:
     """Yield the linked file that is audited: the output, or the same with the symbols that an option leaves out."""
-    output = Path(linking.output or "")
+    output = linking.output or ""
     kept = [word for word in linking.words if word not in STRIPS]
     if len(kept) == len(linking.words):
         yield output
@@ -65,15 +66,15 @@ def _with_symbols(linking: Linking) -> Iterator[Path]:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="isagen-link-") as folder:
-        again = [*kept, "-o", f"{folder}/{output.name}"]
+        again = [*kept, "-o", f"{folder}/{os.path.basename(output)}"]
         if _linked_again(linking.linker, again) != 0:
             options = " ".join(word for word in linking.words if word in STRIPS)
             raise BuildError(
                 f"cannot be linked without {options} for the audit, which needs the symbols",
-                where=str(output),
+                where=output,
                 remedy=f"take {options} out of the link arguments, and strip when installing",
             )
-        yield Path(folder, output.name)
+        yield os.path.join(folder, os.path.basename(output))
 
 
 def _linked_again(linker: str, words: Sequence[str]) -> int:
@@ -117,33 +118,25 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
     return 1
 
 
-def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
+def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
     """Report mistakes of the project for which a linker only names symbols."""
+    from pathlib import Path
+
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has said what it found
-        for problem in explained(objects, folder, build.sealing.usable):
+        for problem in explained(objects, Path(folder), build.sealing.usable):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 
-def _objects(plan: Plan, folder: Path, words: Sequence[str], kept_in: str) -> BuildObjects:
-    """Return the objects of a link with the arguments `words`, in a build whose plan is in `folder`."""
-    return BuildObjects(plan, folder, expand(_inputs(words)), Path.cwd(), kept_in)
-
-
-def _kept_in(plan_path: Path) -> str:
-    """Return the path of the file that keeps what was read of the sealed objects of a plan."""
-    return str(plan_path.with_name(f".{plan_path.stem}.linked"))
-
-
-def _inputs(words: Sequence[str]) -> list[Path]:
+def _inputs(words: Sequence[str]) -> list[str]:
     """Return the objects and archives among a linker's arguments."""
-    return [Path(word) for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
+    return [word for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
 
 
-def _known_sets(folder: Path, record: Record) -> InstructionSets | None:
+def _known_sets(folder: str, record: Record) -> InstructionSets | None:
     """Return the features that instructions need, as an earlier link left them in the build's `folder`."""
-    sets = kept_sets(str(folder / TOOL_FOLDER / FACTS_FILE), record.features)
+    sets = kept_sets(os.path.join(folder, TOOL_FOLDER, FACTS_FILE), record.features)
     if sets is not None:
         outside = frozenset(record.outside)
         for allowed in (outside, *(outside.union(features) for features in record.levels.values())):
@@ -153,8 +146,8 @@ def _known_sets(folder: Path, record: Record) -> InstructionSets | None:
 
 def _audit(
     plan: Plan,
-    folder: Path,
-    linked: Path,
+    folder: str,
+    linked: str,
     linking: Linking,
     objects: BuildObjects,
     known: InstructionSets | None,
@@ -165,12 +158,16 @@ def _audit(
             return None  # yet to be linked again
         records = records_of(binary)
         if not records:
-            check_unrecorded(plan, folder, binary, _inputs(linking.words))
+            from pathlib import Path
+
+            from .recorded import check_unrecorded
+
+            check_unrecorded(plan, Path(folder), binary, map(Path, _inputs(linking.words)))
             return None  # a target without kernels that has the same link arguments
         record = merge(records)
         if known is not None and are_for(known, record.features, binary.architecture):
             return audit_linked(binary, records, objects, known)
         sets = sets_of(binary, record)
         result = audit_linked(binary, records, objects, sets)
-        save_facts(str(folder / TOOL_FOLDER / FACTS_FILE), sets.facts)
+        save_facts(os.path.join(folder, TOOL_FOLDER, FACTS_FILE), sets.facts)
         return result

@@ -86,11 +86,9 @@ def _link(words: Sequence[str]) -> int:
         return 0
     try:
         linking.start()
-        from pathlib import Path
-
         from .link import finish
 
-        return finish(linking, Path(plan), mode)
+        return finish(linking, plan, mode)
     except BaseException:
         linking.discard()
         raise

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, TypeVar
 
+    from .files import AnyPath
+
     T = TypeVar("T")
 
 # Raise it when what is written changes in a way that an older reader does not know.
@@ -59,7 +61,7 @@ def plan_text(build: Build) -> str:
     return text
 
 
-def read_plan(path: Path) -> Build:
+def read_plan(path: AnyPath) -> Build:
     """Return the build that the plan file at `path` describes.
 
     Raises `PlanError` if it is missing, damaged, or of another format.
@@ -94,10 +96,19 @@ def outputs_folder(folder: Path) -> Path:
 
     With layout=flat, the outputs of all folders are in one.
     """
-    for place in (folder, *folder.parents):
-        if (place / "meson-private").is_dir():
-            return place / "meson-out" if (place / "meson-out").is_dir() else folder
-    return folder
+    found = outputs_of(os.fspath(folder))
+    return folder if found is None else type(folder)(found)
+
+
+def outputs_of(folder: str) -> str | None:
+    """Return the one folder of all outputs of the build that a folder is in; None where each has its own."""
+    place, above = folder, os.path.dirname(folder)
+    while not os.path.isdir(os.path.join(place, "meson-private")):
+        if place in ("", above):
+            return None
+        place, above = above, os.path.dirname(above)
+    one = os.path.join(place, "meson-out")
+    return one if os.path.isdir(one) else None
 
 
 def find_plans(folder: Path) -> list[Path]:
@@ -128,7 +139,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
 
 
-def _read(path: Path, kind: type[T], remedy: str, prepare: Callable[[Any], None] = lambda data: None) -> T:
+def _read(path: AnyPath, kind: type[T], remedy: str, prepare: Callable[[Any], None] = lambda data: None) -> T:
     try:
         with open(path, encoding="utf-8") as stream:
             data: Any = read_json(stream.read())

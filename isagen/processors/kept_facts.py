@@ -6,6 +6,7 @@ import os
 
 from ..model.kept import are_unchanged, load_kept, save_kept, states_of
 from .instruction_sets import Facts, InstructionSets
+from .processor import FEATURES_FILE
 from .registry import find_processor
 
 TYPE_CHECKING = False  # as in typing
@@ -69,4 +70,4 @@ def _made_from(processor: Processor) -> list[str]:
     assert processor.decoder_files is not None
     here = os.path.dirname(__file__)
     own = [os.path.join(here, name) for name in MODULES]
-    return [*own, str(processor.features_file), *processor.decoder_files()]
+    return [*own, os.path.join(processor.home, FEATURES_FILE), *processor.decoder_files()]

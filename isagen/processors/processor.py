@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..binary.protocol import Architecture
+    from ..model.files import AnyPath
     from .decoding import Decoder
     from .machines import Machine, Registers
 
 ANY_FAMILY = "*"
+FEATURES_FILE = "features.toml"  # in a processor's folder
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class OldestCpu:
 
 @dataclass(frozen=True, eq=False)  # each is itself alone, so that it can be a key
 class Processor:
-    """One processor: the folder holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
+    """One processor: its folder, `home`, holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
     answers, in lower case, to them, and `macros` what compilers predefine where they make code for one. `detection`
@@ -74,7 +76,7 @@ class Processor:
     """
 
     name: str
-    folder: Path
+    home: AnyPath
     cpu_families: tuple[str, ...]
     default_tables: Mapping[str, str] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)
@@ -91,9 +93,16 @@ class Processor:
     this_machine: Callable[[], Machine] | None = None
 
     @property
+    def folder(self) -> Path:
+        """The processor's folder."""
+        from pathlib import Path  # links that are audited read nothing there
+
+        return Path(self.home)
+
+    @property
     def features_file(self) -> Path:
         """The file of the processor's features."""
-        return self.folder / "features.toml"
+        return self.folder / FEATURES_FILE
 
     def tables(self) -> Mapping[str, Path]:
         """Return the files of the processor's tables, by the tables' names."""

@@ -130,7 +130,7 @@ def made_up(tmp_path, monkeypatch) -> Processor:
     (folder / "tables" / "made.toml").write_text('features = "made"\n' + levels)
     processor = Processor(
         name="made",
-        folder=folder,
+        home=folder,
         cpu_families=("made64",),
         default_tables={"made64": "made"},
         spellings={"made64be": "made64"},

@@ -10,6 +10,7 @@ from isagen.audit.baseline import Baseline
 from isagen.audit.data import as_data
 from isagen.audit.report import as_text
 from isagen.audit.targets import audit_targets
+from isagen.binary import formats
 from isagen.binary.elf.notes import note_of, notes_of
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.reader import Elf
@@ -113,12 +114,12 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path, monkeypatch):
     path = tmp_path / "a.o"
     path.write_bytes(with_function(b"f"))
 
-    def refused(file, *arguments, **options):
-        if file == path:
-            raise PermissionError(13, os.strerror(13), str(file))
-        return open(file, *arguments, **options)
+    def refused(name, *arguments, **options):
+        if name == path:
+            raise PermissionError(13, os.strerror(13), str(name))
+        return open(name, *arguments, **options)
 
-    monkeypatch.setattr("isagen.binary.formats.open", refused, raising=False)
+    monkeypatch.setattr(formats, "open", refused, raising=False)
     with pytest.raises(AuditError, match=r"a\.o: cannot be read: Permission denied"):
         open_binary(path)
     with pytest.raises(AuditError, match=r"other: there is no such file"):

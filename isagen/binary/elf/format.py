@@ -9,7 +9,6 @@ from .notes import note_of
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from pathlib import Path
 
     from ...model.files import AnyPath
     from ..protocol import Architecture
@@ -33,7 +32,7 @@ class ElfFormat:
         """Return what the code of a file with these first bytes is for; None where they do not tell."""
         return architecture_of(head)
 
-    def open(self, path: Path, shown: str) -> LoadedElf:
+    def open(self, path: AnyPath, shown: str) -> LoadedElf:
         """Open a file; messages name it `shown`."""
         from .pointers import LoadedElf
 

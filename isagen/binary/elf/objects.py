@@ -29,7 +29,7 @@ class ElfObject:
 
     def __init__(self, data: bytes, path: AnyPath) -> None:
         self.data = data
-        self.path = path
+        self._path = path
         try:
             self.elf = Elf(path, data=data)
             self._read()
@@ -48,11 +48,16 @@ class ElfObject:
             raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
         return cls(data, path)
 
+    @property
+    def path(self) -> AnyPath:
+        """The file."""
+        return self._path
+
     def broken(self, what: str) -> BuildError:
         """Return the error that says what is wrong with this file."""
         return BuildError(
             f"is not an object file that isagen can read: {what}",
-            where=str(self.path),
+            where=str(self._path),
             remedy="kernels must be compiled to ELF objects; is link-time optimisation switched on by hand?",
         )
 

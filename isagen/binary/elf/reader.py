@@ -18,9 +18,11 @@ from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from ...model.files import AnyPath
     from ..protocol import Symbol
+
 
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
@@ -34,7 +36,7 @@ class Elf:
     format = "elf"
 
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
-        self.path = path
+        self._path = path
         self.shown = shown or str(path)
         self._data = data
         self._handle = -1
@@ -50,6 +52,13 @@ class Elf:
         except AuditError:
             self.close()
             raise
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        from pathlib import Path  # few ask
+
+        return Path(self._path)
 
     def fail(self, what: str, remedy: str = "") -> AuditError:
         """Return the error that says what is wrong with this file."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from ..processor import DecodableCode, OldestCpu, Processor
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from ..decoding import Decoder
     from ..machines import Machine, Registers
@@ -40,6 +41,7 @@ def _codes() -> Callable[[bytes], Iterator[int]]:
 def _decoder_folder() -> Path | None:
     from importlib.machinery import EXTENSION_SUFFIXES
     from importlib.util import find_spec
+    from pathlib import Path
 
     found = find_spec("iced_x86")  # it is not loaded: configuring copies it
     folder = Path(found.origin).parent if found is not None and found.origin is not None else None
@@ -68,7 +70,7 @@ def _this_machine() -> Machine:
 
 PROCESSOR = Processor(
     name="x86",
-    folder=Path(__file__).parent,
+    home=os.path.dirname(__file__),
     cpu_families=("x86", "x86_64"),
     default_tables={"x86_64": "x86"},
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
