@@ -38,3 +38,9 @@ def template_folder() -> Path:
 def render(template: str, **values: Any) -> str:
     """Render the template file `template` with `values`."""
     return _environment().get_template(template).render(**values)
+
+
+def prepare(*templates: str) -> None:
+    """Load what rendering needs, and compile the `templates`, which takes longer than laying them out."""
+    for template in templates:
+        _environment().get_template(template)

@@ -27,7 +27,7 @@ from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
 from .answer import Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
-from .dispatch import dispatch_texts
+from .dispatch import dispatch_texts, prepare_texts
 from .fortran import libraries, linking_compiler
 from .front import front_texts
 from .keyval import write_keyval
@@ -119,7 +119,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
-        verdicts = probe_all(table, request.compilers, cache)
+        verdicts = probe_all(table, request.compilers, cache, meanwhile=prepare_texts)
     sealing = sealing_of(
         request.full_name,
         request.seal or bool(request.module),

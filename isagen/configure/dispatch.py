@@ -16,7 +16,7 @@ from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..probe.cache import NO_CACHE, Cache
 from ..processors.features import Features
 from ..processors.table import Table
-from ..rendering import render
+from ..rendering import prepare, render
 from .detection import detection_values
 from .kept_texts import kept_texts
 from .overrides import override_values
@@ -43,6 +43,11 @@ FUNCTIONS = (
     "isa_take_warning",
     "isa_use_level",
 )
+
+
+def prepare_texts() -> None:
+    """Do what laying out texts needs and no plan decides on."""
+    prepare("isa_dispatch.h.j2", "isa_python.h.j2", "isa_guard.h.j2", "isa_dispatch.c.j2")
 
 
 def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> tuple[dict[str, str], str]:

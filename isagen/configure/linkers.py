@@ -68,7 +68,11 @@ def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[st
     kept = cache.get(key)
     if isinstance(kept, dict) and all(map(os.path.isfile, kept.values())):
         return kept
-    found = {name: path for name in names if (path := compiler.program(name))}
+    from concurrent.futures import ThreadPoolExecutor  # nothing kept: the probes have loaded it
+
+    with ThreadPoolExecutor() as pool:
+        paths = pool.map(compiler.program, names)
+        found = {name: path for name, path in zip(names, paths, strict=True) if path}
     cache.put(key, found)
     return found
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 4
-
-
 # Between the headers of a kept verdict: no path holds it.
 NUL = "\0"
 
@@ -42,14 +40,25 @@ class Kept:
 
 
 def probe_all(
-    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
+    table: Table,
+    compilers: Iterable[Compiler],
+    cache: Cache,
+    jobs: int | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Mapping[tuple[str, str], Verdict]:
-    """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
-    return dict(probe_each(table, compilers, cache, jobs))
+    """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language).
+
+    While compilers are at work, if any is asked, `meanwhile` does what needs no verdict.
+    """
+    return dict(probe_each(table, compilers, cache, jobs, meanwhile))
 
 
 def probe_each(
-    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
+    table: Table,
+    compilers: Iterable[Compiler],
+    cache: Cache,
+    jobs: int | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[tuple[str, str], Verdict]]:
     """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known.
 
@@ -65,6 +74,7 @@ def probe_each(
             from concurrent.futures import ThreadPoolExecutor  # most configurings know all, and load none of it
 
             answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache)
+            meanwhile()
         for question in questions:
             name = question.level.name
             yield (name, question.compiler.language), known[question] or answers[question].result()[name]
