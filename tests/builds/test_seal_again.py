@@ -333,3 +333,12 @@ def test_configuring_again_reads_no_object(project, monkeypatch):
     monkeypatch.setattr("isagen.build.known_objects.load_object", None)
     assert build_main.main(["seal", str(project.path("isagen/isa_plan.json")), "isagen"]) == 0
     assert results(project) == before
+
+
+def test_objects_that_memory_has_no_room_for(project, monkeypatch):
+    """They are read again for each part of the work."""
+    before = check(project)
+    monkeypatch.chdir(project.path(""))
+    monkeypatch.setattr("isagen.build.known_objects.ROOM", 0)
+    assert build_main.main(["seal", str(project.path("isagen/isa_plan.json")), "anew"]) == 0
+    assert results(project, "anew") == before
