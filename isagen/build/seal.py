@@ -85,9 +85,9 @@ class _Run:
         self._work = work
         self._changed = changed
         self._states = states
-        self._registered: Mapping[str, Any] = noted.get("registered", {})
+        same = noted.get("work", {}).get("key") == work.key  # of one plan, and one isagen
+        self._registered: Mapping[str, Any] = noted["registered"] if same else {}
         self._outputs = Outputs(work, noted.get("outputs", {}), changed)
-        same = noted.get("work", {}).get("key") == work.key
         self._measure = Measure(self._features, dict(noted["codes"]) if same else {})
         self._folding = Folding({level.name: level.below for level in work.levels})
         self._notes = LevelNotes()

@@ -342,3 +342,21 @@ def test_objects_that_memory_has_no_room_for(project, monkeypatch):
     monkeypatch.setattr("isagen.build.known_objects.ROOM", 0)
     assert build_main.main(["seal", str(project.path("isagen/isa_plan.json")), "anew"]) == 0
     assert results(project, "anew") == before
+
+
+def test_another_isagen_writes_all_results_anew(project, monkeypatch):
+    """It may write the same in another format."""
+    check(project)
+    monkeypatch.chdir(project.path(""))
+    monkeypatch.setattr("isagen.model.plan_file.registrations_text", lambda registered: f"new {registered.level}")
+    monkeypatch.setattr("isagen.build.outputs.seal_objects", lambda *arguments: [b"new"])
+    monkeypatch.setattr("isagen.build.outputs.note_in_object", lambda *arguments: b"noted")
+    words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
+    assert build_main.main(words) == 0
+    assert project.path("isagen/isa_AVX2.json").read_text() != "new AVX2"
+    with project.path("isagen/isa_plan.conf").open("a") as answers:
+        answers.write("\n")  # as its digest of the step's code
+    assert build_main.main(words) == 0
+    assert project.path("isagen/isa_AVX2.json").read_text() == "new AVX2"
+    contents = {project.path(f"isagen/isa_{level}.three.cpp.o").read_bytes() for level in LEVELS}
+    assert contents <= {b"new", b"noted"}
