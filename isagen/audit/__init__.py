@@ -9,7 +9,8 @@ What it knows of a file format and of a processor it has from the protocols in `
   resolvers choose;
 - the rules: `reachable` from a root, what is `handed` out there and whose `results` are used, what is `kept` later,
   `by_level`, at the `boundaries` of levels;
-- `built`, `foreign`: which rules a file is judged by; `build_objects`, `flags`, `records`: what its build says of it;
+- `built`, `foreign`: which rules a file is judged by; `build_objects`, `sealed_names`, `flags`,
+  `records`: what its build says of it;
 - `targets`, `builds`, `files`: what an audit is called for; `findings`: its results, and `allow_files`, which of
   them people allow; `report`, `summary`, `data`: the results as text for people and as data for programs.
 """

@@ -1,9 +1,8 @@
 """Dataclasses that load fast: ninja starts a process for each step of a build, and each makes sixty classes.
 
 `dataclasses` compiles six functions for each class, and loads `inspect` to do so, which takes half of the time of a
-step that has little to do. Here only ``__init__`` is compiled, when
-the first value is made. Type checkers see the standard module, whose functions
-work on these classes too.
+step that has little to do. Here only ``__init__`` is compiled, when the first value is made. Type checkers see the
+standard module, whose functions work on these classes too.
 """
 
 from __future__ import annotations
