@@ -8,11 +8,13 @@ namespace {
 
 using vec::Vectorized;
 
-// How one step of a loop loads and stores: whole vectors, their first `count` elements, or whole and past the caches.
+// How one step of a loop loads and stores: whole vectors, their first `count` elements, or whole and past the caches,
+// or whole and loaded by halves.
 // `others` fills the lanes without an element. load_floats and store_floats move as many floats as a vector of T, a
 // 16-bit float, has lanes.
 template <typename T> struct Whole {
   using Vec = Vectorized<T>;
+  static constexpr bool ordered = false; // loads stay in the order of the source
   VEC_INLINE Vec load(const T *from, T) const { return Vec::loadu(from); }
   VEC_INLINE void store(Vec value, T *to) const { value.store(to); }
   VEC_INLINE vec::Pair<float> load_floats(const float *from) const { return vec::load_floats<T>(from); }
@@ -31,22 +33,22 @@ template <typename T> struct Streamed : Whole<T> {
   VEC_INLINE void store(Vec value, T *to) const { vec::stream(value, to); }
   VEC_INLINE void store_floats(vec::Pair<float> values, float *to) const { vec::stream_floats<T>(values, to); }
 };
+template <typename T> struct Halved : Whole<T> {
+  static constexpr bool ordered = true;
+  VEC_INLINE Vectorized<T> load(const T *from, T) const { return vec::load_by_halves(from); }
+};
 
-template <typename T, typename Step, int... k> VEC_INLINE void all_ways(size_t i, Step &step, vec::Sequence<k...>)
+template <typename T, typename How, typename Step, int... k>
+VEC_INLINE void all_ways(size_t i, Step &step, vec::Sequence<k...>)
 {
-  (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, Whole<T>()), ...);
+  (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, How()), ...);
 }
 
-// Prefetches the cache line `bytes` ahead: hardware prefetchers are too late for loops that do little with each
-// element. The address need not be valid.
+// Prefetches the cache line `bytes` ahead: hardware prefetchers are too late for softmax and for shuffles. The address
+// need not be valid.
 VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
 {
-#if defined(__GNUC__)
-  __builtin_prefetch(reinterpret_cast<const char *>(reinterpret_cast<uintptr_t>(here) + bytes));
-#else
-  static_cast<void>(here);
-  static_cast<void>(bytes);
-#endif
+  vec::prefetch(reinterpret_cast<const char *>(reinterpret_cast<uintptr_t>(here) + bytes));
 }
 
 // Returns whether vector k of a loop begins a new cache line, so that each line is prefetched once.
@@ -56,18 +58,18 @@ constexpr bool begins_line(int k)
 }
 
 // Calls step(i, k, how) for every vector. i is its first element, and k cycles through 0 .. ways - 1, so that `ways`
-// accumulators hide the latency of an operation.
-template <int ways, typename T, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
+// accumulators hide the latency of an operation. A rest that does not fill all of them goes to the last.
+template <int ways, typename T, typename How = Whole<T>, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
 {
   constexpr size_t width = Vectorized<T>::size();
   size_t i = 0;
   for (; n - i >= ways * width; i += ways * width)
-    all_ways<T>(i, step, typename vec::CountTo<ways>::type());
+    all_ways<T, How>(i, step, typename vec::CountTo<ways>::type());
   if constexpr (ways > 1)
     for (; n - i >= width; i += width)
-      step(i, 0, Whole<T>());
+      step(i, ways - 1, How());
   if (i < n)
-    step(i, 0, Part<T>{n - i});
+    step(i, ways - 1, Part<T>{n - i});
 }
 
 // Calls step(i, how) in order, by vectors of T, for a loop that writes `to[i]`: past the caches if `past_caches` is set

@@ -374,6 +374,44 @@ template <typename T> VEC_INLINE Vectorized<T> maximum(Vectorized<T> a, Vectoriz
     return max_or_second(a, b);
 }
 
+// Whether either is NaN.
+template <typename T> VEC_INLINE Mask<T> unordered(Vectorized<T> a, Vectorized<T> b)
+{
+  return (a != a) | (b != b);
+}
+
+#if defined(VEC_X86)
+// One comparison, where compilers compare each operand with itself.
+#if VECTOR_BYTES == 64
+template <> VEC_INLINE Mask<float> unordered(Vectorized<float> a, Vectorized<float> b)
+{
+  return {(Mask<float>::Raw)_mm512_movm_epi32(_mm512_cmp_ps_mask(a.v, b.v, _CMP_UNORD_Q))};
+}
+template <> VEC_INLINE Mask<double> unordered(Vectorized<double> a, Vectorized<double> b)
+{
+  return {(Mask<double>::Raw)_mm512_movm_epi64(_mm512_cmp_pd_mask(a.v, b.v, _CMP_UNORD_Q))};
+}
+#elif VECTOR_BYTES == 32
+template <> VEC_INLINE Mask<float> unordered(Vectorized<float> a, Vectorized<float> b)
+{
+  return {(Mask<float>::Raw)_mm256_cmp_ps(a.v, b.v, _CMP_UNORD_Q)};
+}
+template <> VEC_INLINE Mask<double> unordered(Vectorized<double> a, Vectorized<double> b)
+{
+  return {(Mask<double>::Raw)_mm256_cmp_pd(a.v, b.v, _CMP_UNORD_Q)};
+}
+#else
+template <> VEC_INLINE Mask<float> unordered(Vectorized<float> a, Vectorized<float> b)
+{
+  return {(Mask<float>::Raw)_mm_cmpunord_ps(a.v, b.v)};
+}
+template <> VEC_INLINE Mask<double> unordered(Vectorized<double> a, Vectorized<double> b)
+{
+  return {(Mask<double>::Raw)_mm_cmpunord_pd(a.v, b.v)};
+}
+#endif
+#endif
+
 // ---- lanes one by one
 
 template <typename T> VEC_INLINE T Vectorized<T>::lane(int i) const

@@ -54,6 +54,33 @@ template <typename T> VEC_INLINE void Vectorized<T>::store(void *to) const
   copy_memory(to, &v, sizeof v);
 }
 
+// Returns the vector. Vectors that pass through here are computed, and what they need is loaded, in the order of the
+// source. Compilers sort the loads of a loop by other rules, and hardware prefetchers follow ascending addresses best.
+template <typename T> VEC_INLINE Vectorized<T> in_order(Vectorized<T> a)
+{
+#if defined(VEC_X86) && VECTOR_BYTES == 64
+  __asm__ volatile("" : "+v"(a.v));
+#elif defined(VEC_X86)
+  __asm__ volatile("" : "+x"(a.v));
+#endif
+  return a;
+}
+
+// Loads a vector of 64 bytes by two instructions, a shorter one by one.
+template <typename T> VEC_INLINE Vectorized<T> load_by_halves(const T *from)
+{
+#if defined(VEC_X86) && VECTOR_BYTES == 64
+  __m256i low, high;
+  copy_memory(&low, from, sizeof low);
+  __asm__ volatile("" : "+v"(low)); // the compiler must not join the loads
+  copy_memory(&high, reinterpret_cast<const char *>(from) + sizeof low, sizeof high);
+  const __m512i both = _mm512_maskz_inserti64x4(static_cast<__mmask8>(-1), _mm512_castsi256_si512(low), high, 1);
+  return in_order(Vectorized<T>::of((typename Vectorized<T>::Raw)both));
+#else
+  return Vectorized<T>::loadu(from);
+#endif
+}
+
 #if defined(VEC_X86) && VECTOR_BYTES == 64
 
 // A masked access does not fault on masked-out lanes (Intel SDM vol. 1, 15.6.1).
@@ -146,7 +173,17 @@ template <typename T> VEC_INLINE void store_one(T value, T *to)
   copy_memory(to, &value, sizeof value);
 }
 
-// ---- past the caches
+// ---- before and past the caches
+
+// Asks for a cache line. The address need not be valid.
+VEC_INLINE void prefetch(const void *line)
+{
+#if defined(__GNUC__)
+  __builtin_prefetch(line);
+#else
+  static_cast<void>(line);
+#endif
+}
 
 // Non-temporal stores: they neither read the line first nor keep it, for arrays larger than the caches. `to` must be
 // aligned to sizeof(Raw). Other threads see the data after fence_streams().

@@ -112,6 +112,8 @@ template <typename T> static void memory()
     }
     memset(raw, 7, sizeof raw);
     Vec::loadu(values).store(raw + offset);
+    EACH(in_order(Vec::loadu(raw + offset)), values[i])
+    EACH(load_by_halves(reinterpret_cast<const T *>(raw + offset)), values[i])
     CHECK(memcmp(raw + offset, values, sizeof(typename Vec::Raw)) == 0);
     CHECK(raw[offset + sizeof(typename Vec::Raw)] == 7);
     store_one(values[0], reinterpret_cast<T *>(raw + offset));
@@ -197,6 +199,7 @@ template <typename T> static void lanes()
     CHECK(isnan(maximum(nan, one).lane(0)) && isnan(maximum(one, nan).lane(0)));
     CHECK(max_or_second(nan, one).lane(0) == 1 && min_or_second(nan, one).lane(0) == 1);
     CHECK(!(nan == nan).any() && (nan != nan).any() && !(nan < one).any() && !(nan >= one).any());
+    CHECK(unordered(nan, one).any() && unordered(one, nan).any() && !unordered(one, one).any());
     CHECK(signbit(Vec(T(-0.0)).lane(0)));
   }
 }

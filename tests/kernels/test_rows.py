@@ -40,7 +40,7 @@ def scan_roundings(level, columns, width):
 def sum_roundings(columns, width, ways=8, piece=64):
     """Accumulators over pieces of so many vectors each, log2 of their lanes, then float64, and the last rounding.
 
-    A rest that does not fill all accumulators is added to the first.
+    A rest that does not fill all accumulators is added to the last.
     """
     return min(columns // (ways * width), piece) + ways + np.log2(ways * width) + 1
 
@@ -176,6 +176,24 @@ def test_extremes_wherever_they_are(level):
                     if dtype in FLOATS:
                         x[place] = np.nan
                         assert np.isnan([k.max(x), k.min(x)]).all()
+
+
+@levels
+def test_extremes_beyond_the_first_cache(level):
+    """AVX512 loads vectors by halves there."""
+    with k.isa.use(level):
+        for dtype in ("float32", "float64", "int32", "int8", "uint8"):
+            n = 131072 // np.dtype(dtype).itemsize + 131
+            x = np.full(n, 50, dtype)
+            for place in (*range(0, 131, 5), *range(n - 131, n, 5), n - 1):
+                x[place] = 51
+                assert (k.max(x), k.min(x)) == (51, 50)
+                x[place] = 49
+                assert (k.max(x), k.min(x)) == (50, 49)
+                if dtype in FLOATS:
+                    x[place] = np.nan
+                    assert np.isnan([k.max(x), k.min(x)]).all()
+                x[place] = 50
 
 
 def exp_sum_error(level, x, terms):
