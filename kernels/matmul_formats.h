@@ -146,20 +146,23 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
   {
     static const B zeros[Columns] = {};
     const size_t filled = round_up(k, group * Step) / group;
-    for (size_t g = 0; g < filled; g++) {
-      for (size_t j = 0; j < n; j += Columns) {
-        const B *from[group];
-        for (size_t r = 0; r < group; r++)
-          from[r] = g * group + r < k ? b + (g * group + r) * ldb + j : zeros;
-        uint32_t *out = static_cast<uint32_t *>(to) + j * filled + g * Columns;
-        if (n - j >= Columns) {
-          pack_words(out, from, Columns);
-        } else {
-          memset(out, 0, Columns * sizeof *out);
-          pack_words(out, from, n - j);
+    // A panel gets several words before the next one does: panels lie a power of two apart, so single words for all
+    // panels would compete for a set of the cache.
+    constexpr size_t some = 8;
+    for (size_t first = 0; first < filled; first += some)
+      for (size_t j = 0; j < n; j += Columns)
+        for (size_t g = first; g < at_most(first + some, filled); g++) {
+          const B *from[group];
+          for (size_t r = 0; r < group; r++)
+            from[r] = g * group + r < k ? b + (g * group + r) * ldb + j : zeros;
+          uint32_t *out = static_cast<uint32_t *>(to) + j * filled + g * Columns;
+          if (n - j >= Columns) {
+            pack_words(out, from, Columns);
+          } else {
+            memset(out, 0, Columns * sizeof *out);
+            pack_words(out, from, n - j);
+          }
         }
-      }
-    }
   }
 
 private:

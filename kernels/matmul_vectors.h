@@ -61,7 +61,16 @@ private:
     UNROLL for (size_t r = 0; r < Rows; r++)
       UNROLL for (size_t v = 0; v < vector_columns; v++)
         sum[r][v] = Sum::loadu(from + r * ld_from + v * lanes);
+    // The first words prefetch the lines of C, a row each, so that the stores after the loop do not wait for them; the
+    // others prefetch the last row again, because with a branch GCC 12 would spill sums. With shorter vectors a tile
+    // takes long enough without.
+    const char *row = reinterpret_cast<const char *>(sums);
     for (size_t g = 0; g < words; g++, a++, b += columns) {
+      if constexpr (VECTOR_BYTES == 64) {
+        UNROLL for (size_t v = 0; v < vector_columns; v++)
+          vec::prefetch(row + v * 64);
+        row += (ld * sizeof *sums) & (size_t(0) - static_cast<size_t>(g + 1 < Rows));
+      }
       Words right[vector_columns];
       UNROLL for (size_t v = 0; v < vector_columns; v++)
         right[v] = Words::loadu(b + v * lanes);
