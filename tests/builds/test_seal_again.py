@@ -213,8 +213,11 @@ def test_objects_are_read_only_where_they_changed(project, monkeypatch):
     monkeypatch.setattr("isagen.build.known_objects.load_object", load)
     monkeypatch.chdir(project.path(""))
     (path,) = project.path("isagen").glob("libisa_AVX2__*.a.p/*three*.o")
-    path.write_bytes(path.read_bytes())
+    path.write_bytes(path.read_bytes())  # as compiling it again may leave it
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
+    assert build_main.main(words) == 0
+    assert calls == []
+    path.write_bytes(path.read_bytes() + b"\0")
     assert build_main.main(words) == 0
     assert len(calls) < 4
     assert path.name in calls
