@@ -53,14 +53,12 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> 
 def _sources(processor: Processor) -> Mapping[str, bytes]:
     """Return the files of isagen's packages and of the decoder, by their paths in the tool's folder."""
     here = Path(__file__).parent.parent
-    entries = [("isagen", here / name) for name in PACKAGES]
-    place = processor.decoder_folder() if processor.decoder_folder is not None else None
-    if place is not None:
-        entries.append(("", place))
     found = {"isagen/__init__.py": (here / "__init__.py").read_bytes()}
-    for target, entry in entries:
-        for name in _files(entry):
-            found["/".join(filter(None, (target, entry.name, name)))] = (entry / name).read_bytes()
+    for package in PACKAGES:
+        found |= {f"isagen/{package}/{name}": (here / package / name).read_bytes() for name in _files(here / package)}
+    place = processor.decoder_folder() if processor.decoder_folder is not None else None
+    if place is not None and processor.decoder_parts is not None:
+        found |= {f"{place.name}/{name}": (place / name).read_bytes() for name in processor.decoder_parts()}
     return found
 
 

@@ -44,9 +44,13 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
     try:
-        os.makedirs(folder or ".", exist_ok=True)
         # Not tempfile: its files are private, and changing that asks for the umask, which threads cannot do safely.
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+        try:
+            handle = os.open(temporary, flags, mode)
+        except FileNotFoundError:
+            os.makedirs(folder or ".", exist_ok=True)
+            handle = os.open(temporary, flags, mode)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
         os.replace(temporary, path)

@@ -71,8 +71,9 @@ class Processor:
     The callables import only when they are called. `decoder` returns what decodes the `decodable` code, of its
     numbers where these were kept, and `decoder_files` the files that say which features its instructions need. `codes`
     returns what yields the codes of instructions alone, which loads faster. `decoder_folder` returns the folder of the
-    Python package that they need, or None where that is not installed, `registers` the rules by which a machine's
-    registers are read, and `this_machine` the CPU and OS that Python runs on.
+    Python package that they need, or None where that is not installed, and `decoder_parts` the files there that they
+    need. `registers` returns the rules by which a machine's registers are read, and `this_machine` the CPU and OS that
+    Python runs on.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Processor:
     decoder: Callable[..., Decoder] | None = None
     codes: Callable[[], Callable[[bytes], Iterator[int]]] | None = None
     decoder_folder: Callable[[], Path | None] | None = None
+    decoder_parts: Callable[[], Sequence[str]] | None = None
     decoder_files: Callable[[], Sequence[str]] | None = None
     registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None

@@ -1,17 +1,20 @@
 """The decoders' protocol: the names that it gives to numbers are iced-x86's, and the kinds of code that are decoded."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from iced_x86 import Code, FlowControl, OpAccess, OpKind, Register
 
 from isagen.binary.elf.machines import architecture_of
 from isagen.model.errors import AuditError
-from isagen.processors import decoding
+from isagen.processors import decoding, x86
 from isagen.processors.decoding import How
 from isagen.processors.registry import codes_of, decoder_of, is_decoded
 from isagen.processors.x86 import addresses, decoder, effects
+from isagen.processors.x86.iced import iced_x86
 
 
 def test_flow_control_has_the_numbers_of_iced():
@@ -135,3 +138,13 @@ def test_what_an_instruction_does_to_registers(raw, how, to, source, number, rea
     assert (effect.how, effect.number, set(effect.reads)) == (how, number, reads)
     if how != How.OTHER:
         assert (effect.to, effect.source) == (to, source)
+
+
+def test_build_folders_have_the_numbers_that_the_decoder_asks_for():
+    """And no other module of iced-x86."""
+    folder = Path(x86.__file__).parent
+    asked = {kind for path in folder.glob("*.py") for kind in re.findall(r'\bnumbers\("(\w+)"\)', path.read_text())}
+    assert asked == set(x86.NUMBERS)
+    parts = x86.PROCESSOR.decoder_parts()
+    assert {name.removesuffix(".py") for name in parts if name.endswith(".py")} == asked
+    assert [name for name in parts if not name.endswith(".py")] == [Path(iced_x86.__file__).name]

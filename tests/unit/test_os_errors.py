@@ -52,7 +52,7 @@ def test_a_step_that_cannot_write(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.c").touch()
     (tmp_path / "file").touch()
     assert step(["emit", str(plan), "file"]) == 1
-    assert capsys.readouterr().err == "isagen: error: file/a.c.DEFAULT.c: File exists\n"
+    assert capsys.readouterr().err == "isagen: error: file/a.c.DEFAULT.c: Not a directory\n"
 
 
 def test_a_step_that_cannot_read(tmp_path, capsys):

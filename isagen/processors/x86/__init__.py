@@ -26,6 +26,10 @@ OLDEST_CPU = OldestCpu(
 )
 
 
+# The modules of iced-x86 whose numbers the decoder asks for, beside its compiled part.
+NUMBERS = ("Code", "CpuidFeature", "FormatterSyntax", "Mnemonic", "OpCodeOperandKind")
+
+
 def _decoder(kept: Mapping[str, tuple[int, ...]] | None = None) -> Decoder:
     from .decoder import X86Decoder
 
@@ -48,6 +52,13 @@ def _decoder_folder() -> Path | None:
     if folder is None or not any((folder / f"_iced_x86_py{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
         return None  # or it was built for another Python
     return folder
+
+
+def _decoder_parts() -> Sequence[str]:
+    folder = _decoder_folder()
+    names = sorted(os.listdir(folder)) if folder is not None else []
+    wanted = {f"{kind}.py" for kind in NUMBERS}
+    return [name for name in names if name in wanted or (name.startswith("_iced_x86_py") and name[-4:] != ".pyi")]
 
 
 def _decoder_files() -> Sequence[str]:
@@ -88,6 +99,7 @@ PROCESSOR = Processor(
     decoder=_decoder,
     codes=_codes,
     decoder_folder=_decoder_folder,
+    decoder_parts=_decoder_parts,
     decoder_files=_decoder_files,
     registers=_registers,
     this_machine=_this_machine,

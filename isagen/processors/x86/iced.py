@@ -19,7 +19,22 @@ NATIVE = f"{PACKAGE}._iced_x86_py"
 
 def numbers(kind: str) -> Mapping[str, int]:
     """Return the numbers of one of the package's enumerations, such as ``Mnemonic``, by name."""
-    return {name: value for name, value in vars(import_module(f"{PACKAGE}.{kind}")).items() if isinstance(value, int)}
+    name = f"{PACKAGE}.{kind}"
+    module = sys.modules.get(name) or _without_package(name)
+    return {name: value for name, value in vars(module).items() if isinstance(value, int)}
+
+
+def _without_package(name: str) -> ModuleType:
+    """Return a module of the package, which loads forty others where it is imported; build folders have a few."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    found = PathFinder.find_spec(name, [os.path.dirname(getattr(iced_x86, "__file__", ""))])
+    if found is None or found.loader is None:
+        return import_module(name)
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def _native() -> ModuleType | None:
