@@ -61,7 +61,7 @@ def test_steps(project, step):
         "seal": ([target], "isa_DEFAULT.level.cpp.o"),
         "stubs": ([target / "d.cpp", "--registrations", *folder.glob("isa_[AD]*.json")], "d.cpp"),
     }[step]
-    said = limited(project, 200, sys.executable, tool, step, plan, *arguments, folder=project.path(""))
+    said = limited(project, 80, sys.executable, tool, step, plan, *arguments, folder=project.path(""))
     assert f"isagen: error: {target}/{written}: {SAID}" in said
     assert said.count("error") == 1
     assert not files(target)
