@@ -67,7 +67,7 @@ def _copied(kernel: KernelRow, level: str) -> str:
 
 
 def _commented(kernel: KernelRow) -> str:
-    return kernel.source.replace("*/", "* /")
+    return kernel.source.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _quoted(path: str) -> str:

@@ -21,7 +21,7 @@ from ..planning.plan import Style, make_plan
 from ..planning.requirement import check_required
 from ..planning.sealing import folds, sealing_of
 from ..probe.cache import NO_CACHE, Cache, default_cache
-from ..probe.compiler import Compiler
+from ..probe.compiler import Compiler, older
 from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
@@ -42,6 +42,8 @@ from .usable_args import without_refused
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"
+# The versions from which compilers have -ffile-prefix-map, by Meson's names of them.
+MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -193,7 +195,7 @@ def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
     if limit.foreign:
         return Style("-I")
     up = "../" * len(folder.split("/"))
-    shown = () if "=" in folder or posixpath.isabs(folder) else (f"-ffile-prefix-map={folder}/{up}=",)
+    named = "=" not in folder and not posixpath.isabs(folder)
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in compilers:
@@ -202,6 +204,9 @@ def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
             flags[compiler.language] = ("/GL-",)
         else:
             unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
+            since = MAPS_FILES_SINCE.get(compiler.id)
+            maps = named and since is not None and not older(compiler.version, since)
+            shown = (f"-ffile-prefix-map={folder}/{up}=",) if maps else ()
             # Of the folders of generated kernels, some do not exist.
             own = {"c": shown, "cpp": (*unique, *shown), "fortran": ("-Wno-missing-include-dirs",)}
             flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))

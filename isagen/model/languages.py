@@ -49,7 +49,7 @@ def can_be_included(source: str) -> bool:
 
     Meson reads Fortran sources for the modules that they define and use, and `#include` has no escapes.
     """
-    return language_of(source) != "fortran" and '"' not in source
+    return language_of(source) != "fortran" and '"' not in source and "??" not in source  # which begins a trigraph
 
 
 def is_preprocessed(source: str) -> bool:

@@ -285,3 +285,14 @@ def test_an_edit_of_what_is_included_writes_nothing(build):
     before = {path: path.stat() for path in Path("out").iterdir()}
     assert main(words) == 0
     assert {path: path.stat() for path in Path("out").iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ['quo"te.c', "tri??/graph.c", "a.f90"])
+def test_what_cannot_be_included_is_copied_whole(name):
+    assert not kernel_row(name, {}, line=f"../{name}").included
+    assert kernel_row("a.c", {}, line="../a.c").included
+
+
+def test_a_path_does_not_begin_a_comment_in_the_comment():
+    text = including_copy(kernel_row("k/*/a.c", {}, line="../k/*/a.c"), "AVX2", "isagen")
+    assert text.splitlines()[0].count("/*") == 1
