@@ -1,7 +1,7 @@
 """The names in sealed objects, kept from one audited link to the next: most links follow an edit of one kernel.
 
-What was kept of an object counts only while the object is the same, by size, times and number, and the code that read
-it as well.
+What was kept of an object counts only while its content is the same, and the code that read it as well. Sealing gives
+objects that stay as they are another time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from sys import intern
 
 from ..binary import formats
+from ..binary.digests import blake2b
 from ..binary.formats import load_object
 from ..binary.private_names import name_in_source
 from ..binary.protocol import Binding
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     # Of an object: the names by which it refers to what others know, and those, as in kernel sources, of what it
     # defines for its level alone.
     Names = tuple[tuple[str, ...], tuple[str, ...]]
+    # What is kept of an object: its state, a digest of its content, its level, and its names.
+    Known = tuple[State, bytes, str, Names]
 
 
 def sealed_names(objects: Mapping[str, str], kept_in: str = "") -> Mapping[str, Names]:
@@ -34,27 +37,36 @@ def sealed_names(objects: Mapping[str, str], kept_in: str = "") -> Mapping[str, 
     They are kept in the file at `kept_in`, if one is given.
     """
     kept = _kept(kept_in) if kept_in else {}
-    found: dict[str, tuple[State, str, Names]] = {}
+    found: dict[str, Known] = {}
     for path, level in objects.items():
         try:
             state = state_of(os.stat(path))
         except OSError:
             continue
         known = kept.get(path)
-        same = known is not None and known[0] == state and known[1] == level
-        found[path] = known if known is not None and same else (state, level, _names_in(path, level))
+        if known is not None and known[2] == level and known[0] == state:
+            found[path] = known
+            continue
+        digest = _digest(path)
+        same = known is not None and known[2] == level and known[1] == digest
+        found[path] = state, digest, level, known[3] if known is not None and same else _names_in(path, level)
     if kept_in and found != kept:
         save_kept(kept_in, [_code(), found])
-    return {path: here for path, (_, _, here) in found.items()}
+    return {path: here for path, (_, _, _, here) in found.items()}
 
 
-def _kept(path: str) -> dict[str, tuple[State, str, Names]]:
-    """Return what was kept of each object: its state, its level, and its names."""
+def _kept(path: str) -> dict[str, Known]:
+    """Return what was kept of each object."""
     kept = load_kept(path)
     if not isinstance(kept, list) or kept[0] != _code():
         return {}
-    known: dict[str, tuple[State, str, Names]] = kept[1]
+    known: dict[str, Known] = kept[1]
     return known
+
+
+def _digest(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return blake2b(stream.read(), digest_size=16).digest()
 
 
 def _code() -> dict[str, State]:

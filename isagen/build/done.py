@@ -26,6 +26,7 @@ class Record:
         self._words = list(words)
         self.noted: Any = None
         self.states: dict[str, State] = {}
+        self._outputs: set[str] = set()
         self._changed: set[str] | None = None
         self._is_read = False
 
@@ -39,21 +40,39 @@ class Record:
             kept = read_kept(self._path)
             try:
                 self.states = {path: state_of(path) for path in kept["files"]}
-                self.noted = kept["noted"]
+                self.noted, self._outputs = kept["noted"], set(kept["outputs"])
                 if kept["words"] == self._words:
                     self._changed = {path for path, state in self.states.items() if state != kept["files"][path]}
             except (OSError, ValueError, TypeError, KeyError, AttributeError):
                 pass
         return self._changed
 
-    def note(self, files: Iterable[str | Path], noted: Any = None, read: Mapping[str, State] | None = None) -> None:
+    def refresh(self) -> None:
+        """Give the step's outputs the time of this run, which finds nothing changed, and record that.
+
+        Ninja takes an output that is older than an input for a reason to run the step, after each configuring.
+        """
+        outputs = self._outputs
+        for path in outputs:
+            os.utime(path)
+        read = {path: state for path, state in self.states.items() if path not in outputs}
+        self.note(outputs, self.noted, read, outputs)
+
+    def note(
+        self,
+        files: Iterable[str | Path],
+        noted: Any = None,
+        read: Mapping[str, State] | None = None,
+        outputs: Iterable[str] = (),
+    ) -> None:
         """Record that the step has run, and the states of the `files` that it read and wrote.
 
-        Files that may change meanwhile have the state in `read`, from before they were read.
+        Files that may change meanwhile have the state in `read`, from before they were read. The `outputs` are those
+        that ninja knows of.
         """
         try:
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
-            write_kept(self._path, {"words": self._words, "files": states, "noted": noted})
+            write_kept(self._path, {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)})
         except OSError:
             pass  # on a full disk, the next build runs the step again
 

@@ -49,21 +49,20 @@ def _seal(words: Sequence[str]) -> int:
     """``seal PLAN FOLDER [--objects OBJECT...]``: seal the objects of all levels, by default where Meson puts them."""
     _, plan, folder, *objects = words
     record = Record(_record_path(plan, folder, "sealed"), words)
-    if record.changed() != set():
+    if record.changed() == set():
+        record.refresh()
+    else:
         from .seal import seal
 
         seal(plan, folder, objects[1:] if objects else None, record)
     return 0
 
 
-def _stubs(words: Sequence[str]) -> int:
-    """``stubs PLAN OUTPUT [--registrations FILE...]``: write the dispatch source."""
-    from pathlib import Path
+def _sources(words: Sequence[str]) -> int:
+    """``sources PLAN OUTPUT...``: write the dispatch source, and that of a module's front."""
+    from .texts import write_sources
 
-    from .stubs import write_dispatch_source
-
-    _, plan, output, *registrations = words
-    write_dispatch_source(Path(plan), [Path(path) for path in registrations[1:]], Path(output))
+    write_sources(words[1], words[2:])
     return 0
 
 
@@ -99,4 +98,4 @@ def _record_path(plan: str, folder: str, step: str) -> str:
     return os.path.join(folder, f".{name}.{step}")
 
 
-STEPS = {"emit": _emit, "seal": _seal, "stubs": _stubs, "used": _used, "link": _link}
+STEPS = {"emit": _emit, "seal": _seal, "sources": _sources, "used": _used, "link": _link}

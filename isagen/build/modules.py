@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping
 
-from ..binary.formats import FORMATS, is_binary, open_binary
+from ..binary.formats import FORMATS
 from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
-from ..model.names import sealed_name
-from ..model.plan import Plan
-from ..model.plan_file import outputs_folder
 from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
 
@@ -39,17 +35,6 @@ def check_objects(module: str, registered: Registrations, objects: Mapping[str, 
         )
 
 
-def level_notes(plan: Plan, folder: Path) -> Iterator[bytes]:
-    """Yield the notes of what each level's private module holds, from the objects of the plan in `folder`."""
-    seen = set()
-    for _, cell in plan.copies():
-        path = outputs_folder(folder) / sealed_name(cell.copy, cell.level)
-        if cell.level not in seen and is_binary(path):
-            seen.add(cell.level)
-            with open_binary(path) as binary:
-                yield from binary.notes(LEVEL_OWNER)
-
-
 def notes_text(notes: Iterable[bytes]) -> str:
     """Return notes as numbers that follow others in a C array."""
     content = b"".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes)
@@ -57,25 +42,21 @@ def notes_text(notes: Iterable[bytes]) -> str:
     return "\n  ".join(", ".join(map(str, line)) + "," for line in lines)
 
 
-def module_table(plan: Plan) -> str:
+def module_table(module: str, levels: Iterable[str], built: Collection[str]) -> str:
     """Return the C text that takes the place of a table of stubs: the module itself, at the levels that are built."""
-    built = {cell.level for _, cell in plan.copies()}
-    cells = [
-        f"ISA_CAST(const struct isa_kernel *, &isa_levels[{number}])" if level.name in built else "NULL"
-        for number, level in enumerate(plan.levels)
-    ]
+    cells = ["ISA_CAST(const struct isa_kernel *, &isa_module)" if level in built else "0" for level in levels]
     return "\n".join(
         [
-            "static void isa_bind_module(const struct isa_kernel *level)",
+            "static const char isa_module = 0; /* the address of a level that is built */",
+            "ISA_OLDEST_CPU static void isa_bind_module(const struct isa_kernel *level)",
             "{",
             "  (void)level; /* the front loads the module of the level that is selected */",
             "}",
             "",
-            "static const unsigned isa_stub_total = 1;",
-            "static const struct isa_stub isa_stubs[1] = {",
-            f'  {{"{plan.module}", isa_bind_module, {{{", ".join(cells)}}}}},',
+            "const unsigned isa_stub_total = 1;",
+            "const struct isa_stub isa_stubs[1] = {",
+            f'  {{"{module}", isa_bind_module, {{{", ".join(cells)}}}}},',
             "};",
-            "",
-            "static int isa_stub_levels[1]; /* the level that is selected, or -1 */",
+            "int isa_stub_levels[1];",
         ]
     )

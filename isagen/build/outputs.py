@@ -24,15 +24,33 @@ class Outputs:
         self._left = left if changed is not None else {}
         self._changed = changed or ()
         self.made: dict[str, bytes] = {}  # by path, what made each
-        self.written: list[str] = []
+        self._kept: list[str] = []
 
     def write(self, one: Sealed) -> None:
         """Write a sealed object, if what makes it is not what made the one that is there."""
         made = self._made(one)
         self.made[one.path] = made
-        if self._left.get(one.path) != made or one.path in self._changed:
-            write_if_changed(one.path, self._content(one))
-            self.written.append(one.path)
+        if self._left.get(one.path) == made and one.path not in self._changed:
+            self.keep(one.path)
+        else:
+            self.write_text(one.path, self._content(one))
+
+    def write_text(self, path: str, content: bytes | str) -> None:
+        """Write another file of the run, if its content is not that which is there."""
+        if not write_if_changed(path, content):
+            self.keep(path)
+
+    def keep(self, path: str) -> None:
+        """Leave a file of the run as it is."""
+        self._kept.append(path)
+
+    def refresh(self) -> None:
+        """Give the files that stay as they are the time of this run.
+
+        Ninja takes an output that is older than an input for a reason to run the step, after each configuring.
+        """
+        for path in self._kept:
+            os.utime(path)
 
     def _made(self, one: Sealed) -> bytes:
         """Return a digest of all that the content of a sealed object depends on."""

@@ -1,4 +1,4 @@
-"""Sealing the levels: the objects of each become private to it, and what they register and hold is noted.
+"""Sealing the levels: the objects of each become private to it, and what they register and hold is written down.
 
 The objects of a whole module stay as they are, but for the notes: each level is a library of its own.
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 
 from ..binary.bounded import bounded_sections
-from ..model.files import write_if_changed
 from ..model.frozen import replace
 from ..model.names import KERNEL_SYMBOL
 from .addresses import LevelAddresses
@@ -25,6 +24,7 @@ from .measure import Measure
 from .outputs import Outputs
 from .registrations import registrations_of, said
 from .sealing_work import plain, work_from, work_of
+from .stubs import module_source, stubs_source
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 def seal(plan_path: AnyPath, folder: AnyPath, objects: Sequence[AnyPath] | None, record: Record | None = None) -> None:
-    """Seal the `objects` of all levels of a plan into `folder`, and write there what each level registers.
+    """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
-    Copies that fold leave an object without code in their place. Without sealing, only the registrations are written.
+    Copies that fold leave an object without code in their place. Without sealing, only what they register is written.
     Objects that isagen does not read stay as they are. The `record` tells what the last run read and wrote, and then
     what this one did.
     """
@@ -92,6 +92,8 @@ class _Run:
         self._folding = Folding({level.name: level.below for level in work.levels})
         self._notes = LevelNotes()
         self._codes: dict[str, dict[str, str]] = {}
+        self._found: list[Registrations] = []
+        self._module_notes: dict[str, bytes] = {}
         self._now_registered: dict[str, Any] = {}
         self._loaded = Loaded()
 
@@ -152,6 +154,7 @@ class _Run:
         """Yield the sealed objects of a level, but for one that carries a note."""
         note = self._note(level, registered, files)
         if self._work.module:
+            self._module_notes[level.name] = note
             notes = ((LEVEL_OWNER, note), (RECORD_OWNER, level.record.encode()))
             for number, (item, file) in enumerate(zip(level.items, files, strict=True)):
                 yield Sealed(item[2], file, level.name, notes=() if number else notes, whole=True)
@@ -186,31 +189,42 @@ class _Run:
         path = level.registrations
         kernels = {source: (found.registers, found.without) for source, found in registered.kernels.items()}
         known = kernels, dict(registered.shared), dict(registered.folded)
+        self._found.append(registered)
         self._now_registered[path] = known
         if self._changed is None or path in self._changed or self._registered.get(path) != known:
             from ..model.plan_file import registrations_text
 
-            write_if_changed(path, registrations_text(registered))
-            self._outputs.written.append(path)
+            self._outputs.write_text(path, registrations_text(registered))
+        else:
+            self._outputs.keep(path)
 
     def finish(self) -> None:
-        """Write the objects that carry notes, when all levels are sealed."""
+        """Write the objects that carry notes, and the source of stubs, when all levels are sealed.
+
+        Raises `BuildError` where a stub is incomplete.
+        """
+        work = self._work
         for one in self._notes.carriers():
             self._outputs.write(one)
+        if work.module:
+            text = module_source(work.stubs_text, work.module, work.every_level, self._module_notes)
+        else:
+            text = stubs_source(work.stubs_text, work.every_level, self._found)
+        self._outputs.write_text(work.stubs, text)
+        self._outputs.refresh()
 
     def note(self, record: Record) -> None:
         """Record what this run read, wrote, and left as it was."""
+        declared = [self._work.stubs, *self._now_registered, *self._outputs.made]
         noted = {
             "work": plain(self._work),
             "outputs": self._outputs.made,
             "registered": self._now_registered,
             "codes": self._measure.codes,
         }
-        written = set(self._outputs.written)
-        there = {*self._work.planned, *self._outputs.made, *self._now_registered}
-        there |= {item[0] for level in self._work.levels for item in level.items}
-        states = {path: state for path, state in self._states.items() if path in there and path not in written}
-        record.note(there - states.keys(), noted, states)
+        read = {*self._work.planned, *(item[0] for level in self._work.levels for item in level.items)}
+        states = {path: state for path, state in self._states.items() if path in read}
+        record.note({*read, *declared} - states.keys(), noted, states, declared)
 
 
 def _by_source(level: LevelWork, files: Sequence[KnownObject]) -> dict[str, KnownObject]:

@@ -6,7 +6,8 @@ import os
 
 from ..binary.digests import blake2b
 from ..model.frozen import dataclass
-from ..model.names import copy_of_object, registrations_name, sealed_name
+from ..model.names import copy_of_object, registrations_name, sealed_name, stubs_name
+from .texts import text_for
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -34,9 +35,10 @@ class LevelWork:
 
 @dataclass(frozen=True)
 class Work:
-    """All levels of a plan, lowest first, and what of the plan sealing depends on.
+    """All levels of a plan that are built, lowest first, and what of the plan sealing depends on.
 
-    `key` changes with the plan and with isagen, and `features` names the processor's features.
+    `key` changes with the plan and with isagen, `features` names the processor's features, and
+    `every_level` are the names of all levels. The source of stubs is laid out in `stubs_text`, and goes to `stubs`.
     """
 
     key: str
@@ -48,6 +50,9 @@ class Work:
     sealed: bool
     fold: bool
     mark: str
+    every_level: tuple[str, ...]
+    stubs_text: str
+    stubs: str
     levels: tuple[LevelWork, ...]
 
 
@@ -88,6 +93,7 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
         record = build.record.of_module(level).to_json() if plan.module else ""
         levels.append(LevelWork(level, rows[level].below, registrations, tuple(items), record))
+    stubs = os.path.join(folder, stubs_name(plan.kernel_set, plan.dispatch_language))
     return Work(
         key=_key(planned),
         planned=tuple(planned),
@@ -98,6 +104,9 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         sealed=build.sealing.usable,
         fold=build.sealing.fold,
         mark=build.sealing.mark,
+        every_level=tuple(level.name for level in plan.levels),
+        stubs_text=text_for(os.fspath(plan_path), stubs),
+        stubs=stubs,
         levels=tuple(levels),
     )
 

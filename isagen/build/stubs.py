@@ -1,38 +1,35 @@
-"""Writing the dispatch source: which kernel every stub has at every level, as found in the compiled objects."""
+"""The source of stubs: which kernel every stub has at every level, as sealing found it in the compiled objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-
-from ..model.files import write_if_changed
-from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, UNREGISTERED_SYMBOL, front_name
-from ..model.plan_file import read_plan, read_registrations
-from ..model.registrations import Registrations
+from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, UNREGISTERED_SYMBOL
 from .completeness import stubs_of
-from .modules import level_notes, module_table, notes_text
-from .texts import dispatch_source, front_source
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..model.registrations import Registrations
 
 
-def write_dispatch_source(plan_path: Path, registrations: Sequence[Path], output: Path) -> None:
-    """Write the dispatch source from what sealing noted. Raises `BuildError` where a stub is incomplete.
+def stubs_source(text: str, levels: Sequence[str], found: Sequence[Registrations]) -> str:
+    """Return the `text` that configuring laid out with the stubs in the place of the mark.
 
-    Beside that of a whole module, the source of its front is written.
+    `levels` are those of the plan, lowest first, and `found` those that are built. Raises `BuildError` where a stub is
+    incomplete.
     """
-    plan = read_plan(plan_path).plan
-    levels = [level.name for level in plan.levels]
-    notes: list[bytes] = []
-    if plan.module:
-        table = module_table(plan)
-        notes += level_notes(plan, plan_path.parent)
-        front = output.with_name(front_name(plan.kernel_set, output.suffix.removeprefix(".")))
-        write_if_changed(front, front_source(plan_path, plan.kernel_set))
-    else:
-        found = [read_registrations(path) for path in registrations]
-        stubs = stubs_of(found, levels[0]) if plan.kernels else {}
-        table = stub_table(stubs, levels, folded_stubs(found))
-    text = dispatch_source(plan_path, plan.kernel_set).replace(STUBS_MARK, table)
-    write_if_changed(output, text.replace(LEVEL_NOTES_MARK, notes_text(notes)))
+    return text.replace(STUBS_MARK, stub_table(stubs_of(found, levels[0]), levels, folded_stubs(found)))
+
+
+def module_source(text: str, module: str, levels: Sequence[str], notes: Mapping[str, bytes]) -> str:
+    """Return the `text` that configuring laid out with a whole `module` as the only stub, and the notes of its levels.
+
+    `notes` are those of the levels that are built.
+    """
+    from .modules import module_table, notes_text
+
+    table = module_table(module, levels, notes)
+    return text.replace(STUBS_MARK, table).replace(LEVEL_NOTES_MARK, notes_text(notes.values()))
 
 
 def folded_stubs(found: Iterable[Registrations]) -> dict[tuple[str, str], str]:
@@ -59,15 +56,11 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded
         lines += [f"ISA_HIDDEN void {BIND_SYMBOL}{stub}(const struct isa_kernel *kernel);"]
         own = [level for level in found if (level, stub) not in folded]
         lines += [f"extern ISA_HIDDEN const struct isa_kernel {kernel(level, stub)};" for level in own]
-        lines += [f"ISA_HIDDEN void {UNREGISTERED_SYMBOL}{stub}(void);"]
-        lines += [f'void {UNREGISTERED_SYMBOL}{stub}(void) {{ isa_no_level("{stub}"); }}']
-    # One more element than there are stubs: C has no empty arrays.
-    lines += ["ISA_END_C", "", f"static const unsigned isa_stub_total = {len(stubs)};"]
-    lines += [f"static const struct isa_stub isa_stubs[{len(stubs)} + 1] = {{"]
+        lines += [f"extern ISA_HIDDEN void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name);"]
+        lines += [f"void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name) = isa_no_level;"]
+    lines += ["ISA_END_C", "", f"const unsigned isa_stub_total = {len(stubs)};"]
+    lines += [f"const struct isa_stub isa_stubs[{len(stubs)}] = {{"]
     for stub, found in stubs.items():
-        cells = ", ".join(f"&{kernel(level, stub)}" if level in found else "NULL" for level in levels)
+        cells = ", ".join(f"&{kernel(level, stub)}" if level in found else "0" for level in levels)
         lines.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
-    lines.append("  {NULL, NULL, {NULL}},")
-    return "\n".join(
-        [*lines, "};", "", f"static int isa_stub_levels[{len(stubs)} + 1]; /* the level that each stub calls, or -1 */"]
-    )
+    return "\n".join([*lines, "};", f"int isa_stub_levels[{len(stubs)}];"])

@@ -1,37 +1,36 @@
-"""The dispatch source, and a module's front, as configuring rendered them: files beside the copied tool."""
+"""The generated sources as configuring laid them out: files beside the copied tool."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from ..model.errors import BuildError
-from ..model.names import STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER, dispatch_name, front_name
-from ..model.plan_file import RECONFIGURE
+from ..model.files import write_if_changed
+from ..model.names import TEXTS_FOLDER, TOOL_FOLDER
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-def dispatch_source(plan_path: Path, kernel_set: str) -> str:
-    """Return the dispatch source of a set of kernels, whose table of stubs is still a mark.
+def write_sources(plan: str, outputs: Iterable[str]) -> None:
+    """Write the sources that are as configuring laid them out. Raises `BuildError` where one is missing.
 
-    Raises `BuildError` where it is missing.
+    Those that are there already get another time: ninja would take them for out of date after each configuring.
     """
-    path = _place(plan_path, dispatch_name(kernel_set, "c"))
-    text = _read(path)
-    if STUBS_MARK not in text:
-        raise BuildError("is not the dispatch source that configuring wrote", where=str(path), remedy=RECONFIGURE)
-    return text
+    for output in outputs:
+        if not write_if_changed(output, text_for(plan, output)):
+            os.utime(output)
 
 
-def front_source(plan_path: Path, kernel_set: str) -> str:
-    """Return the source of the front of a whole module. Raises `BuildError` where it is missing."""
-    return _read(_place(plan_path, front_name(kernel_set, "c")))
-
-
-def _place(plan_path: Path, name: str) -> Path:
-    return plan_path.parent / TOOL_FOLDER / TEXTS_FOLDER / name
-
-
-def _read(path: Path) -> str:
+def text_for(plan: str, output: str) -> str:
+    """Return what configuring laid out for an `output` in C or C++. Raises `BuildError` where it is missing."""
+    name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
+    path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)
     try:
-        return path.read_bytes().decode(errors="surrogateescape")
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+            return stream.read()
     except OSError as problem:
-        raise BuildError(f"cannot be read: {problem.strerror}", where=str(path), remedy=RECONFIGURE) from None
+        from ..model.plan_file import RECONFIGURE
+
+        raise BuildError(f"cannot be read: {problem.strerror}", where=path, remedy=RECONFIGURE) from None

@@ -9,7 +9,7 @@ from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
-from ..model.names import dispatch_name, front_name, guard_name, registrations_name, sealed_name
+from ..model.names import dispatch_name, front_name, guard_name, registrations_name, sealed_name, stubs_name
 from ..model.plan import BUILT, Build, KernelRow, Plan
 
 Values = dict[str, str | Sequence[str]]
@@ -39,8 +39,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
     place = {copy: index for index, copy in enumerate(copies)}
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
-    languages = {kernel.language for kernel in plan.kernels} or build.compilers.keys()
-    language = "cpp" if "cpp" in languages else "c"
+    language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
     values: Values = {
         "copies": copies,
         "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
@@ -48,12 +47,13 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
         "registrations": [registrations_name(level, plan.kernel_set) for level in built],
         "sealed": [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else [],
         "find_objects": "no" if build.limit.opaque else "yes",
+        "stubs_source": [stubs_name(plan.kernel_set, language)] if cells else [],
         "dispatch_source": dispatch_name(plan.kernel_set, language),
         "front_source": [front_name(plan.kernel_set, language)] if plan.module and build.sealing.usable else [],
     }
     for level, found in units.items():
         if plan.module:  # places in the outputs of sealing
-            own = [place for place, cell in enumerate(cells, len(built)) if cell.level == level]
+            own = [place for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
             values[f"{level}_sealed"] = list(map(str, own)) if values["front_source"] else []
         values[f"{level}_units"] = [unit.name for unit in found]
         for unit in found:

@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import __version__
 from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
-from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, dispatch_name, headers_folder, plan_name
+from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, plan_name
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
@@ -61,13 +61,13 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, chosen, limit, cache)
     kept = default_cache("texts") if request.cache else NO_CACHE
-    headers, source = dispatch_texts(build, table, kept)
+    dispatch = dispatch_texts(build, table, kept)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
-    texts = {dispatch_name(request.kernel_set, "c"): source, **front_texts(build.plan, kept)}
+    texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan, kept)}
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
-    leave_exactly(headers, request.output / folder)
+    leave_exactly(dispatch.headers, request.output / folder)
     leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {

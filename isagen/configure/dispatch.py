@@ -8,9 +8,17 @@ from typing import Any
 
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
-from ..model.frozen import replace
+from ..model.frozen import dataclass, replace
 from ..model.matrix_notes import pack
-from ..model.names import LEVEL_NOTES_MARK, MATRIX_MARK, NOTE_MARK, STUBS_MARK, dispatch_name, guard_name
+from ..model.names import (
+    LEVEL_NOTES_MARK,
+    MATRIX_MARK,
+    NOTE_MARK,
+    STUBS_MARK,
+    dispatch_name,
+    guard_name,
+    stubs_name,
+)
 from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
 from ..probe.cache import NO_CACHE, Cache
@@ -23,8 +31,8 @@ from .overrides import override_values
 
 # The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
 NO_REGISTERS = "generic"
-# The name under which the dispatch source is kept beside the headers.
-SOURCE = ""
+# The names under which the dispatch source and that of stubs are kept beside the headers.
+SOURCE, STUBS = "", "stubs"
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
     "isa_current_level",
@@ -47,11 +55,25 @@ FUNCTIONS = (
 
 def prepare_texts() -> None:
     """Do what laying out texts needs and no plan decides on."""
-    prepare("isa_dispatch.h.j2", "isa_python.h.j2", "isa_guard.h.j2", "isa_dispatch.c.j2")
+    prepare("isa_dispatch.h.j2", "isa_python.h.j2", "isa_guard.h.j2", "isa_dispatch.c.j2", "isa_stubs.c.j2")
 
 
-def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> tuple[dict[str, str], str]:
-    """Return the headers by name, and the dispatch source, whose table of stubs the build fills in.
+@dataclass(frozen=True)
+class DispatchTexts:
+    """The headers by name, the dispatch source, and the source of stubs with marks in their places; "" without any."""
+
+    headers: Mapping[str, str]
+    source: str
+    stubs: str
+
+    def sources(self, kernel_set: str) -> dict[str, str]:
+        """Return the sources by the names under which the build steps find them."""
+        found = {dispatch_name(kernel_set, "c"): self.source, stubs_name(kernel_set, "c"): self.stubs}
+        return {name: text for name, text in found.items() if text}
+
+
+def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> DispatchTexts:
+    """Return the headers and sources of dispatch. Sealing lists the stubs, which compiled objects tell.
 
     The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
     record, which tells an audit how the binary was built, becomes part of the source.
@@ -61,7 +83,7 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> tuple[
     header = dispatch_name(plan.kernel_set, "h")
     values: Mapping[str, Any] = {
         "header": header,
-        "kernels": bool(plan.kernels),
+        "kernels": any(plan.copies()),
         "table": plan.table,
         **override_values(plan),
         "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
@@ -73,12 +95,12 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> tuple[
         ),
         "stubs_mark": STUBS_MARK,
         "announced": limit.opaque,
-        "level_notes_mark": LEVEL_NOTES_MARK,
         "module": plan.module,
         "detection": NO_REGISTERS if limit.foreign else processor.detection,
         "oldest_cpu": None if limit.foreign else processor.oldest_cpu,
         "matrix_mark": MATRIX_MARK,
-        "notes": [{"template": f"{one.name}/record.c.j2", "mark": NOTE_MARK.format(one.name)} for one in FORMATS],
+        "notes": [_note("isa_note", one.name, NOTE_MARK.format(one.name)) for one in FORMATS],
+        "level_notes": [_note("isa_level_notes", one.name, LEVEL_NOTES_MARK) for one in FORMATS if plan.module],
     }
     python = {"module": plan.module, "override": plan.override, "variables": plan.variables}
     guards = {
@@ -87,17 +109,17 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> tuple[
         if level.verdict == BUILT
     }
     texts = dict(kept_texts(kept, [values, python, guards], lambda: _texts(values, python, guards)))
-    source = texts.pop(SOURCE)
+    source, stubs = texts.pop(SOURCE), texts.pop(STUBS, "")
     # What differs from project to project comes later, so that projects share what is kept.
     matrix = pack(public(planned_matrix(build)))
     notes = _notes(build.record.to_json() if processor.decodable else "", matrix)
     for mark, content in {MATRIX_MARK: matrix, **notes}.items():
         source = source.replace(mark, _bytes(content))
-    return texts, source
+    return DispatchTexts(texts, source, stubs)
 
 
 def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping[str, Any]) -> dict[str, str]:
-    """Lay out the headers by name, and the dispatch source."""
+    """Lay out the headers by name, the dispatch source, and that of stubs where there are kernels."""
     parts = render("isa_object.py").split("\n\n\n")
     return {
         **_forwarded(values["header"], render("isa_dispatch.h.j2", **values)),
@@ -107,6 +129,7 @@ def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping
             for level, unchecked in guards.items()
         },
         SOURCE: render("isa_dispatch.c.j2", **values),
+        **({STUBS: render("isa_stubs.c.j2", **values)} if values["kernels"] else {}),
     }
 
 
@@ -116,6 +139,11 @@ def _forwarded(header: str, text: str) -> dict[str, str]:
     The dispatch sources of two sets in one target find each its own.
     """
     return {header: text, **({"isa_dispatch.h": f'#include "{header}"\n'} if header != "isa_dispatch.h" else {})}
+
+
+def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
+    """Return what templates need for a note of a binary format: its array in C, and the mark of its bytes."""
+    return {"array": array, "template": f"{binary_format}/record.c.j2", "mark": mark}
 
 
 def _notes(record: str, matrix: bytes) -> dict[str, bytes]:

@@ -17,9 +17,9 @@ TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = Pattern(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", only_ascii=True)
 # The name of a set of kernels: it becomes part of file names and symbols.
 SET_NAME = Pattern(r"[A-Za-z]\w*", only_ascii=True)
-# The mark in the dispatch source that the build replaces with the table of stubs.
+# The mark in the source of stubs that sealing replaces with them.
 STUBS_MARK = "/*@ISA_STUBS@*/"
-# And, in the notes of each binary format, with what the private modules of the levels hold.
+# And, as a note of each binary format, with what the private modules of the levels hold.
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
 # Where configuring puts the bytes of the matrix, and those of the notes of each binary format.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
@@ -33,8 +33,8 @@ CODE_SECTION = ".isa_text."
 # The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
 # Demanglers read `.` and letters, or digits, as the marks of a clone; anything else makes them give up.
 SEALED = r"\.{level}\.\d+\Z"
-# The starts of two symbols of each stub, which read as sentences where a linker misses one: the function that the
-# dispatch source defines, a stub's first target, and the function that sets the stub, which its definition defines.
+# The starts of two symbols of each stub, which read as sentences where a linker misses one: the function that a
+# stub calls which is not set, whose address the source of stubs has, and the one that sets it, in its definition.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
@@ -75,6 +75,11 @@ def headers_folder(kernels: str = "") -> str:
 def dispatch_name(kernels: str, language: str) -> str:
     """Return the file name of a set's dispatch source in a Meson language."""
     return _of_set("isa_dispatch", kernels, language)
+
+
+def stubs_name(kernels: str, language: str) -> str:
+    """Return the file name of the source that lists a set's stubs with their kernels, in a Meson language."""
+    return _of_set("isa_stubs", kernels, language)
 
 
 def front_name(kernels: str, language: str) -> str:

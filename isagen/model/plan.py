@@ -119,6 +119,11 @@ class Plan:
         """The environment variables that narrow the level, in the order in which they count."""
         return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
+    @property
+    def dispatch_language(self) -> str:
+        """The Meson language of the sources that dispatch the kernels: "cpp" where one of them is C++, or "c"."""
+        return "cpp" if any(kernel.language == "cpp" for kernel in self.kernels) else "c"
+
     def built_levels(self) -> tuple[str, ...]:
         """Return the levels that have copies, lowest first."""
         found = {unit.level for unit in self.units}

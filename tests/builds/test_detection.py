@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from isagen.build.stubs import stub_table
 from isagen.cli.main import main
 from isagen.configure.dispatch import dispatch_texts
-from isagen.model.names import BIND_SYMBOL, STUBS_MARK
+from isagen.model.names import BIND_SYMBOL
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
@@ -24,7 +23,7 @@ from isagen.processors.detection import Presence, ask_permissions, detect
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.machine import X86, ThisMachine
 from support.checkout import ROOT
-from support.model import build_of
+from support.model import build_of, write_dispatch
 from support.projects import need
 from support.recorded import FEATURES, SAMPLE, X86_TABLES, recorded
 
@@ -98,9 +97,7 @@ def binary(name: str, kind: str) -> Binary:
 def run(folder: Path, one: Binary) -> list[Case]:
     """Compile the dispatch source with the harness, and run it on every recording with every override."""
     names = one.table.names()
-    headers, source = dispatch_texts(build_of(one.plan), one.table)
-    (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table(one.stubs, names, {})))
+    write_dispatch(folder, dispatch_texts(build_of(one.plan), one.table), one.stubs, names)
     (folder / "recordings.h").write_text("\n".join([*recordings_text(), *program_text(one)]))
     shutil.copy(ROOT / "tests/cpp/detection.c", folder / "harness.c")
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]

@@ -197,8 +197,7 @@ def test_every_linker_prints_what_a_stub_needs(header, tmp_path, linker):
         "again": DEFINE,
         "dispatch": (
             "ISA_HIDDEN void isa_needs_one_ISA_DEFINE_DISPATCH_for_dot_stub(const struct isa_kernel *kernel);\n"
-            "ISA_HIDDEN void isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub(void);\n"
-            "void isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub(void) {}\n"
+            "void (*const isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub)(const char *name) = 0;\n"
             "void (*const table[])(const struct isa_kernel *) = {isa_needs_one_ISA_DEFINE_DISPATCH_for_dot_stub};\n"
         ),
     }

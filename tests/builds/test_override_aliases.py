@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from isagen.build.stubs import stub_table
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.aliases import Alias
-from isagen.model.names import BIND_SYMBOL, STUBS_MARK
+from isagen.model.names import BIND_SYMBOL
 from isagen.model.plan import Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
 from isagen.processors.table import load_table
-from support.model import build_of
+from support.model import build_of, write_dispatch
 
 # Levels that every CPU supports, but for one: LOW, MID above it, SIDE and HIGH above MID.
 LEVELS = {"LOW": "", "MID": "", "SIDE": "MID", "HIGH": "MID", "NEVER": "HIGH"}
@@ -52,13 +51,10 @@ def program(request, tmp_path_factory) -> Path:
         source_root="..",
         style=Style(),
     )
-    headers, source = dispatch_texts(build_of(plan), table)
+    texts = dispatch_texts(build_of(plan), table)
     kernels = "".join(f"const struct isa_kernel isa_kernel_{x}__one = {{{n}}};" for n, x in enumerate(LEVELS))
     kernels += f"void {BIND_SYMBOL}one(const struct isa_kernel *kernel) {{ (void)kernel; }}"
-    (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    (folder / "isa_dispatch.c").write_text(
-        source.replace(STUBS_MARK, stub_table({"one": list(LEVELS)}, list(LEVELS), {}))
-    )
+    write_dispatch(folder, texts, {"one": list(LEVELS)}, list(LEVELS))
     (folder / "main.c").write_text(PROGRAM % kernels)
     command = ["cc", "-xc"] if request.param == "c11" else ["c++", "-xc++"]
     command += [f"-std={request.param}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "main.c", "-o", "program"]

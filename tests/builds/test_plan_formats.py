@@ -34,7 +34,6 @@ def commands(project):
     yield [sys.executable, "-m", "isagen", "audit", copy]
     yield [sys.executable, tool, "emit", plan, project.path("isagen")]
     yield [sys.executable, tool, "seal", plan, project.path("isagen")]
-    yield [sys.executable, tool, "stubs", plan, project.path("x.c"), "--registrations", project.path("x.json")]
     yield [sys.executable, tool, "link", plan, "error", "/usr/bin/ld", "--version"]
 
 

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.protocol import Architecture
-from isagen.build.stubs import stub_table
 from isagen.configure.detection import mask
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import CpuError
-from isagen.model.names import STUBS_MARK
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
@@ -24,7 +22,7 @@ from isagen.processors.sources import Condition, Hwcap, Sysctl
 from isagen.processors.system import ThisSystem
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.decoder import X86Decoder
-from support.model import build_of
+from support.model import build_of, write_dispatch
 from support.projects import need
 
 FEATURES = """
@@ -155,10 +153,8 @@ def plan_for(table: Table) -> Plan:
 
 
 def write_source(folder: Path, table: Table) -> None:
-    headers, source = dispatch_texts(build_of(plan_for(table)), table)
-    (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
     names = table.names()
-    (folder / "isa_dispatch.c").write_text(source.replace(STUBS_MARK, stub_table({"stub": [names[0]]}, names, {})))
+    write_dispatch(folder, dispatch_texts(build_of(plan_for(table)), table), {"stub": [names[0]]}, names)
 
 
 def compiled(folder: Path, compiler: str, standard: str) -> None:

@@ -8,16 +8,14 @@ import pytest
 
 from isagen.binary.elf.objects import ElfObject
 from isagen.build.registrations import registered_by_kernel
-from isagen.build.stubs import write_dispatch_source
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import BuildError
 from isagen.model.plan import Verdict
-from isagen.model.plan_file import registrations_text
 from isagen.model.registrations import Registered, Registrations
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
 from isagen.processors.table import load_table
-from support.model import build_of, registered_at, write_build
+from support.model import build_of, write_dispatch
 from support.registrations import plan_for
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -79,12 +77,22 @@ def test_whole_source_compiles_without_a_warning(tmp_path, name, stubs, language
         source_root="..",
         style=Style(),
     )
-    headers, source = dispatch_texts(build_of(plan), table)
-    (tmp_path / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
-    written = write_build(tmp_path, plan, {"isa_dispatch.c": source})
-    (tmp_path / "noted.json").write_text(registrations_text(registered_at("DEFAULT", k=" ".join(stubs))))
-    write_dispatch_source(written, [tmp_path / "noted.json"], tmp_path / "out.c")
+    texts = dispatch_texts(build_of(plan), table)
+    write_dispatch(tmp_path, texts, {stub: ["DEFAULT"] for stub in stubs}, table.names())
     standard = "-std=c++17" if language == "c++" else "-std=gnu11"
-    words = ["cc", "-x", language, standard, "-Wall", "-Wextra", "-Werror", "-O2", "-c", "out.c", "-o", "out.o"]
+    words = [
+        "cc",
+        "-x",
+        language,
+        standard,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O2",
+        "-c",
+        "isa_dispatch.c",
+        "-o",
+        "out.o",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

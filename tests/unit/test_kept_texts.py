@@ -36,8 +36,8 @@ BUILDS = {
 
 
 def texts(build, kept):
-    headers, source = dispatch.dispatch_texts(build, TABLE, kept)
-    named = {**headers, "source": source, **front.front_texts(build.plan, kept)}
+    found = dispatch.dispatch_texts(build, TABLE, kept)
+    named = {**found.headers, "source": found.source, "stubs": found.stubs, **front.front_texts(build.plan, kept)}
     return named | compat.compat_texts(("aten", "ipex"), TABLE, kept)
 
 

@@ -1,4 +1,4 @@
-"""Registrations and the dispatch source that is made of them."""
+"""Registrations and the source of stubs that is made of them."""
 
 import os
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 from isagen.binary.elf.objects import ElfObject
 from isagen.build.completeness import stubs_of
 from isagen.build.registrations import registered_by_kernel, source_of
-from isagen.build.stubs import stub_table, write_dispatch_source
+from isagen.build.stubs import stub_table, stubs_source
+from isagen.build.texts import write_sources
 from isagen.model.errors import BuildError
 from isagen.model.names import STUBS_MARK
-from isagen.model.plan_file import registrations_text
 from support.model import registered_at, write_build
 from support.registrations import LEVELS, plan_for
 
@@ -78,28 +78,31 @@ def test_a_stub_that_its_kernel_forgets_at_a_level():
         stubs_of(levels, "DEFAULT")
 
 
-# ---- the dispatch source
+# ---- the source of stubs
 
 
 def test_table_has_a_cell_for_every_level():
     text = stub_table({"dot": ["AVX512_BF16", "DEFAULT"]}, LEVELS, {})
-    kernels = "{&isa_kernel_DEFAULT__dot, NULL, &isa_kernel_AVX512_BF16__dot}"
+    kernels = "{&isa_kernel_DEFAULT__dot, 0, &isa_kernel_AVX512_BF16__dot}"
     assert f'{{"dot", isa_needs_one_ISA_DEFINE_DISPATCH_for_dot, {kernels}}},' in text
     assert "isa_kernel_AVX2__dot" not in text
 
 
-def test_the_source_is_written_from_registrations_and_only_when_it_changes(tmp_path):
-    plan = write_build(tmp_path, plan_for("a"), {"isa_dispatch.c": f"before\n{STUBS_MARK}\nafter\n"})
-    paths = []
-    for noted in (registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="dot")):
-        paths.append(tmp_path / f"{noted.level}.json")
-        paths[-1].write_text(registrations_text(noted))
-    output = tmp_path / "isa_dispatch.c"
-    write_dispatch_source(plan, paths, output)
-    text = output.read_text()
+def test_the_source_is_made_of_registrations():
+    found = [registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="dot")]
+    text = stubs_source(f"before\n{STUBS_MARK}\nafter\n", LEVELS, found)
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
+    assert "const unsigned isa_stub_total = 1;" in text
     assert STUBS_MARK not in text
+
+
+def test_sources_have_the_time_of_the_last_run(tmp_path):
+    """Ninja takes older ones for out of date after each configuring."""
+    plan = write_build(tmp_path, plan_for("a"), {"isa_dispatch.c": "text"})
+    output = tmp_path / "isa_dispatch.cpp"
+    write_sources(str(plan), [str(output)])
     os.utime(output, (1_000_000_000, 1_000_000_000))
-    write_dispatch_source(plan, paths, output)
-    assert output.stat().st_mtime == 1_000_000_000
+    write_sources(str(plan), [str(output)])
+    assert output.read_text() == "text"
+    assert output.stat().st_mtime > 1_000_000_000

@@ -17,7 +17,7 @@ from isagen.build.emit import emit
 from isagen.build.link import finish
 from isagen.build.linker import Linking
 from isagen.build.seal import seal
-from isagen.build.stubs import write_dispatch_source
+from isagen.build.texts import text_for
 from isagen.model.errors import IsagenError
 from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, headers_folder, sealed_name
 from isagen.model.plan import Build, Sealing
@@ -94,7 +94,6 @@ def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True)
     registrations = [folder / f"isa_{level}.json" for level in objects]
     try:
         seal(plan_path, folder, [path for paths in objects.values() for path in paths])
-        write_dispatch_source(plan_path, registrations, folder / "isa_dispatch.cpp")
     except IsagenError as problem:
         return Built(REFUSED, output, output, str(problem))
     inputs = [folder / "ordinary.o", _dispatch(base, project, folder)]
@@ -144,8 +143,10 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
 
 
 def _dispatch(base: Base, project: Random, folder: Path) -> Path:
-    """Compile the dispatch source, or take the object of one that has the same text."""
-    text = (folder / "isa_dispatch.cpp").read_bytes()
+    """Compile the sources of dispatch and stubs as one, or take the object of one that has the same text."""
+    source = folder / "isa_dispatch.c"
+    text = (text_for(str(folder / PLAN_FILE), source.name) + (folder / "isa_stubs.cpp").read_text()).encode()
+    source.write_bytes(text)
     pic = "-fno-pie" if project.kind == "fixed" else "-fPIC"
     key = hashlib.sha256(text + repr((base.cc, pic)).encode()).hexdigest()[:20]
     known = base.folder / f"dispatch-{key}.o"
@@ -153,7 +154,7 @@ def _dispatch(base: Base, project: Random, folder: Path) -> Path:
         made = folder / "dispatch.o"
         # It is valid in both languages, and compiling C takes less time.
         args = ["-x", "c", "-std=c11", "-O1", "-w", pic, f"-I{folder}", f"-I{folder / headers_folder()}"]
-        _run([base.cc, *args, "-c", f"{folder}/isa_dispatch.cpp", "-o", str(made)])
+        _run([base.cc, *args, "-c", str(source), "-o", str(made)])
         os.replace(made, known)
     shutil.copy(known, folder / "isa_dispatch.o")
     return folder / "isa_dispatch.o"
