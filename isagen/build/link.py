@@ -18,6 +18,7 @@ from ..model.names import FACTS_FILE, TOOL_FOLDER
 from ..model.plan import Build, Plan
 from ..model.plan_file import read_plan
 from ..processors.kept_facts import are_for, kept_sets, save_facts
+from .link_script import listed
 from .linker import Linking, discard
 
 TYPE_CHECKING = False  # as in typing
@@ -131,7 +132,8 @@ def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
 
 def _inputs(words: Sequence[str]) -> list[str]:
     """Return the objects and archives among a linker's arguments."""
-    return [word for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
+    found = (word for word in words if word.endswith((".o", ".a")) and not word.startswith("-"))
+    return [path for word in found for path in listed(word)]
 
 
 def _known_sets(folder: str, record: Record) -> InstructionSets | None:

@@ -46,15 +46,19 @@ def _emit(words: Sequence[str]) -> int:
 
 
 def _seal(words: Sequence[str]) -> int:
-    """``seal PLAN FOLDER [--objects OBJECT...]``: seal the objects of all levels, by default where Meson puts them."""
-    _, plan, folder, *objects = words
+    """``seal PLAN FOLDER [--script SCRIPT] [--objects OBJECT...]``: seal the objects of all levels.
+
+    By default they are where Meson puts them. A linker script may list the sealed ones.
+    """
+    _, plan, folder, *more = words
+    script, objects = (more[1], more[2:]) if more[:1] == ["--script"] else ("", more)
     record = Record(_record_path(plan, folder, "sealed"), words)
     if record.changed() == set():
         record.refresh()
     else:
         from .seal import seal
 
-        seal(plan, folder, objects[1:] if objects else None, record)
+        seal(plan, folder, objects[1:] if objects else None, record, script)
     return 0
 
 

@@ -10,7 +10,7 @@ from ..model.files import write_if_changed
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from .carriers import Sealed
     from .sealing_work import Work
@@ -24,7 +24,7 @@ class Outputs:
         self._left = left if changed is not None else {}
         self._changed = changed or ()
         self.made: dict[str, bytes] = {}  # by path, what made each
-        self._kept: list[str] = []
+        self._kept: set[str] = set()
 
     def write(self, one: Sealed) -> None:
         """Write a sealed object, if what makes it is not what made the one that is there."""
@@ -42,14 +42,14 @@ class Outputs:
 
     def keep(self, path: str) -> None:
         """Leave a file of the run as it is."""
-        self._kept.append(path)
+        self._kept.add(path)
 
-    def refresh(self) -> None:
-        """Give the files that stay as they are the time of this run.
+    def refresh(self, declared: Iterable[str]) -> None:
+        """Give those of the `declared` files that stay as they are the time of this run.
 
         Ninja takes an output that is older than an input for a reason to run the step, after each configuring.
         """
-        for path in self._kept:
+        for path in self._kept.intersection(declared):
             os.utime(path)
 
     def _made(self, one: Sealed) -> bytes:

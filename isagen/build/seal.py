@@ -20,6 +20,7 @@ from .done import Record, state_of
 from .fold import Folding
 from .known_objects import KnownObjects, Loaded, kept_path
 from .level_code import compact, level_note
+from .link_script import linker_script
 from .measure import Measure
 from .outputs import Outputs
 from .registrations import registrations_of, said
@@ -40,14 +41,20 @@ if TYPE_CHECKING:
     from .sealing_work import LevelWork, Work
 
 
-def seal(plan_path: AnyPath, folder: AnyPath, objects: Sequence[AnyPath] | None, record: Record | None = None) -> None:
+def seal(
+    plan_path: AnyPath,
+    folder: AnyPath,
+    objects: Sequence[AnyPath] | None,
+    record: Record | None = None,
+    script: str = "",
+) -> None:
     """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
     Copies that fold leave an object without code in their place. Without sealing, only what they register is written.
     Objects that isagen does not read stay as they are. The `record` tells what the last run read and wrote, and then
-    what this one did.
+    what this one did. A linker `script` lists the sealed objects for Meson, where there are thousands.
     """
     changed = record.changed() if record is not None else None
     noted: Mapping[str, Any] = (record.noted or {}) if record is not None and changed is not None else {}
@@ -60,9 +67,9 @@ def seal(plan_path: AnyPath, folder: AnyPath, objects: Sequence[AnyPath] | None,
     run = _Run(work, noted, changed, states)
     for level in work.levels:
         run.seal(level)
-    run.finish()
+    declared = run.finish(script)
     if record is not None:
-        run.note(record)
+        run.note(record, declared)
 
 
 def _read_work(plan_path: AnyPath, folder: AnyPath, objects: Sequence[AnyPath] | None) -> tuple[Work, dict[str, State]]:
@@ -198,9 +205,10 @@ class _Run:
         else:
             self._outputs.keep(path)
 
-    def finish(self) -> None:
+    def finish(self, script: str) -> list[str]:
         """Write the objects that carry notes, and the source of stubs, when all levels are sealed.
 
+        Return the files of this run that ninja knows: a linker `script`, if there is one, takes the place of objects.
         Raises `BuildError` where a stub is incomplete.
         """
         work = self._work
@@ -211,11 +219,14 @@ class _Run:
         else:
             text = stubs_source(work.stubs_text, work.every_level, self._found)
         self._outputs.write_text(work.stubs, text)
-        self._outputs.refresh()
+        if script:
+            self._outputs.write_text(script, linker_script(item[2] for level in work.levels for item in level.items))
+        declared = [work.stubs, *self._now_registered, *([script] if script else self._outputs.made)]
+        self._outputs.refresh(declared)
+        return declared
 
-    def note(self, record: Record) -> None:
+    def note(self, record: Record, declared: Sequence[str]) -> None:
         """Record what this run read, wrote, and left as it was."""
-        declared = [self._work.stubs, *self._now_registered, *self._outputs.made]
         noted = {
             "work": plain(self._work),
             "outputs": self._outputs.made,
@@ -224,7 +235,7 @@ class _Run:
         }
         read = {*self._work.planned, *(item[0] for level in self._work.levels for item in level.items)}
         states = {path: state for path, state in self._states.items() if path in read}
-        record.note({*read, *declared} - states.keys(), noted, states, declared)
+        record.note({*read, *declared, *self._outputs.made} - states.keys(), noted, states, declared)
 
 
 def _by_source(level: LevelWork, files: Sequence[KnownObject]) -> dict[str, KnownObject]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ..matrix.additions import additions_warnings
@@ -9,8 +10,21 @@ from ..matrix.baseline import baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
-from ..model.names import dispatch_name, front_name, guard_name, registrations_name, sealed_name, stubs_name
+from ..model.names import (
+    dispatch_name,
+    front_name,
+    guard_name,
+    registrations_name,
+    script_name,
+    sealed_name,
+    stubs_name,
+)
 from ..model.plan import BUILT, Build, KernelRow, Plan
+
+# Copies. Making archives after each edit of fewer takes longer than the regular expressions.
+MANY = 2000
+# Names that need no quotes in linker scripts.
+PLAIN = re.compile(r"[\w.+-]+", re.ASCII)
 
 Values = dict[str, str | Sequence[str]]
 
@@ -26,12 +40,14 @@ class Editor:
     tuning: frozenset[str] = frozenset()
 
 
-def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values:
+def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), link_objects: bool = False) -> Values:
     """Return what the fragment reads of a build; the copies of a unit are those from one place in `copies` to another.
 
     `copied` are places in the project's list: of the kernels whose copies hold their text.
 
-    Meson shall warn of `warnings` besides what the build itself gives reason for.
+    Meson shall warn of `warnings` besides what the build itself gives reason for. Where there are more than `MANY`
+    copies, it knows archives and a linker script: it compiles regular expressions of all inputs and outputs. With
+    `link_objects` it knows sealed objects all the same.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -40,12 +56,18 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = ()) -> Values
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
     language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
+    many = len(copies) > MANY and not build.limit.opaque and not plan.module
+    sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
+    script = [script_name(plan.kernel_set)] if many and not link_objects and all(map(PLAIN.fullmatch, sealed)) else []
     values: Values = {
         "copies": copies,
         "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
         "levels": built,
         "registrations": [registrations_name(level, plan.kernel_set) for level in built],
-        "sealed": [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else [],
+        "archived": ["yes"] if many else [],
+        "script": script if sealed else [],
+        "sealed": [] if script else sealed,
+        "is_sealed": ["yes"] if sealed else [],
         "find_objects": "no" if build.limit.opaque else "yes",
         "stubs_source": [stubs_name(plan.kernel_set, language)] if cells else [],
         "dispatch_source": dispatch_name(plan.kernel_set, language),

@@ -27,6 +27,7 @@ DEFAULTS = {
     "set": "",
     "sets": "",
     "module": "",
+    "link-objects": "false",
     "editor": "none",
     "fragment-format": "0",
     "probe-cache": "true",
@@ -34,7 +35,7 @@ DEFAULTS = {
     "audit": "error",
 }
 CHOICES: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("lto", "probe-cache", "seal"), ("true", "false")),
+    **dict.fromkeys(("lto", "probe-cache", "seal", "link-objects"), ("true", "false")),
     "audit": ("error", "warn", "off", "unreached"),
 }
 

@@ -72,7 +72,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
-        **answer(build, _editor(request, chosen), left_out),
+        **answer(build, _editor(request, chosen), left_out, request.link_objects),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],

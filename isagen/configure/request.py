@@ -11,7 +11,7 @@ from ..probe.compiler import Compiler
 from .arguments import Arguments
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 6
+FRAGMENT_FORMAT = 7
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Request:
     Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
     `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel. `kernel_set` is
     the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets of its own.
-    `module` is the extension module that the kernels are as a whole.
+    `module` is the extension module that the kernels are as a whole. With `link_objects`, Meson knows sealed objects.
     """
 
     config: Path
@@ -39,6 +39,7 @@ class Request:
     config_set: str = ""
     sets: tuple[str, ...] = ()
     module: str = ""
+    link_objects: bool = False
     editor: str = "none"
     levels: str = ""
     require: str = ""
@@ -75,6 +76,7 @@ def request_of(arguments: Arguments) -> Request:
         config_set=values["set"],
         sets=tuple(filter(None, values["sets"].split(","))),
         module=values["module"],
+        link_objects=arguments.on("link-objects"),
         editor=values["editor"],
         levels=values["levels"],
         require=values["require"],
