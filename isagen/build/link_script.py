@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -12,8 +14,11 @@ TAIL = ")\n"
 
 
 def linker_script(paths: Iterable[str]) -> str:
-    """Return the script that stands for objects, whose paths need no quotes."""
-    return HEAD + "".join(f"{path}\n" for path in paths) + TAIL
+    """Return the script that stands for objects, whose paths need no quotes.
+
+    The paths in it are absolute: gold does not look for others where it runs.
+    """
+    return HEAD + "".join(f"{os.path.abspath(path)}\n" for path in paths) + TAIL
 
 
 def listed(path: str) -> Iterator[str]:

@@ -19,12 +19,10 @@ from ..model.names import (
     sealed_name,
     stubs_name,
 )
-from ..model.plan import BUILT, Build, KernelRow, Plan
+from ..model.plan import BUILT, MANY, Build, KernelRow, Plan
 
-# Copies. Making archives after each edit of fewer takes longer than the regular expressions.
-MANY = 2000
 # Names that need no quotes in linker scripts.
-PLAIN = re.compile(r"[\w.+-]+", re.ASCII)
+PLAIN = re.compile(r"[\w.+/-]+", re.ASCII)
 
 Values = dict[str, str | Sequence[str]]
 
@@ -40,27 +38,29 @@ class Editor:
     tuning: frozenset[str] = frozenset()
 
 
-def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), link_objects: bool = False) -> Values:
-    """Return what the fragment reads of a build; the copies of a unit are those from one place in `copies` to another.
+def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted: bool = False) -> Values:
+    """Return what the fragment reads of a build; the copies of a unit are those from one place to another.
 
     `copied` are places in the project's list: of the kernels whose copies hold their text.
 
     Meson shall warn of `warnings` besides what the build itself gives reason for. Where there are more than `MANY`
-    copies, it knows archives and a linker script: it compiles regular expressions of all inputs and outputs. With
-    `link_objects` it knows sealed objects all the same.
+    copies, it knows archives instead of objects, because it compiles regular expressions of all inputs and outputs; and
+    a linker script instead of sealed objects, where they may be `scripted`.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
-    copies = [copy for unit in plan.units for copy in unit.copies]
+    parts = plan.parts()
+    copies = [copy for part in parts for copy in part]
     place = {copy: index for index, copy in enumerate(copies)}
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
     language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
     many = len(copies) > MANY and not build.limit.opaque and not plan.module
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
-    script = [script_name(plan.kernel_set)] if many and not link_objects and all(map(PLAIN.fullmatch, sealed)) else []
+    script = [script_name(plan.kernel_set)] if many and scripted and all(map(PLAIN.fullmatch, sealed)) else []
     values: Values = {
-        "copies": copies,
+        "parts": [str(number) for number in range(len(parts))],
+        **{f"part_{number}": part for number, part in enumerate(parts)},
         "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
         "levels": built,
         "registrations": [registrations_name(level, plan.kernel_set) for level in built],

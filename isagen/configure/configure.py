@@ -25,7 +25,7 @@ from ..probe.compiler import Compiler, older
 from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
-from .answer import Editor, answer
+from .answer import PLAIN, Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, prepare_texts
 from .fortran import libraries, linking_compiler
@@ -72,7 +72,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
-        **answer(build, _editor(request, chosen), left_out, request.link_objects),
+        **answer(build, _editor(request, chosen), left_out, _scripted(request)),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
@@ -81,6 +81,11 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         "python": sys.executable,
     }
     return write_keyval(values), (request.config, *chosen.files)
+
+
+def _scripted(request: Request) -> bool:
+    """Return whether a linker script may list objects: not if Meson shall know them, or their folder needs quotes."""
+    return not request.link_objects and PLAIN.fullmatch(request.output.as_posix()) is not None
 
 
 def _editor(request: Request, chosen: Chosen) -> Editor:

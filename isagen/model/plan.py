@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
+# The copies that are too many for one target of Meson, and those in one of several.
+MANY, PART = 2000, 1000
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The result of probing one level with the compiler of one language.
@@ -140,6 +144,15 @@ class Plan:
                     yield kernel, cell
                 if cell.shim:
                     yield kernel, replace(cell, copy=cell.shim, shim="")
+
+    def parts(self) -> list[tuple[str, ...]]:
+        """Return the file names of all copies, unit by unit, in parts of which each has a target of Meson.
+
+        It compiles a regular expression of a target's outputs, but only once where several have as many.
+        """
+        copies = tuple(copy for unit in self.units for copy in unit.copies)
+        size = PART if len(copies) > MANY else max(len(copies), 1)
+        return [copies[place : place + size] for place in range(0, len(copies), size)]
 
     def shims(self) -> frozenset[str]:
         """Return the file names of the copies that only register others."""

@@ -1,4 +1,4 @@
-"""A project with more than 2000 copies, for which the fragment makes archives that sealing waits for."""
+"""A project with more than 2000 copies: sealing waits for archives of them, and writes a linker script."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from support.levels import ALL, supported_levels
-from support.projects import Project, make_project, matrix
+from support.projects import Project, make_project, matrix, need
 
 KERNELS = 251
 MESON = """
@@ -14,6 +14,8 @@ project('many', 'c', meson_version: '>=1.0.1', default_options: ['optimization=1
 isa_kernels = files(%s)
 subdir('isagen')
 executable('many', 'main.c', dependencies: isa_kernels_dep)
+inner = static_library('inner', 'main.c', dependencies: isa_kernels_dep)
+executable('outer', 'outer.c', link_with: inner)
 """
 KERNEL = """
 #include "stubs.h"
@@ -47,6 +49,7 @@ def many(tmp_path_factory) -> Project:
     (project.folder / "main.c").write_text(MAIN % (defined, "".join(f"sum += k{n}();\n" for n in numbers)))
     for n in numbers:
         (project.folder / f"k{n}.c").write_text(KERNEL % (n, n))
+    (project.folder / "outer.c").write_text("int unused;\n")
     (project.folder / "meson.build").write_text(MESON % ", ".join(f"'k{n}.c'" for n in numbers))
     project.isagen("init")
     project.setup()
@@ -56,11 +59,11 @@ def many(tmp_path_factory) -> Project:
 def test_it_is_built_once_and_rebuilt_for_an_edit(many):
     many.ninja()
     best, total = supported_levels()[-1], sum(range(KERNELS))
-    assert many.run(many.path("many")).stdout == f"{best} {total}\n"
+    assert many.run(many.path("many")).stdout == many.run(many.path("outer")).stdout == f"{best} {total}\n"
     assert many.steps() == []
     many.edit("k7.c", "return 7", "return 1007")
     steps = many.steps()
-    assert sum("Compiling" in step for step in steps) == len(ALL) + 1  # and the source of stubs
+    assert sum("Compiling" in step for step in steps) == len(ALL) + 2  # and the source of stubs, in two targets
     assert sum("isa_sealed" in step for step in steps) == 1
     assert many.run(many.path("many")).stdout == f"{best} {total + 1000}\n"
 
@@ -76,3 +79,35 @@ def test_no_command_line_grows_with_the_kernels(many):
     commands = re.findall(r"^ COMMAND = (.*)$", many.path("build.ninja").read_text(), re.MULTILINE)
     assert any("isa_tool/__main__.py seal" in command for command in commands)
     assert max(map(len, commands)) < 4096
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+def test_every_linker_reads_the_script(many, linker):
+    need(f"ld.{linker}")
+    commands = many.run("ninja", "-C", many.build, "-t", "commands", "many").stdout
+    command = next(line for line in commands.splitlines() if " -o many " in line)
+    words = command.replace(" -o many ", f" -o many_{linker} -fuse-ld={linker} ")
+    said = many.run("sh", "-c", f"cd {many.build} && {words}").stdout
+    assert "isagen audit" not in said
+    assert many.run(many.path(f"many_{linker}")).stdout == many.run(many.path("many")).stdout
+
+
+def test_the_audit_knows_the_objects_of_the_script(many):
+    call = "  sum += k0();\n"
+    past = "  { extern const many_fn isa_kernel_DEFAULT__k0; sum += isa_kernel_DEFAULT__k0(); }\n"
+    many.edit("main.c", "  sum += k0();\n", past)
+    said = many.ninja(check=False)
+    many.edit("main.c", past, call)
+    assert re.search(r"isagen audit: error: .*\n(.*\n)*.*isa_kernel_DEFAULT__k0", said)
+
+
+def test_an_installed_static_library_needs_the_objects(many):
+    meson = (many.folder / "meson.build").read_text()
+    library = "static_library('installed', 'main.c', dependencies: isa_kernels_dep, install: true)\n"
+    (many.folder / "meson.build").write_text(meson + library)
+    assert re.search("ERROR: .*isa_sealed", many.run("meson", "setup", "other", check=False).stdout)
+    objects = meson.replace("subdir('isagen')", "isa_link_objects = true\nsubdir('isagen')")
+    (many.folder / "meson.build").write_text(objects + library)
+    many.run("meson", "setup", "other")
+    (many.folder / "meson.build").write_text(meson)
+    assert "isa_DEFAULT.k0.c.o" in (many.folder / "other/build.ninja").read_text()
