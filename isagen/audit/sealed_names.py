@@ -15,7 +15,7 @@ from ..binary.formats import load_object
 from ..binary.private_names import name_in_source
 from ..binary.protocol import Binding
 from ..model import names
-from ..model.kept import load_kept, save_kept, state_of, states_of
+from ..model.kept import read_kept, state_of, states_of, write_kept
 from ..model.names import is_sealed_name
 
 TYPE_CHECKING = False  # as in typing
@@ -40,7 +40,7 @@ def sealed_names(objects: Mapping[str, str], kept_in: str = "") -> Mapping[str, 
     found: dict[str, Known] = {}
     for path, level in objects.items():
         try:
-            state = state_of(os.stat(path))
+            state = state_of(path)
         except OSError:
             continue
         known = kept.get(path)
@@ -51,13 +51,13 @@ def sealed_names(objects: Mapping[str, str], kept_in: str = "") -> Mapping[str, 
         same = known is not None and known[2] == level and known[1] == digest
         found[path] = state, digest, level, known[3] if known is not None and same else _names_in(path, level)
     if kept_in and found != kept:
-        save_kept(kept_in, [_code(), found])
+        write_kept(kept_in, [_code(), found])
     return {path: here for path, (_, _, _, here) in found.items()}
 
 
 def _kept(path: str) -> dict[str, Known]:
     """Return what was kept of each object."""
-    kept = load_kept(path)
+    kept = read_kept(path)
     if not isinstance(kept, list) or kept[0] != _code():
         return {}
     known: dict[str, Known] = kept[1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from .kept import read_kept, write_kept
+from ..model.kept import read_kept, state_of, write_kept
 
 TYPE_CHECKING = False  # as in typing, which takes longer to load than a step that has nothing to do runs
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    State = tuple[int, int, int, int]
+    from ..model.kept import State
 
 
 class Record:
@@ -75,15 +75,6 @@ class Record:
             write_kept(self._path, {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)})
         except OSError:
             pass  # on a full disk, the next build runs the step again
-
-
-def state_of(path: str | Path) -> State:
-    """Return what tells that a file is another: size, times (nanoseconds) and number. Raises OSError if it is missing.
-
-    Archives and caches restore the time of a change to the content, but not that of a change to the file.
-    """
-    state = os.stat(path)
-    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
 def plan_files(plan: Path) -> list[Path]:

@@ -6,9 +6,10 @@ import os
 
 from ..model.errors import KernelError
 from ..model.files import write_if_changed
+from ..model.kept import state_of
 from ..model.plan_file import read_plan
 from .copies import around_source, including_copy, shim_of
-from .done import Record, plan_files, state_of
+from .done import Record, plan_files
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import os
 from ..binary.digests import blake2b
 from ..binary.formats import load_object
 from ..binary.protocol import Held
+from ..model.kept import read_kept, write_kept
 from ..model.shapes import NamedTuple
-from .kept import read_kept, write_kept
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..binary.protocol import Binding, Kind, ObjectFile
-    from .done import State
+    from ..model.kept import State
 
     Answers = dict[str, Any]
 
@@ -207,11 +207,8 @@ class KnownObjects:
         found = {file.path: file for file in self._files}
         if found.keys() == self._answers.keys() and not any(file.is_new for file in self._files):
             return
-        try:
-            objects = {path: file.answers for path, file in found.items()}
-            write_kept(self._path, {"format": FORMAT, "key": self._key, "objects": objects})
-        except OSError:
-            pass
+        objects = {path: file.answers for path, file in found.items()}
+        write_kept(self._path, {"format": FORMAT, "key": self._key, "objects": objects})
 
 
 def _digest_of(path: str) -> bytes:

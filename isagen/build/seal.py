@@ -13,10 +13,10 @@ import os
 
 from ..binary.bounded import bounded_sections
 from ..model.frozen import replace
+from ..model.kept import state_of
 from ..model.names import KERNEL_SYMBOL
 from .addresses import LevelAddresses
 from .carriers import LEVEL_OWNER, RECORD_OWNER, LevelNotes, Sealed
-from .done import Record, state_of
 from .fold import Folding
 from .known_objects import KnownObjects, Loaded, kept_path
 from .level_code import compact, level_note
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     from ..binary.protocol import ObjectFile
     from ..model.files import AnyPath
+    from ..model.kept import State
     from ..model.registrations import Registrations
     from ..processors.features import Features
-    from .done import State
+    from .done import Record
     from .known_objects import KnownObject
     from .sealing_work import LevelWork, Work
 

@@ -11,57 +11,73 @@ import os
 import sys
 from binascii import crc32
 
-from .files import write_atomically
-
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-State = list[int]
+    from .files import AnyPath
 
-FORMAT = f"isagen 1 {sys.implementation.cache_tag} {sys.hexversion:x} {marshal.version}\n".encode()
-CHECK = 4  # bytes
+    # What tells that a file is another: size, times (nanoseconds) and number.
+    State = tuple[int, int, int, int]
+
+# Raise the number when the same name of a file comes to hold data of another form.
+HEAD = f"isagen 2 {sys.implementation.cache_tag} {sys.hexversion:x} {marshal.version}\n".encode()
+CHECK = 4  # bytes of the checksum
 
 
-def load_kept(path: str) -> Any:
-    """Return what the file at `path` holds; None where it cannot be read."""
+def read_kept(path: AnyPath) -> Any:
+    """Return the data of a file; None where it cannot be read, is damaged, or of another version of Python.
+
+    The checksum comes before `marshal`, which takes nothing that it did not write.
+    """
     try:
         with open(path, "rb") as stream:
             raw = stream.read()
-    except OSError:
-        return None
-    head, content = raw[: len(FORMAT) + CHECK], memoryview(raw)[len(FORMAT) + CHECK :]
-    if head != FORMAT + crc32(content).to_bytes(CHECK, "little"):
-        return None
-    return marshal.loads(content)
+        head, content = raw[: len(HEAD) + CHECK], memoryview(raw)[len(HEAD) + CHECK :]
+        if head == HEAD + _check(content):
+            return marshal.loads(content)
+    except (OSError, ValueError, EOFError, TypeError):
+        pass
+    return None
 
 
-def save_kept(path: str, value: Any) -> None:
-    """Write `value` to the file at `path`; on a full disk, the next run finds out again."""
-    content = marshal.dumps(value)
-    try:  # noqa: SIM105  contextlib takes longer to load than a step that has nothing to do runs
-        write_atomically(path, FORMAT + crc32(content).to_bytes(CHECK, "little") + content)
+def write_kept(path: AnyPath, data: Any) -> None:
+    """Write data of Python's own types; where there is no room for it, the next run finds out again.
+
+    It is written in place, which takes less time than putting a new file there: a part of it is none.
+    """
+    content = marshal.dumps(data)
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(HEAD + _check(content) + content)
+            stream.truncate()
     except OSError:
         pass
 
 
-def states_of(paths: Iterable[str]) -> dict[str, State]:
-    """Return what tells that files are others: size, times (nanoseconds) and number. Raises OSError as `os.stat`."""
-    return {path: state_of(os.stat(path)) for path in paths}
+def _check(content: bytes | memoryview) -> bytes:
+    return crc32(content).to_bytes(CHECK, "little")
 
 
-def state_of(found: os.stat_result) -> State:
-    """Return what tells that a file is another.
+def state_of(path: AnyPath) -> State:
+    """Return what tells that a file is another. Raises OSError if it is missing.
 
     Archives and caches restore the time of a change to the content, but not that of a change to the file.
     """
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+    state = os.stat(path)
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
-def are_unchanged(states: dict[str, State]) -> bool:
+def states_of(paths: Iterable[str]) -> dict[str, State]:
+    """Return the states of files. Raises OSError if one is missing."""
+    return {path: state_of(path) for path in paths}
+
+
+def are_unchanged(states: Mapping[str, State]) -> bool:
     """Return whether files are those that had the `states`."""
     try:
-        return all(state_of(os.stat(path)) == state for path, state in states.items())
+        return all(state_of(path) == state for path, state in states.items())
     except OSError:
         return False

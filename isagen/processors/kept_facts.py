@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..model.kept import are_unchanged, load_kept, save_kept, states_of
+from ..model.kept import are_unchanged, read_kept, states_of, write_kept
 from .instruction_sets import Facts, InstructionSets
 from .processor import FEATURES_FILE
 from .registry import find_processor
@@ -26,7 +26,7 @@ def load_facts(path: str, name: str) -> Facts | None:
     processor = find_processor(name)
     if processor is None or processor.decoder_files is None:
         return None
-    kept = load_kept(path)
+    kept = read_kept(path)
     if not isinstance(kept, list):
         return None
     states, facts = kept
@@ -62,7 +62,7 @@ def save_facts(path: str, facts: Facts) -> None:
     except OSError:
         return
     needs, numbers = dict(facts.needs), dict(facts.numbers)
-    save_kept(path, [states, [facts.order, facts.always, facts.checked, needs, numbers]])
+    write_kept(path, [states, [facts.order, facts.always, facts.checked, needs, numbers]])
 
 
 def _made_from(processor: Processor) -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 
 from isagen.binary.formats import load_object
 from isagen.build import main as build_main
-from isagen.build.kept import HEAD, read_kept, write_kept
 from isagen.model.files import write_if_changed
+from isagen.model.kept import HEAD, read_kept, write_kept
 from isagen.model.names import PLAN_FILE
 from support.again import BAD, BOUNDS, LEVELS, SECTION, make
 from support.prepared import FEW, Prepared

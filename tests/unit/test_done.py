@@ -5,8 +5,8 @@ import os
 import pytest
 
 from isagen.build import main as build_main
-from isagen.build.done import Record, plan_files, state_of
-from isagen.build.kept import read_kept, write_kept
+from isagen.build.done import Record, plan_files
+from isagen.model.kept import read_kept, state_of, write_kept
 
 WORDS = ["seal", "isa_plan.json", "isagen"]
 

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from isagen.build.kept import HEAD, read_kept, write_kept
 from isagen.build.level_code import compact, level_note
+from isagen.model.kept import HEAD, read_kept, write_kept
 from isagen.model.matrix import Code, KernelCode, LevelCode
 from isagen.model.matrix_notes import unpack
 from isagen.model.registrations import Registered, Registrations
@@ -35,7 +35,7 @@ def test_a_file_that_is_not_as_it_was_written_is_none(tmp_path):
 def test_a_file_of_another_python_is_none(tmp_path):
     path = tmp_path / "kept"
     write_kept(path, DATA)
-    path.write_bytes(path.read_bytes().replace(HEAD, HEAD.replace(b"isagen c", b"isagen d")))
+    path.write_bytes(path.read_bytes().replace(HEAD, HEAD.replace(b"isagen 2", b"isagen 3")))
     assert read_kept(path) is None
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from isagen.build import known_objects
-from isagen.build.done import state_of
 from isagen.build.known_objects import ROOM, KnownObjects, Loaded
+from isagen.model.kept import state_of
 from support.elf import with_function
 
 
