@@ -72,11 +72,19 @@ def _sources(words: Sequence[str]) -> int:
 
 
 def _used(words: Sequence[str]) -> int:
-    """``used SOURCE``: warn where no target takes the kernels; Meson calls it after configuring."""
+    """``used SOURCE [PLAN LEVEL WORD...]``: warn where no target takes the kernels; Meson calls it after configuring.
+
+    Editors get entries of the kernel sources at LEVEL, without the arguments WORD.
+    """
     from .used import WARNING, is_used
 
-    if not is_used(words[1], os.environ["MESON_BUILD_ROOT"]):
+    root = os.environ["MESON_BUILD_ROOT"]
+    if not is_used(words[1], root):
         print(WARNING, file=sys.stderr)
+    if len(words) > 2:
+        from .editor import add_entries
+
+        add_entries(root, words[2], words[3], words[4:])
     return 0
 
 

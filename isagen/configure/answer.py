@@ -84,7 +84,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
             for language in LANGUAGES:
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
     said = [*warnings, *baseline_warnings(build), *additions_warnings(build)]
-    return {**values, **_editor(plan, editor), "warnings": said, **_summary(build)}
+    return {**values, **_editor(plan, editor, many), "warnings": said, **_summary(build)}
 
 
 def _in_project(plan: Plan) -> list[KernelRow]:
@@ -92,11 +92,16 @@ def _in_project(plan: Plan) -> list[KernelRow]:
     return [kernel for kernel in plan.kernels if not kernel.generated]
 
 
-def _editor(plan: Plan, editor: Editor) -> Values:
-    """Return the kernel sources that editors see as those of one level, by unit: their places in the project's list."""
+def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
+    """Return the kernel sources that editors see as those of one level, by unit: their places in the project's list.
+
+    Where there are `many`, return the level, and the arguments that are left out.
+    """
     level = editor.level
     if level == "best":
         level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
+    if many:
+        return {"editor": [level, *sorted(editor.tuning)] if level else [], "editor_units": []}
     shown = ("c", "cpp")
     own_copies = [
         frozenset(cell.copy for cell in kernel.cells if kernel.language in shown) for kernel in _in_project(plan)
@@ -110,7 +115,7 @@ def _editor(plan: Plan, editor: Editor) -> Values:
             values[f"{unit.name}_editor_{language}_args"] = [*guard, *args]
         copies = frozenset(unit.copies)
         values[f"{unit.name}_editor"] = [str(number) for number, own in enumerate(own_copies) if own & copies]
-    return {**values, "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
+    return {**values, "editor": [], "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
 
 
 def _summary(build: Build) -> Values:

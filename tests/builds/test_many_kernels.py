@@ -68,6 +68,18 @@ def test_it_is_built_once_and_rebuilt_for_an_edit(many):
     assert many.run(many.path("many")).stdout == f"{best} {total + 1000}\n"
 
 
+def test_editors_find_each_kernel_source_once(many):
+    best = matrix(many)["levels"][-1]["name"]
+    for _ in range(2):
+        commands = json.loads(many.path("compile_commands.json").read_text())
+        found = {one["file"]: one for one in commands if re.fullmatch(r"\.\./k\d+\.c", one["file"])}
+        assert len(found) == len([one for one in commands if one["file"] in found]) == KERNELS
+        entry = found["../k7.c"]
+        assert f"-DCPU_CAPABILITY={best} " in entry["command"]
+        many.run("sh", "-c", f"cd {entry['directory']} && {entry['command']} -fsyntax-only")
+        many.run("meson", "setup", "--reconfigure", many.build)
+
+
 def test_equal_copies_fold(many):
     found = matrix(many)
     assert all(one["levels"]["AVX512"]["folded"] for one in found["kernels"])
