@@ -37,8 +37,10 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     }
     names = {os.path.basename(copy) for copy in copies}
     found = [entry for entry in known if os.path.basename(entry["file"]) in names]
-    added = [json.dumps(entry, indent=2) for entry in _entries(found, copies, guard_name(level), tuple(left_out))]
-    if added and not any(entry["file"] == json.loads(added[0])["file"] for entry in known):
+    there = {entry["file"] for entry in known}
+    entries = _entries(found, copies, guard_name(level), tuple(left_out))
+    added = [json.dumps(entry, indent=2) for entry in entries if entry["file"] not in there]
+    if added:  # writing all of them anew would take longer
         head = text.rstrip().removesuffix("]").rstrip()
         write_if_changed(path, ",\n".join([head, *added]) + "\n]\n")
 
@@ -56,5 +58,5 @@ def _entries(
         command = command.removesuffix(end)
         for word in left_out:
             command = command.replace(f" {word} ", " ")
-        line = kernel.line
-        yield {"directory": entry["directory"], "command": f"{command} -include {guard} -c {line}", "file": line}
+        command = f"{command} -include {guard} -c {kernel.line}"
+        yield {"directory": entry["directory"], "command": command, "file": kernel.line}
