@@ -17,6 +17,7 @@ from ..binary.protocol import Binding
 from ..model import names
 from ..model.kept import read_kept, state_of, states_of, write_kept
 from ..model.names import is_sealed_name
+from ..model.own_files import own_on_disk
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _code() -> dict[str, State]:
     read_by = [__file__, names.__file__]
     for folder, _, files in os.walk(os.path.dirname(formats.__file__)):
         read_by += [os.path.join(folder, name) for name in files if name.endswith(".py")]
-    return states_of(sorted(read_by))
+    return states_of(own_on_disk(sorted(read_by)))
 
 
 def _names_in(path: str, level: str) -> Names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from .errors import IsagenError, did_you_mean
+from .own_files import read_own
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -114,18 +115,18 @@ class Section:
                 raise self.fail(key, "unknown key", did_you_mean(key, known))
 
 
-def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:
-    """Parse the TOML file at `path`; `shown` is how messages name it."""
-    return Section(parse_toml(path, error, shown), shown or str(path), error)
+def read_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool = False) -> Section:
+    """Parse the TOML file at `path`; `shown` is how messages name it, and `own` says that it is one of isagen's."""
+    return Section(parse_toml(path, error, shown, own), shown or str(path), error)
 
 
-def parse_toml(path: Path, error: type[IsagenError], shown: str = "") -> dict[str, Any]:
+def parse_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool = False) -> dict[str, Any]:
     """Parse the TOML file at `path` to plain data; raise `error` where it cannot be read."""
     name = shown or str(path)
     import tomllib  # audited links need none of it
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_own(path).decode() if own else path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise error(f"cannot be read: {problem.strerror}", where=name) from None
     except UnicodeDecodeError as problem:

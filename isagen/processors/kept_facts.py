@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ..model.kept import are_unchanged, read_kept, states_of, write_kept
+from ..model.own_files import own_on_disk
 from .instruction_sets import Facts, InstructionSets
 from .processor import FEATURES_FILE
 from .registry import find_processor
@@ -70,4 +71,4 @@ def _made_from(processor: Processor) -> list[str]:
     assert processor.decoder_files is not None
     here = os.path.dirname(__file__)
     own = [os.path.join(here, name) for name in MODULES]
-    return [*own, os.path.join(processor.home, FEATURES_FILE), *processor.decoder_files()]
+    return own_on_disk([*own, os.path.join(processor.home, FEATURES_FILE), *processor.decoder_files()])
