@@ -65,7 +65,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
     texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan, kept)}
-    tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
+    tools = default_cache("tools") if request.cache else NO_CACHE
+    tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor, tools)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
     leave_exactly(dispatch.headers, request.output / folder)
     leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)

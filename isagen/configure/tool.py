@@ -1,65 +1,140 @@
-"""Copying the build steps into the build folder, where they outlive the isagen that configured it."""
+"""Leaving the build steps in the build folder, where they outlive the isagen that configured it."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Mapping
+from importlib.util import MAGIC_NUMBER
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..model.files import write_if_changed
+from .. import __version__
+from ..build.start import BUNDLE, MAIN
+from ..model.files import write_atomically, write_if_changed
+from ..model.frozen import dataclass
+from ..model.kept import states_of
 from ..model.names import TEXTS_FOLDER, TOOL_MAIN
-from ..processors.processor import Processor
+from ..probe.cache import NO_CACHE, Cache
+from ..processors.processor import FEATURES_FILE, Processor
+from .bundle import BLOCK, contents_digest, is_bundle, make_bundle
+
+if TYPE_CHECKING:
+    from ..model.files import AnyPath
 
 # The packages that the build steps need: `build`, and what it imports.
 PACKAGES = ("audit", "binary", "build", "model", "processors")
 SUFFIXES = (".py", ".toml", ".so", ".pyd")
-# Python looks for modules in a folder that it runs, but takes longer to start than with a file.
-MAIN = """import gc
-import os
-import sys
-
-gc.disable()  # a step leaves few cycles, and looking for them takes a tenth of its time
-sys.path.insert(0, __file__.removesuffix("__main__.py"))
-from isagen.build.main import main
-
-status = main()
-try:
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.flush()
-except (OSError, ValueError):
-    sys.exit(status)  # which says what is wrong
-os._exit(status)  # to take all modules down takes a tenth of the time of a step, too
-"""
+# The folder of isagen's modules in the tools of earlier versions.
+FORMER = "isagen"
 
 
-def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> str:
+@dataclass(frozen=True)
+class Sources:
+    """The installed files that the tool is made of, in its bundle and beside it: paths by names, and digests.
+
+    `bundle` is the digest of those `bundled`, and `whole` that of all.
+    """
+
+    bundled: Mapping[str, str]
+    beside: Mapping[str, str]
+    bundle: bytes
+    whole: str
+
+
+def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor, kept: Cache = NO_CACHE) -> str:
     """Write the build steps, the decoder of `processor` and the rendered `texts` into `folder`; return their digest.
 
-    Modules that an earlier configuration left and this one does not need are removed; texts of other sets are kept.
+    The digest says nothing of bytecode. Modules that an earlier configuration left and this one does not need are
+    removed; texts of other sets are kept.
     """
-    wanted = {TOOL_MAIN: MAIN.encode(), **_sources(processor)}
-    wanted |= {f"{TEXTS_FOLDER}/{name}": text.encode() for name, text in texts.items()}
+    sources = _sources(processor, kept)
+    _write_bundle(folder / BUNDLE, sources, kept.file(f"{_key(processor)}.bundle"))
+    for name, path in sources.beside.items():
+        if not _are_same(path, folder / name):
+            write_atomically(folder / name, _read(path))
+    for name, text in {TOOL_MAIN: MAIN, **{f"{TEXTS_FOLDER}/{name}": text for name, text in texts.items()}}.items():
+        write_if_changed(folder / name, text)
     for name in _files(folder):
-        if name not in wanted:
+        if name != TOOL_MAIN and name not in sources.beside:
             (folder / name).unlink()
-    digest = hashlib.sha256()
-    for name, content in sorted(wanted.items()):
-        write_if_changed(folder / name, content)
-        digest.update(f"{name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
+    if (folder / FORMER).is_dir():
+        import shutil
+
+        shutil.rmtree(folder / FORMER)
+    return hashlib.sha256(repr([sources.whole, sorted(texts.items())]).encode()).hexdigest()
 
 
-def _sources(processor: Processor) -> Mapping[str, bytes]:
-    """Return the files of isagen's packages and of the decoder, by their paths in the tool's folder."""
-    here = Path(__file__).parent.parent
-    found = {"isagen/__init__.py": (here / "__init__.py").read_bytes()}
-    for package in PACKAGES:
-        found |= {f"isagen/{package}/{name}": (here / package / name).read_bytes() for name in _files(here / package)}
+def _sources(processor: Processor, kept: Cache) -> Sources:
+    """Return the files of isagen's packages and of the decoder; what is `kept` saves reading them."""
+    bundled = dict(_own())
+    beside: dict[str, str] = {}
     place = processor.decoder_folder() if processor.decoder_folder is not None else None
     if place is not None and processor.decoder_parts is not None:
-        found |= {f"{place.name}/{name}": (place / name).read_bytes() for name in processor.decoder_parts()}
-    return found
+        for name in processor.decoder_parts():
+            (bundled if name.endswith(".py") else beside)[f"{place.name}/{name}"] = os.path.join(place, name)
+    paths = bundled | beside
+    key, states = _key(processor), states_of(sorted(paths.values()))
+    found = kept.get(key)
+    digests = found.get("digests") if isinstance(found, dict) else None
+    if digests is None or found.get("check") != Cache.key([states, paths, digests]):
+        contents = {name: _read(path) for name, path in paths.items()}
+        parts = {name: contents[name] for name in bundled}
+        digests = [contents_digest(parts).hex(), contents_digest(contents).hex()]
+        kept.put(key, {"digests": digests, "check": Cache.key([states, paths, digests])})
+    return Sources(bundled, beside, bytes.fromhex(digests[0]), digests[1])
+
+
+def _own() -> Iterator[tuple[str, str]]:
+    """Yield the files of isagen that the build steps need: their names in the tool and their paths."""
+    here = os.path.dirname(os.path.dirname(__file__))
+    yield "isagen/__init__.py", os.path.join(here, "__init__.py")
+    for package in PACKAGES:
+        for folder, _, names in os.walk(os.path.join(here, package)):
+            inside = folder[len(here) :].replace(os.sep, "/")
+            for name in names:
+                if name.endswith(".py") or name == FEATURES_FILE:
+                    yield f"isagen{inside}/{name}", os.path.join(folder, name)
+
+
+def _key(processor: Processor) -> str:
+    """Return the name of what is kept: for each isagen, Python and processor, the last."""
+    return f"{__version__}.{sys.implementation.cache_tag}.{MAGIC_NUMBER.hex()}.{processor.name}"
+
+
+def _write_bundle(path: Path, sources: Sources, kept: Path | None) -> None:
+    """Leave the bundle of `sources` at `path`: the one there, the one that is `kept`, or a new one."""
+    with contextlib.suppress(OSError), path.open("rb", 0) as stream:
+        if is_bundle(stream, sources.bundle):
+            return
+    content = b""
+    with contextlib.suppress(OSError):
+        content = _read(kept) if kept is not None else b""
+    if not is_bundle(BytesIO(content), sources.bundle):
+        content = make_bundle(sources.bundled, {name: _read(file) for name, file in sources.bundled.items()})
+        if kept is not None:
+            with contextlib.suppress(OSError):
+                write_atomically(kept, content)
+    write_atomically(path, content)
+
+
+def _are_same(one: AnyPath, other: AnyPath) -> bool:
+    """Return whether two files have the same content; the first is there."""
+    first, second = bytearray(BLOCK), bytearray(BLOCK)
+    with open(one, "rb", 0) as stream, contextlib.suppress(OSError), open(other, "rb", 0) as against:
+        while size := stream.readinto(first):
+            if against.readinto(second) != size or first != second:
+                return False
+        return not against.read(1)
+    return False
+
+
+def _read(path: AnyPath) -> bytes:
+    with open(path, "rb", 0) as stream:
+        return stream.read()
 
 
 def _files(folder: Path) -> Iterator[str]:

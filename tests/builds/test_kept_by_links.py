@@ -3,6 +3,7 @@
 import pytest
 
 from support.auditing import append
+from support.bundles import change
 
 HOOK = "int (*hook)(int);\n"
 KEEPS = """
@@ -45,10 +46,12 @@ def test_features_of_another_table_count(new_project):
     project = new_project("leak")
     project.setup("-Disa_levels=AVX2")
     project.ninja()
-    features = project.path("isagen/isa_tool/isagen/processors/x86/features.toml")
-    text = features.read_text()
-    assert '"AVX2"' not in text
-    features.write_text(text.replace("[instructions.names]\n", '[instructions.names]\nAVX2 = "fma"\n', 1))
+    heading = "[instructions.names]\n"
+    change(
+        project.path("isagen/isa_tool"),
+        "isagen/processors/x86/features.toml",
+        lambda text: text.replace(heading, f'{heading}AVX2 = "fma"\n', 1),
+    )
     first = left(project)
     append(project, "main.cpp", "int more;\n")
     project.ninja(check=False)

@@ -1,7 +1,5 @@
 """The rule of imports: isagen keeps it, and the check notices violations."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 import isagen
 from isagen.configure.tool import write_tool
 from isagen.processors.registry import audited_processor
+from support.bundles import contents_of, run_in
 from support.imports import TOOL, Import, imports, violations
 
 PACKAGE = Path(isagen.__file__).parent
@@ -58,13 +57,8 @@ def test_a_forbidden_import_is_noticed_in_a_source(tmp_path):
 def test_every_module_of_the_copied_tool_can_be_imported_on_its_own(tmp_path):
     """As build folders hold it, without isagen's other packages and dependencies."""
     write_tool(tmp_path, {}, audited_processor())
-    copied = {path.name for path in (tmp_path / "isagen").iterdir() if path.is_dir()}
-    assert copied == TOOL
-    modules = [
-        ".".join(path.relative_to(tmp_path).with_suffix("").parts).removesuffix(".__init__")
-        for path in sorted((tmp_path / "isagen").rglob("*.py"))
-    ]
-    code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n" + "\n".join(f"import {name}" for name in modules)
-    code += "\nassert not {'jinja2', 'rich', 'platformdirs'} & set(sys.modules)\n"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    names = [name for name in contents_of(tmp_path) if name.startswith("isagen/") and name.endswith(".py")]
+    assert {name.split("/")[1] for name in names} == {*TOOL, "__init__.py"}
+    modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
+    code = "\n".join(f"import {name}" for name in modules)
+    run_in(tmp_path, f"{code}\nassert not {{'jinja2', 'rich', 'platformdirs'}} & set(sys.modules)\n")

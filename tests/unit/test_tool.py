@@ -7,16 +7,20 @@ import pytest
 
 from isagen.configure.tool import write_tool
 from isagen.model.names import TEXTS_FOLDER, TOOL_MAIN
-from isagen.processors.registry import find_processor
+from isagen.processors.registry import audited_processor, find_processor
+from support.bundles import run_in
 
 GENERIC = find_processor("generic")
 
 
 def test_stale_files_go_and_others_stay(tmp_path):
     write_tool(tmp_path, {"isa_dispatch.h": "1", "isa_dispatch.other.c": "1"}, GENERIC)
-    (tmp_path / "isagen/steps").mkdir()
-    stale = tmp_path / "isagen/steps/old.py"
-    stale.touch()
+    former = tmp_path / "isagen/steps/old.py"  # of a version that left folders of modules
+    cached = tmp_path / "isagen/steps/__pycache__/old.cpython-311.pyc"
+    stale = tmp_path / "iced_x86/Mnemonic.py"
+    for path in (former, cached, stale):
+        path.parent.mkdir(parents=True)
+        path.touch()
     script = tmp_path / "audit_error/ld"
     foreign = tmp_path / "library" / TEXTS_FOLDER / "words"
     folder = tmp_path / "folder.py"
@@ -27,11 +31,24 @@ def test_stale_files_go_and_others_stay(tmp_path):
     (tmp_path / TEXTS_FOLDER / "folder").mkdir()
     write_tool(tmp_path, {"isa_dispatch.h": "1"}, GENERIC)
     assert not stale.exists()
+    assert not (tmp_path / "isagen").exists()
     assert script.is_file()
     assert foreign.is_file()
     assert folder.is_dir()
     assert (tmp_path / TEXTS_FOLDER / "isa_dispatch.h").read_text() == "1"
     assert (tmp_path / TEXTS_FOLDER / "isa_dispatch.other.c").is_file()  # of another set of kernels
+
+
+@pytest.mark.parametrize("size", [-1, 0, 1])
+def test_a_copy_of_the_decoder_that_is_another_is_written_again(tmp_path, size):
+    write_tool(tmp_path, {}, audited_processor())
+    (copy,) = (tmp_path / "iced_x86").iterdir()
+    good, state = copy.read_bytes(), copy.stat()
+    write_tool(tmp_path, {}, audited_processor())
+    assert copy.stat() == state
+    copy.write_bytes(good[:-1] + {-1: b"", 0: bytes([good[-1] ^ 1]), 1: good[-1:] * 2}[size])
+    write_tool(tmp_path, {}, audited_processor())
+    assert copy.read_bytes() == good
 
 
 @pytest.mark.parametrize("closed", ["", "<&- >&-"])
@@ -46,9 +63,6 @@ def test_a_step_says_why_it_fails(tmp_path, closed):
 
 
 LIGHT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-before = set(sys.modules)
 import isagen.build.main, isagen.build.used, isagen.build.linker
 print(*sorted(name for name in set(sys.modules) - before if not name.startswith("isagen")))
 """
@@ -57,6 +71,5 @@ print(*sorted(name for name in set(sys.modules) - before if not name.startswith(
 def test_steps_that_do_nothing_load_little(tmp_path):
     """Regular expressions, enumerations and types take longer to load than such a step runs."""
     write_tool(tmp_path, {}, GENERIC)
-    words = [sys.executable, "-I", "-S", "-c", LIGHT, tmp_path]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert {"re", "enum", "json", "typing", "collections", "contextlib", "pathlib"}.isdisjoint(done.stdout.split())
+    loaded = run_in(tmp_path, LIGHT).split()
+    assert {"re", "enum", "json", "typing", "collections", "contextlib", "pathlib"}.isdisjoint(loaded)
