@@ -27,8 +27,7 @@ def check_results(project):
 
 def compiled(project):
     """Build, and return the kernels that were compiled, one entry for each object."""
-    steps = [step for step in project.steps() if "Compiling" in step]
-    return sorted(re.search(r"_\.\._(\w+)\.cpp\.\w+\.cpp\.o", step)[1] for step in steps)
+    return sorted(re.search(r"_\.\._(\w+)\.cpp\.\w+\.cpp\.o", step)[1] for step in project.compiled())
 
 
 def test_results_at_each_level(generated):

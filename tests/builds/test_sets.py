@@ -45,7 +45,7 @@ def test_matrix_and_audit_know_all_sets(sets):
 def test_edits_compile_what_they_change(sets):
     assert sets.steps() == []
     sets.edit("gen/run.c.txt", "NEAR", 'NEAR ""')
-    compiled = [step for step in sets.steps() if "Compiling" in step]
+    compiled = sets.compiled()
     assert len(compiled) == 2
     assert all("gen.run.c." in step for step in compiled)
     assert lines(sets)[3].startswith("run ")
@@ -54,7 +54,7 @@ def test_edits_compile_what_they_change(sets):
 def test_sealing_is_no_reason_to_compile_again(sets):
     sets.setup("--reconfigure", "-Disa_seal=false", "-Disa_audit=off")
     try:
-        compiled = [step for step in sets.steps(check=False) if "Compiling" in step]
+        compiled = sets.compiled(check=False)
         assert compiled
         assert all("isa_dispatch" in step for step in compiled)
     finally:

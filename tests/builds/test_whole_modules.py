@@ -286,7 +286,7 @@ def test_the_front_compiles_without_warnings(raw, compiler):
     need(compiler)
     project, place = raw
     headers = [f"-isystem{sysconfig.get_path('include')}", f"-I{place / 'isa_include.several'}"]
-    for name in ("isa_front.several.c", "isa_dispatch.several.c"):
+    for name in ("isa_front.several.c", "isa_dispatch.several.c", "isa_stubs.several.c"):
         for language in (["-std=c11"], ["-x", "c++", "-std=c++17"]):
             words = [*language, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fPIC", *headers]
             project.run(compiler, *words, "-c", str(place / name), "-o", "/dev/null")

@@ -28,6 +28,11 @@ def base_environment() -> dict[str, str]:
     return environment
 
 
+def compilations(steps: list[str]) -> list[str]:
+    """The steps that compile something else than the sources of stubs."""
+    return [step for step in steps if "Compiling" in step and "isa_stubs." not in step]
+
+
 @dataclass
 class Project:
     """A project in a folder of its own."""
@@ -66,6 +71,10 @@ class Project:
     def steps(self, *, check: bool = True) -> list[str]:
         """Run ninja and return what it did, a line per step."""
         return [line for line in self.ninja(check=check).splitlines() if line.startswith("[")]
+
+    def compiled(self, *, check: bool = True) -> list[str]:
+        """Run ninja and return what it compiled, but for the sources of stubs, which sealing writes each time."""
+        return compilations(self.steps(check=check))
 
     def path(self, name: str) -> Path:
         return self.folder / self.build / name

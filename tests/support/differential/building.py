@@ -145,7 +145,8 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
 def _dispatch(base: Base, project: Random, folder: Path) -> Path:
     """Compile the sources of dispatch and stubs as one, or take the object of one that has the same text."""
     source = folder / "isa_dispatch.c"
-    text = (text_for(str(folder / PLAN_FILE), source.name) + (folder / "isa_stubs.cpp").read_text()).encode()
+    (stubs,) = folder.glob("isa_stubs.c*")
+    text = (text_for(str(folder / PLAN_FILE), source.name) + stubs.read_text()).encode()
     source.write_bytes(text)
     pic = "-fno-pie" if project.kind == "fixed" else "-fPIC"
     key = hashlib.sha256(text + repr((base.cc, pic)).encode()).hexdigest()[:20]
