@@ -47,6 +47,14 @@ def step(folder, *words):
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
+def assert_line_of_emit_in(said):
+    """A traceback holds the line of the source where a step failed."""
+    file = "isagen/build/main.py"
+    at, shown = re.search(rf'File "isa_tool/{BUNDLE}/{file}", line (\d+), in _emit\n(.*)\n', said).groups()
+    lines = (Path(isagen.__file__).parents[1] / file).read_text().splitlines()
+    assert shown.strip() == lines[int(at) - 1].strip()
+
+
 def test_it_holds_what_is_installed(folder):
     package = Path(isagen.__file__).parent
     contents = contents_of(folder)
@@ -88,8 +96,7 @@ def test_data_that_is_not_there(folder):
 
 def test_tracebacks_show_the_sources(folder):
     said = step(folder, "emit")
-    assert f'File "isa_tool/{BUNDLE}/isagen/build/main.py", line' in said
-    assert "    _, plan, folder, *generated = words\n" in said
+    assert_line_of_emit_in(said)
     assert "ValueError: not enough values to unpack" in said
 
 
@@ -103,7 +110,7 @@ def test_another_python_takes_the_sources(folder):
     content[PARTS : PARTS + boot] = bytes(boot)
     path.write_bytes(content)
     assert step(folder, "nothing") == "isagen: error: isa_tool: there is no such step: nothing\n"
-    assert "    _, plan, folder, *generated = words\n" in step(folder, "emit")
+    assert_line_of_emit_in(step(folder, "emit"))
     assert run_in(folder, "import isagen.audit.built\nprint(bundle._compiled)") == "False\n"
 
 
