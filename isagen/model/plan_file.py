@@ -15,7 +15,7 @@ from .registrations import Registrations
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from pathlib import Path
     from typing import Any, TypeVar
 
@@ -66,7 +66,30 @@ def read_plan(path: AnyPath) -> Build:
 
     Raises `PlanError` if it is missing, damaged, or of another format.
     """
-    return _read(path, Build, RECONFIGURE, _set_flags)
+
+    def find(data: Any) -> Build:
+        _set_flags(data)
+        return from_data(Build, data)
+
+    return _read(path, find, RECONFIGURE)
+
+
+def shown_sources(path: AnyPath, level: str, languages: Container[str]) -> dict[str, str]:
+    """Return the project's kernel sources in some `languages` by the names of their copies for a `level`.
+
+    They are paths from the build folder's root. Reading the whole plan of thousands of kernels takes longer. Raises
+    `PlanError` as `read_plan` does.
+    """
+
+    def find(data: Any) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for kernel in data["plan"]["kernels"]:
+            if not kernel["generated"] and kernel["language"] in languages:
+                found.update((cell["copy"], kernel["line"]) for cell in kernel["cells"] if cell["level"] == level)
+        found.pop("", None)  # not built
+        return found
+
+    return _read(path, find, RECONFIGURE)
 
 
 def _set_flags(data: Any) -> None:
@@ -88,7 +111,11 @@ def registrations_text(found: Registrations) -> str:
 
 def read_registrations(path: Path) -> Registrations:
     """Return what the file at `path` holds. Raises `PlanError` as `read_plan` does."""
-    return _read(path, Registrations, "clean the build folder, and build again: ninja -C BUILD_DIR clean")
+    return _read(
+        path,
+        lambda data: from_data(Registrations, data),
+        "clean the build folder, and build again: ninja -C BUILD_DIR clean",
+    )
 
 
 def outputs_folder(folder: Path) -> Path:
@@ -139,7 +166,8 @@ def plans_in(folder: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
 
 
-def _read(path: AnyPath, kind: type[T], remedy: str, prepare: Callable[[Any], None] = lambda data: None) -> T:
+def _read(path: AnyPath, find: Callable[[Any], T], remedy: str) -> T:
+    """Return what `find` finds in the data of a file, which raises what Python does where something is missing."""
     try:
         with open(path, encoding="utf-8") as stream:
             data: Any = read_json(stream.read())
@@ -157,7 +185,6 @@ def _read(path: AnyPath, kind: type[T], remedy: str, prepare: Callable[[Any], No
             remedy=remedy,
         )
     try:
-        prepare(data)
-        return from_data(kind, data)
-    except ValueError as problem:
+        return find(data)
+    except (ValueError, AttributeError, KeyError, TypeError) as problem:
         raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
