@@ -265,9 +265,9 @@ def _units(
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
-        suffix = hashlib.sha256("\0".join(key_words).encode()).hexdigest()[:8]
+        digest = hashlib.sha256("\0".join(key_words).encode()).hexdigest()[:8]
         yield Unit(
-            name=f"isa_{level}__{suffix}",
+            name=f"isa_{level}__{digest}" if key_words else f"isa_{level}",  # short: ninja reads it for each object
             level=level,
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={

@@ -41,7 +41,7 @@ def link(built: tuple[str, Project], *options: str, sealed: bool, levels: Iterab
     compiler, project = built
     levels = list(levels)
     rest = list(project.path("leaks.p").glob("*.o"))
-    copies = "isagen/isa_{}.*.o" if sealed else "isagen/libisa_{}__*.a.p/*.o"
+    copies = "isagen/isa_{}.*.o" if sealed else "isagen/libisa_{}.a.p/*.o"
     objects = [sorted(project.path("").glob(copies.format(level))) for level in levels]
     assert len(rest) == 4
     assert [len(found) for found in objects] == [3 if level == "DEFAULT" else 2 for level in levels]

@@ -151,7 +151,7 @@ def test_objects_are_read_only_where_they_changed(project, monkeypatch):
 
     monkeypatch.setattr("isagen.build.known_objects.load_object", load)
     monkeypatch.chdir(project.path(""))
-    (path,) = project.path("isagen").glob("libisa_AVX2__*.a.p/*three*.o")
+    (path,) = project.path("isagen").glob("libisa_AVX2.a.p/*three*.o")
     path.write_bytes(path.read_bytes())  # as compiling it again may leave it
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
     assert build_main.main(words) == 0
@@ -188,7 +188,7 @@ def test_what_somebody_changed_is_made_again(project):
 def test_an_object_that_is_restored_with_its_time_is_read_again(project):
     project.edit("three.cpp", "FACTOR 4", "FACTOR 100003")
     check(project)
-    (path,) = project.path("isagen").glob("libisa_AVX512__*.a.p/*three*.o")
+    (path,) = project.path("isagen").glob("libisa_AVX512.a.p/*three*.o")
     before, times = path.read_bytes(), path.stat()
     project.edit("three.cpp", "FACTOR 100003", "FACTOR 100019")
     edited = check(project)
