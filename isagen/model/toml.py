@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 
 from .errors import IsagenError, did_you_mean
+from .kept import read_kept, write_kept
 from .own_files import read_own
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
+
+    from .files import AnyPath
 
 
 class Section:
@@ -123,13 +127,53 @@ def read_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool =
 def parse_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool = False) -> dict[str, Any]:
     """Parse the TOML file at `path` to plain data; raise `error` where it cannot be read."""
     name = shown or str(path)
+    try:
+        content = read_own(path) if own else path.read_bytes()
+    except OSError as problem:
+        raise error(f"cannot be read: {problem.strerror}", where=name) from None
+    kept = _Kept.of(content)
+    data = read_kept(kept) if kept else None
+    if isinstance(data, dict):
+        return data
     import tomllib  # audited links need none of it
 
     try:
-        return tomllib.loads(read_own(path).decode() if own else path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise error(f"cannot be read: {problem.strerror}", where=name) from None
+        data = tomllib.loads(content.decode().replace("\r\n", "\n").replace("\r", "\n"))
     except UnicodeDecodeError as problem:
         raise error(f"is not UTF-8 text: {problem.reason}", where=name) from None
     except tomllib.TOMLDecodeError as problem:
         raise error(f"is not valid TOML: {problem}", where=name) from None
+    if kept:
+        try:  # noqa: SIM105  contextlib takes longer to load
+            write_kept(kept, data)
+        except ValueError:  # a date
+            pass
+    return data
+
+
+def keep_parsed(folder: AnyPath | None) -> None:
+    """Keep the data of TOML files in `folder`, by the hash of their content: to parse them takes longer than the rest.
+
+    None keeps nothing, as at first. A folder that cannot be written keeps nothing either.
+    """
+    _Kept.folder = folder
+    if folder is not None:
+        try:  # noqa: SIM105
+            os.makedirs(folder, exist_ok=True)
+        except OSError:
+            pass
+
+
+class _Kept:
+    """Where data of TOML files is kept."""
+
+    folder: AnyPath | None = None
+
+    @classmethod
+    def of(cls, content: bytes) -> str:
+        """Return the path of what is kept for a file's content; "" where nothing is."""
+        if cls.folder is None:
+            return ""
+        import hashlib  # as above
+
+        return os.path.join(cls.folder, hashlib.sha256(content).hexdigest())
