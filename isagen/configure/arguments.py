@@ -11,7 +11,7 @@ from pathlib import Path
 from ..model.frozen import dataclass
 
 # Options that describe a compiler. Each follows its --language, so their order matters.
-COMPILER_WORDS = frozenset(("language", "id", "version", "syntax", "linker", "command", "arg"))
+COMPILER_WORDS = frozenset(("language", "id", "version", "syntax", "linker", "command", "arg", "link-arg"))
 # Options that name a kernel: of this set in the project or generated, and of another set.
 KERNEL_WORDS = frozenset(("kernel", "generated", "elsewhere"))
 # The options that every fragment has.

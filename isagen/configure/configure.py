@@ -16,6 +16,7 @@ from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, pla
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
+from ..model.toml import keep_parsed
 from ..planning.config import Config, load_config
 from ..planning.plan import Style, make_plan
 from ..planning.requirement import check_required
@@ -35,6 +36,7 @@ from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
 from .own_flags import check_own_flags
 from .paths import check_paths
+from .reach import is_reached
 from .request import Request
 from .shadows import check_shadows
 from .tool import write_tool
@@ -52,6 +54,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     Nothing is written where an error is raised.
     """
     check_paths(request.source_root, request.build_root)
+    keep_parsed(default_cache("toml").file("") if request.cache else None)
     config = load_config(request.config).of_set(request.config_set, request.sets)
     chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table
@@ -68,6 +71,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     tools = default_cache("tools") if request.cache else NO_CACHE
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor, tools)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
+    is_audited = build.link_audit.active
     leave_exactly(dispatch.headers, request.output / folder)
     leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
@@ -76,9 +80,11 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         **answer(build, _editor(request, chosen), left_out, _scripted(request)),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
-        "link_args": [f"-B{link_folder}"] if build.link_audit.active else [],
+        "link_args": [f"-B{link_folder}"] if is_audited else [],
         "libraries": libraries(request.compilers),
-        "link_proof": f"-Wl,{LINK_PROOF}",
+        "link_proof": [f"-Wl,{LINK_PROOF}"]
+        if is_audited and not is_reached(request.compilers, link_folder, cache)
+        else [],
         "python": sys.executable,
     }
     return write_keyval(values), (request.config, *chosen.files)

@@ -101,7 +101,7 @@ def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
     found: list[dict[str, list[str]]] = []
     for name, value in words:
         if name == "language":
-            found.append({"command": [], "arg": []})
+            found.append({"command": [], "arg": [], "link-arg": []})
         found[-1].setdefault(name, []).append(value)
     return tuple(
         Compiler(
@@ -112,6 +112,7 @@ def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
             dialect="msvc" if one["syntax"][0] == "msvc" else "gnu",
             linker=one["linker"][0],
             args=tuple(one["arg"]),
+            link_args=tuple(one["link-arg"]),
         )
         for one in found
     )
