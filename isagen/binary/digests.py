@@ -10,3 +10,8 @@ else:
         from _blake2 import blake2b
     except ImportError:  # a Python that has it elsewhere
         from hashlib import blake2b as blake2b
+
+
+def digest_of(content: bytes) -> str:
+    """Return the digest by which a text is known again that is not kept."""
+    return blake2b(content, digest_size=16).hexdigest()

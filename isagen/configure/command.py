@@ -3,64 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from pathlib import Path
 
-from .. import __version__
-from ..model.errors import ConfigError, IsagenError, reported
-from ..model.files import write_if_changed
-from ..probe.ahead import asked_ahead
-from .arguments import Arguments, read_arguments
-from .keyval import write_keyval
-from .request import FRAGMENT_FORMAT, request_of
+from .again import LastAnswer
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def answer_fragment(words: Iterable[str]) -> int:
-    """Configure as the fragment asks, whose arguments are `words`.
-
-    An error becomes an answer too: Meson hides what a failing command says, and shows what the fragment passes to
-    error().
-    """
+    """Answer the fragment, whose arguments are `words`: as the last time, if nothing changed since."""
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
-    arguments = read_arguments(words)
-    try:
-        _check(arguments)
-        request = request_of(arguments)
-        with asked_ahead(request.compilers):
-            from .configure import configure  # takes as long to load as the compilers take to answer
-        text, inputs = configure(request)
-        _write_depfile(arguments, inputs)
-    except (IsagenError, OSError) as problem:  # of the OS: a folder that cannot be written, a full disk
-        text = write_keyval({"error": f"isagen: {reported(problem)}"})
-        with suppress(OSError):
-            _write_depfile(arguments, [arguments.path("config")] if "config" in arguments.values else [])
+    words = list(words)
+    last = LastAnswer(words)
+    text = last.again()
+    if text is None:
+        from .fragment import found_answer  # loads all that configures
+
+        text = found_answer(words, last)
     sys.stdout.write(text)
     return 0
-
-
-def _check(arguments: Arguments) -> None:
-    """Raise `ConfigError` for a fragment of another version."""
-    if not arguments.complete:
-        raise _other_version("isagen/meson.build", 0)
-    if arguments.strange or arguments.format != FRAGMENT_FORMAT:
-        raise _other_version(str(arguments.path("config").with_name("meson.build")), arguments.format)
-
-
-def _other_version(where: str, found: int) -> ConfigError:
-    """Return the error of a fragment that another version of isagen wrote, in format `found`; 0 if it says none."""
-    remedy = "run `isagen init` in the project to update it, and commit it"
-    if found > FRAGMENT_FORMAT:
-        remedy = (
-            "a later version did: pip install --upgrade isagen, or run `isagen init` with this one to write it anew"
-        )
-    said = f" (format {found or 'unknown'}, this version reads {FRAGMENT_FORMAT})" if found != FRAGMENT_FORMAT else ""
-    return ConfigError(f"the Meson fragment was not written by isagen {__version__}{said}", where=where, remedy=remedy)
-
-
-def _write_depfile(arguments: Arguments, inputs: Sequence[Path]) -> None:
-    """Tell ninja to configure again when one of the `inputs` changes. Meson reads the file before the answer."""
-    if "depfile" in arguments.values:
-        target = arguments.path("depfile-target").name if "depfile-target" in arguments.values else ""
-        names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
-        write_if_changed(arguments.values["depfile"], f"{target}: {names}\n" if target else "")

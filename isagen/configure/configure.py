@@ -12,6 +12,7 @@ from pathlib import Path
 from .. import __version__
 from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
+from ..model.frozen import dataclass
 from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, plan_name
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
@@ -34,6 +35,7 @@ from .front import front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
+from .made_from import MadeFrom, made_from
 from .own_flags import check_own_flags
 from .paths import check_paths
 from .reach import is_reached
@@ -48,8 +50,17 @@ NO_UNIQUE = "-fno-gnu-unique"
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
 
-def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
-    """Probe and plan, write what the build needs, and return the keyval text and the files it was made from.
+@dataclass(frozen=True)
+class Configured:
+    """The keyval text, the files for whose changes ninja configures again, and all that the text was made from."""
+
+    text: str
+    inputs: tuple[Path, ...]
+    made_from: MadeFrom | None
+
+
+def configure(request: Request) -> Configured:
+    """Probe and plan, write what the build needs, and return the answer.
 
     Nothing is written where an error is raised.
     """
@@ -62,7 +73,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     limit = find_limit(request.system, request.compilers, chosen.reason)
     config, left_out = without_refused(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
-    build = _build(request, config, chosen, limit, cache)
+    headers: set[str] = set()
+    build = _build(request, config, chosen, limit, cache, headers)
     kept = default_cache("texts") if request.cache else NO_CACHE
     dispatch = dispatch_texts(build, table, kept)
     text = plan_text(build)
@@ -87,7 +99,10 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         else [],
         "python": sys.executable,
     }
-    return write_keyval(values), (request.config, *chosen.files)
+    scripts = [os.path.join(link_folder, name) for name in build.link_audit.linkers]
+    usual = request.cache and not config.compat  # the project's own headers count for `compat`
+    known = made_from(request, chosen, build, headers, texts, scripts) if usual else None
+    return Configured(write_keyval(values), (request.config, *chosen.files), known)
 
 
 def _scripted(request: Request) -> bool:
@@ -127,13 +142,13 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache) -> Build:
-    """Probe the compilers, and return the whole build that results."""
+def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache, headers: set[str]) -> Build:
+    """Probe the compilers, and return the whole build that results. Adds the headers that it depends on."""
     table = chosen.table
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
-        verdicts = probe_all(table, request.compilers, cache, meanwhile=prepare_texts)
+        verdicts = probe_all(table, request.compilers, cache, meanwhile=prepare_texts, headers=headers)
     sealing = sealing_of(
         request.full_name,
         request.seal or bool(request.module),

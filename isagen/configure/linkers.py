@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from ..model.files import write_if_changed
@@ -56,7 +57,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         return undecoded
     if processor.decoder_folder() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
-    linkers = _programs(compiler, sorted({*LINKERS, *_on_path()}), cache)
+    linkers = _programs(compiler, linker_names(), cache)
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
 
 
@@ -71,10 +72,15 @@ def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[st
     from concurrent.futures import ThreadPoolExecutor  # nothing kept: the probes have loaded it
 
     with ThreadPoolExecutor() as pool:
-        paths = pool.map(compiler.program, names)
+        paths = pool.map(partial(compiler.program, kept=True), names)
         found = {name: path for name, path in zip(names, paths, strict=True) if path}
     cache.put(key, found)
     return found
+
+
+def linker_names() -> list[str]:
+    """Return the names of linkers that a compiler may call."""
+    return sorted({*LINKERS, *_on_path()})
 
 
 def _on_path() -> Iterator[str]:

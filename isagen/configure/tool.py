@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import MAGIC_NUMBER
 from io import BytesIO
 from pathlib import Path
@@ -66,6 +66,12 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor, kep
 
         shutil.rmtree(folder / FORMER)
     return hashlib.sha256(repr([sources.whole, sorted(texts.items())]).encode()).hexdigest()
+
+
+def tool_files(folder: Path, texts: Iterable[str]) -> Iterator[str]:
+    """Yield what `write_tool` leaves in `folder` for `texts` of these names, besides files that end in `SUFFIXES`."""
+    for name in (BUNDLE, *(f"{TEXTS_FOLDER}/{name}" for name in texts)):
+        yield os.path.join(folder, name)
 
 
 def _sources(processor: Processor, kept: Cache) -> Sources:

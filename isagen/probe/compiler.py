@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 
+from ..binary.digests import digest_of
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
 from ..model.frozen import dataclass, replace
@@ -50,6 +51,22 @@ class Outcome:
     out: str
     err: str
     headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a compiler: its words, the ending of an empty source that followed them or "", and the answer's digest.
+
+    There is no answer where the compiler failed, or what it answered is kept and the next build does not ask.
+    """
+
+    words: tuple[str, ...]
+    source: str
+    answer: str | None
+
+
+# The runs of this process, for who wants to know whether the compilers would answer the same again.
+RUNS: list[Run] = []
 
 
 @dataclass(frozen=True)
@@ -100,8 +117,23 @@ class Compiler:
         said = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
         return bool(said) and not said[-1].startswith("-fno") and not said[-1].endswith("-")
 
-    def run(self, args: Sequence[str]) -> Outcome:
-        """Call the compiler with `args`, in English, and return what it said."""
+    def run(self, args: Sequence[str], source: str = "", kept: bool = False) -> Outcome:
+        """Call the compiler with `args`, which compile nothing, and an empty `source`; return what it said.
+
+        `kept` says that the caller keeps the answer, for later builds too.
+        """
+        outcome, said = self._call([*args, *([source] if source else [])])
+        answer = digest_of(said) if outcome.ok and not kept else None
+        RUNS.append(Run((*self.command, *args), os.path.splitext(source)[1], answer))
+        return outcome
+
+    def _compile(self, args: Sequence[str]) -> Outcome:
+        """Call the compiler with `args`, which compile something, and return what it said; verdicts are kept."""
+        RUNS.append(Run((*self.command, *args), "", None))
+        return self._call(args)[0]
+
+    def _call(self, args: Sequence[str]) -> tuple[Outcome, bytes]:
+        """Call the compiler with `args`, in English; return what it said, and the standard output as it was."""
         command = [*self.command, *args]
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}
         try:
@@ -124,14 +156,14 @@ class Compiler:
                 where=tempfile.gettempdir(),
                 remedy="free space there, or name another folder in the environment variable TMPDIR",
             )
-        return outcome
+        return outcome, done.stdout
 
     def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
         """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "")
-            outcome = self.run([*self.args, *flags, "-dM", "-E", str(source)])
+            outcome = self.run([*self.args, *flags, "-dM", "-E"], str(source))
         found = re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE)
         return dict(found), outcome
 
@@ -140,7 +172,7 @@ class Compiler:
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "int isagen_empty;\n")
-            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
+            return self._compile([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
@@ -148,7 +180,7 @@ class Compiler:
             source, target = Path(folder, f"empty{SUFFIX[self.language]}"), Path(folder, "empty.o")
             write_if_changed(source, "int isagen_empty;\n")
             into = ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", str(target))
-            return self.run([*self.args, *args, *into, str(source)]).ok and target.is_file()
+            return self._compile([*self.args, *args, *into, str(source)]).ok and target.is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
@@ -159,15 +191,15 @@ class Compiler:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             write_if_changed(source, text)
             if self.dialect == "msvc":
-                return self.run([*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)])
+                return self._compile([*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)])
             target = str(Path(folder, "probe.o"))
             listed = str(Path(folder, "probe.d"))
-            outcome = self.run(
+            outcome = self._compile(
                 [*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target, "-MD", "-MF", listed]
             )
             # Clang warns of arguments that a link does not use.
             link = [*self.quiet_args, "-Wno-error", target, *self._links, *self._program(folder)]
-            return replace(self.run(link), headers=_listed(listed)) if outcome.ok else outcome
+            return replace(self._compile(link), headers=_listed(listed)) if outcome.ok else outcome
 
     @cached_property
     def _links(self) -> tuple[str, ...]:
@@ -188,9 +220,12 @@ class Compiler:
         target = str(Path(folder, "probe.exe"))
         return (f"/Fe{target}",) if self.dialect == "msvc" else ("-o", target)
 
-    def program(self, name: str) -> str | None:
-        """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
-        return _program(self, name)
+    def program(self, name: str, kept: bool = False) -> str | None:
+        """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one.
+
+        `kept` says that the caller keeps the answer.
+        """
+        return _program(self, name, kept)
 
     @cached_property
     def identity(self) -> str:
@@ -218,10 +253,10 @@ def _listed(depfile: str) -> tuple[str, ...]:
 
 
 @cache
-def _program(compiler: Compiler, name: str) -> str | None:
+def _program(compiler: Compiler, name: str, kept: bool) -> str | None:
     if compiler.dialect == "msvc" or not compiler.known:
         return None
-    said = compiler.run([f"-print-prog-name={name}"]).out.strip()
+    said = compiler.run([f"-print-prog-name={name}"], kept=kept).out.strip()
     return shutil.which(said) if said else None
 
 

@@ -45,12 +45,14 @@ def probe_all(
     cache: Cache,
     jobs: int | None = None,
     meanwhile: Callable[[], None] = lambda: None,
+    headers: set[str] | None = None,
 ) -> Mapping[tuple[str, str], Verdict]:
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language).
 
-    While compilers are at work, if any is asked, `meanwhile` does what needs no verdict.
+    While compilers are at work, if any is asked, `meanwhile` does what needs no verdict. To `headers` are added those
+    that kept verdicts depend on.
     """
-    return dict(probe_each(table, compilers, cache, jobs, meanwhile))
+    return dict(probe_each(table, compilers, cache, jobs, meanwhile, headers))
 
 
 def probe_each(
@@ -59,6 +61,7 @@ def probe_each(
     cache: Cache,
     jobs: int | None = None,
     meanwhile: Callable[[], None] = lambda: None,
+    headers: set[str] | None = None,
 ) -> Iterator[tuple[tuple[str, str], Verdict]]:
     """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known.
 
@@ -67,6 +70,8 @@ def probe_each(
     questions = [question for compiler in compilers for question in _questions(table, compiler)]
     states = _States()
     known = {question: question.known(cache, states) for question in questions}
+    if headers is not None:
+        headers.update(states.headers())
     unknown = [question for question in questions if known[question] is None]
     with ExitStack() as stack:
         answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
@@ -208,6 +213,10 @@ class _States:
         if headers not in self._found:
             self._found[headers] = Cache.key(states_of(headers.split(NUL)))
         return self._found[headers]
+
+    def headers(self) -> set[str]:
+        """Return the headers whose states were asked for."""
+        return {header for headers in self._found for header in headers.split(NUL) if header}
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..model.errors import TableError, did_you_mean
@@ -54,7 +55,9 @@ def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, .
     if _is_path(reference):
         path = (folder / reference).resolve()
         if path.is_file():
-            return path, (path,)
+            named = folder / reference
+            # A link that comes to lead elsewhere changes the table, but no file that it leads to.
+            return path, (path,) if os.path.normpath(named) == os.fspath(path) else (named, path)
         remedy = f"looked for {path}; tables of isagen: {', '.join(tables)}"
     elif reference in tables:
         return tables[reference], ()
