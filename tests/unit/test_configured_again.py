@@ -1,0 +1,369 @@
+"""The last answer of configuring, which is given again where all that it was made from is as it was, and only there."""
+
+import json
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from isagen.configure.made_from import MOST
+from isagen.model.kept import HEAD, read_kept
+from isagen.processors.registry import audited_processor
+from support.configuring import Fragment
+from support.projects import need
+
+
+@pytest.fixture(scope="module")
+def fragment(tmp_path_factory):
+    need("gcc")
+    pytest.importorskip("iced_x86")
+    return Fragment(tmp_path_factory.mktemp("fragment"))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def lines(text: str) -> str:
+    return text.replace("%20", " ")
+
+
+def test_the_answer_is_that_of_configuring(fragment):
+    text = fragment.settle()
+    depfile = fragment.folder / "build/isa_plan.d"
+    said = depfile.read_text()
+    depfile.unlink()  # Meson may
+    assert fragment.configure() == (text, True)
+    assert depfile.read_text() == said
+    fragment.record.unlink()
+    assert fragment.configure() == (text, False)
+    assert depfile.read_text() == said
+
+
+def test_what_shells_change_and_what_kernels_hold_counts_not(fragment):
+    text = fragment.settle()
+    (fragment.folder / "one.c").write_text("int another;\n")
+    assert fragment.configure(SHLVL="9", OLDPWD="/", _="/usr/bin/other") == (text, True)
+
+
+def test_the_record_holds_no_environment(fragment):
+    fragment.settle()
+    assert fragment.environment["TOKEN"].encode() not in fragment.record.read_bytes()
+
+
+def append(name):
+    """Change a file by a line that says nothing; it becomes as it was, but for its times."""
+
+    def change(fragment):
+        path = fragment.folder / name
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        return lambda: path.write_bytes(content)
+
+    return change
+
+
+def remove(name):
+    def change(fragment):
+        path = fragment.folder / name
+        content, mode = path.read_bytes(), path.stat().st_mode
+        path.unlink()
+        return lambda: (path.write_bytes(content), path.chmod(mode))
+
+    return change
+
+
+def add(name, content=b""):
+    def change(fragment):
+        path = fragment.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o755)
+        return lambda: path.unlink(missing_ok=True)
+
+    return change
+
+
+def same_size_and_time(fragment):
+    """As an archive restores it."""
+    path = fragment.folder / "isa.toml"
+    state = path.stat()
+    path.write_bytes(path.read_bytes())
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    return lambda: None
+
+
+def other_macros(fragment):
+    return append_text(fragment.folder / "chosen", "compiler='gcc -mpclmul'\n")
+
+
+def other_version(fragment):
+    return append_text(fragment.folder / "chosen", '[ "$1" != --version ] || compiler="echo another"\n')
+
+
+def other_assembler(fragment):
+    return append_text(fragment.folder / "chosen", '[ "$1" != -print-prog-name=as ] || compiler="echo gcc"\n')
+
+
+def append_text(path, text):
+    before = path.read_text()
+    path.write_text(before + text)
+    return lambda: path.write_text(before)
+
+
+def other_python(fragment):
+    content = fragment.record.read_bytes()
+    fragment.record.write_bytes(content.replace(HEAD, HEAD.replace(b"cpython-3", b"cpython-9")))
+    assert fragment.record.read_bytes() != content
+    return lambda: None
+
+
+def damage(fragment):
+    content = bytearray(fragment.record.read_bytes())
+    content[-9] ^= 1
+    fragment.record.write_bytes(content)
+    return lambda: None
+
+
+def cut(fragment):
+    content = fragment.record.read_bytes()
+    fragment.record.write_bytes(content[: len(content) // 2])
+    return lambda: None
+
+
+PARTS = (audited_processor().decoder_parts or tuple)()
+OUTPUTS = (
+    "isa_plan.json",
+    "isa_include/isa_dispatch.h",
+    "isa_include/isa_guard_AVX2.h",
+    "isa_tool/__main__.py",
+    "isa_tool/isagen.bundle",
+    "isa_tool/texts/isa_dispatch.c",
+    "isa_tool/texts/isa_stubs.c",
+    "isa_tool/audit_error/ld",
+    *(f"isa_tool/iced_x86/{name}" for name in PARTS if not name.endswith(".py")),
+)
+CHANGES = {
+    "the project's settings": append("isa.toml"),
+    "the project's settings, restored": same_size_and_time,
+    "a table": append("own.toml"),
+    "a header that probes include": append("probed.h"),
+    "a module of isagen": append("site/isagen/configure/overrides.py"),
+    "a module that only build steps load": append("site/isagen/build/seal.py"),
+    "a new module of isagen": add("site/isagen/model/another.py"),
+    "a table of isagen": append("site/isagen/processors/x86/tables/x86.toml"),
+    "a template": append("site/templates/isa_guard.h.j2"),
+    "macros of the compiler behind a wrapper": other_macros,
+    "version of the compiler behind a wrapper": other_version,
+    "assembler of the compiler behind a wrapper": other_assembler,
+    "the wrapper": append("bin/own-cc"),
+    "a new linker on PATH": add("bin/ld.other"),
+    "a header that nobody generated": add("build/isagen/isa_include/immintrin.h"),
+    "a header of compat": add("build/isagen/isa_compat/isa_torch.h"),
+    "a module in the tool's folder": add("build/isagen/isa_tool/isagen/former.py"),
+    "another Python": other_python,
+    "a damaged record": damage,
+    "half a record": cut,
+    **{f"edited: {name}": append(f"build/isagen/{name}") for name in OUTPUTS},
+    **{f"removed: {name}": remove(f"build/isagen/{name}") for name in OUTPUTS},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_configures(fragment, change):
+    fragment.settle()
+    undo = change(fragment)
+    try:
+        text, again = fragment.configure()
+        assert not again
+        assert not text.startswith("error=")
+    finally:
+        undo()
+    fragment.settle()
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_what_is_edited_or_removed_is_as_configuring_left_it(fragment, name):
+    fragment.settle()
+    content = (fragment.output / name).read_bytes()
+    append(f"build/isagen/{name}")(fragment)
+    fragment.configure()
+    assert (fragment.output / name).read_bytes() == content
+
+
+def test_another_call_configures(fragment):
+    for words in (fragment.words(levels="AVX2"), fragment.words("--arg=-DX"), fragment.words(editor="AVX2")):
+        fragment.settle()
+        assert not fragment.configure(words)[1]
+    fragment.settle()
+    assert not fragment.configure(NEW_VARIABLE="1")[1]
+    assert fragment.configure(NEW_VARIABLE="1")[1]
+    assert not fragment.configure(NEW_VARIABLE="2")[1]
+
+
+def test_sets_have_records_of_their_own(fragment):
+    sets = [fragment.words(label=label, set=label, sets="one,other") for label in ("one", "other")]
+    for words in (*sets, *sets):
+        fragment.configure(words)
+    assert [fragment.configure(words)[1] for words in sets] == [True, True]
+
+
+def test_an_error_is_not_given_again(fragment):
+    fragment.settle()
+    (fragment.folder / "two.c").rename(fragment.folder / "gone.c")
+    for _ in range(2):
+        text, again = fragment.configure()
+        assert lines(text).startswith("error=isagen: isa_kernels: two.c: there is no such kernel source")
+        assert not again
+        assert not fragment.record.exists()
+    (fragment.folder / "gone.c").rename(fragment.folder / "two.c")
+    fragment.settle()
+
+
+def test_nothing_is_kept_without_the_probe_cache(fragment):
+    fragment.settle()
+    words = fragment.words(probe_cache="false", output=str(fragment.folder / "uncached"))
+    assert [fragment.configure(words)[1] for _ in range(2)] == [False, False]
+    assert not list((fragment.folder / "uncached").glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("own.toml", "\nextends", '\nlevels.AVX512.probe = "no_such_instruction();"\nextends'),  # is tried each time
+        ("isa.toml", "table", 'compat = ["aten"]\ntable'),  # the project's own headers count
+    ],
+)
+def test_what_may_change_unnoticed_is_found_out_each_time(fragment, name, old, new):
+    path = fragment.folder / name
+    before = path.read_text()
+    edit(path, old, new)
+    try:
+        said = {fragment.configure() for _ in range(3)}
+        ((text, again),) = said
+        assert not again
+        assert not text.startswith("error=")
+        assert not fragment.record.exists()
+    finally:
+        path.write_text(before)
+    fragment.settle()
+
+
+def test_macros_that_arguments_of_kernels_turn_on_are_asked_for_again(fragment):
+    path = fragment.folder / "isa.toml"
+    before = path.read_text()
+    path.write_text(f'{before}\n[kernels."one.c"]\nargs = ["-fno-math-errno"]\n')
+    try:
+        fragment.settle()
+        undo = append_text(fragment.folder / "chosen", 'case "$*" in *math-errno*) compiler="gcc -msse3" ;; esac\n')
+        assert not fragment.configure()[1]
+        undo()
+    finally:
+        path.write_text(before)
+    fragment.settle()
+
+
+@pytest.mark.parametrize("name", ["isa.toml", "own.toml", "probed.h", "site/isagen/configure/overrides.py"])
+def test_what_changes_while_isagen_configures_is_seen(fragment, name):
+    fragment.settle()
+    path = fragment.folder / name
+    undo = append_text(fragment.folder / "chosen", f"echo >> {path}\n")
+    before = path.read_bytes()
+    fragment.configure()
+    undo()
+    assert path.read_bytes() != before
+    assert not fragment.configure()[1]
+    path.write_bytes(before)
+    fragment.settle()
+
+
+def test_a_table_behind_a_link_that_leads_elsewhere(fragment):
+    path, link, other = (fragment.folder / name for name in ("isa.toml", "linked.toml", "other.toml"))
+    before = path.read_text()
+    shutil.copy(fragment.folder / "own.toml", other)
+    link.symlink_to("own.toml")
+    edit(path, "own.toml", "linked.toml")
+    fragment.settle()
+    link.unlink()
+    link.symlink_to("other.toml")
+    try:
+        assert not fragment.configure()[1]
+    finally:
+        path.write_text(before)
+    fragment.settle()
+
+
+# Notes what a configuring reads, lists and asks about, and what it writes.
+WATCHED = """
+import json, os, sys
+read, written = set(), set()
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+def note(event, given):
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(given[0], (str, bytes)):
+        is_written = event == "open" and given[2] & WRITING
+        (written if is_written else read).add(os.path.abspath(os.fsdecode(given[0])))
+    elif event == "os.rename":
+        written.add(os.path.abspath(os.fsdecode(given[1])))
+sys.addaudithook(note)
+stat = os.stat
+def noted(path, *more, **named):
+    if isinstance(path, (str, bytes, os.PathLike)) and "dir_fd" not in named:
+        read.add(os.path.abspath(os.fsdecode(path)))
+    return stat(path, *more, **named)
+os.stat = noted
+place, also, *words = sys.argv[1:]
+from isagen.configure import configure
+if also:
+    check = configure.check_paths
+    configure.check_paths = lambda *given: (check(*given), open(also).close())
+from isagen.cli import main
+main(["configure", *words])
+with open(place, "w") as stream:
+    json.dump([sorted(read), sorted(written)], stream)
+"""
+
+
+def unrecorded(fragment, also="") -> list[str]:
+    """Return what configuring reads, and what the record of its answer does not hold."""
+    fragment.settle()
+    fragment.record.unlink()
+    script, place = fragment.folder / "watched.py", fragment.folder / "watched.json"
+    script.write_text(WATCHED)
+    fragment.call(str(script), str(place), also, *fragment.words())
+    read, written = json.loads(place.read_text())
+    kept = read_kept(fragment.record)
+    recorded = {*kept["states"], *kept["folders"], *kept["kernels"]}
+    recorded |= {os.path.realpath(path) for path in recorded}
+    below = [f"{path}/" for path in (*kept["trees"], *kept["folders"])]
+    known = {*recorded, *kept["trees"], *written, os.devnull}
+    # The folders where Python looks for modules, all of its standard library, and no other library.
+    known |= {*sys.path, str(fragment.folder), str(fragment.folder / "site")}
+    library = [f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")]
+    # What the user's cache holds is found by what it was made from.
+    below += [f"{fragment.folder}/cache/isagen/", f"{tempfile.gettempdir()}/isagen-"]
+    return [
+        path
+        for path in read
+        if path not in known
+        and not path.startswith(tuple(below))
+        and not (path.startswith(tuple(library)) and "/site-packages/" not in path)
+    ]
+
+
+def test_all_that_is_read_is_recorded(fragment):
+    assert unrecorded(fragment) == []
+
+
+def test_what_is_read_and_not_recorded_is_noticed(fragment):
+    assert unrecorded(fragment, also=str(fragment.folder / "chosen")) == [str(fragment.folder / "chosen")]
+
+
+def test_questions_are_few(fragment):
+    fragment.settle()
+    assert 4 <= len(read_kept(fragment.record)["questions"]) <= MOST
