@@ -341,7 +341,8 @@ def unrecorded(fragment, also="") -> list[str]:
     recorded = {*kept["states"], *kept["folders"], *kept["kernels"]}
     recorded |= {os.path.realpath(path) for path in recorded}
     below = [f"{path}/" for path in (*kept["trees"], *kept["folders"])]
-    known = {*recorded, *kept["trees"], *written, os.devnull}
+    # The depfile is left with each answer.
+    known = {*recorded, *kept["trees"], *written, os.devnull, str(fragment.folder / "build/isa_plan.d")}
     # The folders where Python looks for modules, all of its standard library, and no other library.
     known |= {*sys.path, str(fragment.folder), str(fragment.folder / "site")}
     library = [f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")]
