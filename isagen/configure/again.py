@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec  # `python -m` has loaded it
 
 from ..binary.digests import digest_of
 from ..model.files import write_if_changed
@@ -176,8 +177,8 @@ def _tree(folder: str, endings: tuple[str, ...], places: dict[str, State | None]
 
 def _file_of(module: str) -> str | None:
     """Return the file that an import of a module would load."""
-    specs = (finder.find_spec(module, None) for finder in sys.meta_path)
-    return next((spec.origin for spec in specs if spec is not None), None)
+    spec = find_spec(module)
+    return spec.origin if spec is not None else None
 
 
 def _ask(words: list[str], environment: Mapping[str, str]) -> tuple[int, int]:
