@@ -39,7 +39,7 @@ class Editor:
 
 
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted: bool = False) -> Values:
-    """Return what the fragment reads of a build; the copies of a unit are those from one place to another.
+    """Return what the fragment reads of a build.
 
     `copied` are places in the project's list: of the kernels whose copies hold their text.
 
@@ -49,18 +49,14 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
-    parts = plan.parts()
-    copies = [copy for part in parts for copy in part]
-    place = {copy: index for index, copy in enumerate(copies)}
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
     language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
-    many = len(copies) > MANY and not build.limit.opaque and not plan.module
+    many = len(cells) > MANY and not build.limit.opaque and not plan.module
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
     script = [script_name(plan.kernel_set)] if many and scripted and all(map(PLAIN.fullmatch, sealed)) else []
     values: Values = {
-        "parts": [str(number) for number in range(len(parts))],
-        **{f"part_{number}": part for number, part in enumerate(parts)},
+        **_parts(plan),
         "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
         "levels": built,
         "registrations": [registrations_name(level, plan.kernel_set) for level in built],
@@ -79,12 +75,33 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
             values[f"{level}_sealed"] = list(map(str, own)) if values["front_source"] else []
         values[f"{level}_units"] = [unit.name for unit in found]
         for unit in found:
-            first = place[unit.copies[0]]
-            values[f"{unit.name}_copies"] = [str(first), str(first + len(unit.copies))]
             for language in LANGUAGES:
                 values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
     said = [*warnings, *baseline_warnings(build), *additions_warnings(build)]
     return {**values, **_editor(plan, editor, many), "warnings": said, **_summary(build)}
+
+
+def _parts(plan: Plan) -> Values:
+    """Return the parts of the copies, and those of each unit.
+
+    They are the one part that is `whole`, by its number, or those from one place to another in the other parts.
+    """
+    parts = plan.parts()
+    number_of = {part: number for number, part in enumerate(parts)}
+    whole = {number_of[unit.copies] for unit in plan.units if unit.copies in number_of}
+    others = [copy for number, part in enumerate(parts) if number not in whole for copy in part]
+    place_of = {copy: place for place, copy in enumerate(others)}
+    values: Values = {
+        "parts": [str(number) for number in range(len(parts))],
+        "whole": [str(number) for number in sorted(whole)],
+        **{f"part_{number}": part for number, part in enumerate(parts)},
+    }
+    for unit in plan.units:
+        number = number_of.get(unit.copies)
+        first = place_of.get(unit.copies[0], 0)
+        places = [first, first + len(unit.copies)] if number is None else [number]
+        values[f"{unit.name}_copies"] = list(map(str, places))
+    return values
 
 
 def _in_project(plan: Plan) -> list[KernelRow]:

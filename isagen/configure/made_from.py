@@ -103,6 +103,6 @@ def _programs(compilers: Sequence[Compiler], linkers: Iterable[str]) -> Iterator
         words = [*compiler.command, *filter(None, (compiler.program("as"), compiler.program("ld")))]
         yield from filter(None, map(shutil.which, words))
     yield from linkers
+    names = linker_names()
     for folder in os.get_exec_path():
-        paths = (os.path.join(folder, name) for name in linker_names())
-        yield from filter(os.path.isfile, paths)
+        yield from filter(os.path.isfile, (os.path.join(folder, name) for name in names))

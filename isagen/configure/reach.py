@@ -56,4 +56,4 @@ def _calls_script(compiler: Compiler, output: Path) -> bool:
         for name in ("ld", "ld.bfd"):
             write_if_changed(Path(folder, name), SCRIPT.format(proof=LINK_PROOF), mode=0o777)
         words = [str(source), "-o", str(Path(folder, "empty")), *compiler.link_args, f"-B{folder}", f"-Wl,{LINK_PROOF}"]
-        return all(compiler.run([*compiler.args, *way, *words]).ok for way in WAYS)
+        return all(compiler.run([*compiler.args, *way, *words], kept=True).ok for way in WAYS)
