@@ -347,7 +347,7 @@ def unrecorded(fragment, also="") -> list[str]:
     known |= {*sys.path, str(fragment.folder), str(fragment.folder / "site")}
     library = [f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")]
     # What the user's cache holds is found by what it was made from.
-    below += [f"{fragment.folder}/cache/isagen/", f"{tempfile.gettempdir()}/isagen-"]
+    below += [f"{fragment.folder}/cache/", f"{tempfile.gettempdir()}/isagen-"]
     return [
         path
         for path in read
