@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from ..model.files import write_if_changed
+from ..model.files import write_atomically
 from ..model.names import guard_name
 from ..model.plan_file import outputs_of, shown_sources
 from ..model.read_json import read_json
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
 COMMANDS = "compile_commands.json"
 SHOWN = ("c", "cpp")
@@ -23,9 +26,9 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     """
     path = os.path.join(root, COMMANDS)
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-            text = stream.read()
-        known = read_json(text)
+        with open(path, "rb") as stream:
+            content = stream.read()
+        known = read_json(content.decode(errors="surrogateescape"))
     except (OSError, ValueError):
         return
     folder = os.path.dirname(plan_path)
@@ -37,8 +40,8 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     entries = _entries(found, lines, guard_name(level), tuple(left_out))
     added = [_text(entry) for entry in entries if entry["file"] not in there]
     if added:  # writing all of them anew would take longer
-        head = text.rstrip().removesuffix("]").rstrip()
-        write_if_changed(path, ",\n".join([head, *added]) + "\n]\n")
+        head = content[: content.rindex(b"]")].rstrip()
+        write_atomically(path, b",\n".join([head, *added]) + b"\n]\n")
 
 
 def _entries(
@@ -57,7 +60,7 @@ def _entries(
         yield {"directory": entry["directory"], "command": f"{command} -include {guard} -c {line}", "file": line}
 
 
-def _text(entry: Mapping[str, str]) -> str:
+def _text(entry: Mapping[str, str]) -> bytes:
     """Return an entry as ninja writes it: `json` writes lines in Python, which takes long for thousands."""
-    lines = (f'    "{key}": {json.dumps(value)}' for key, value in entry.items())
-    return "  {\n" + ",\n".join(lines) + "\n  }"
+    lines = ",\n".join(f'    "{key}": {json.dumps(value)}' for key, value in entry.items())
+    return f"  {{\n{lines}\n  }}".encode("ascii")
