@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from .binary.formats import FOLDER as BINARY_FORMATS
 from .processors.registry import FOLDER as PROCESSORS
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from typing import Any
+
     import jinja2
 
 # Templates of pages: what is not marked as markup is escaped there.

@@ -10,11 +10,11 @@ import os
 from sys import intern
 
 from ..binary import formats
-from ..binary.digests import blake2b
 from ..binary.formats import load_object
 from ..binary.private_names import name_in_source
 from ..binary.protocol import Binding
 from ..model import names
+from ..model.digests import blake2b
 from ..model.kept import read_kept, state_of, states_of, write_kept
 from ..model.names import is_sealed_name
 from ..model.own_files import own_on_disk

@@ -13,8 +13,8 @@ another kernel source defines.
 
 from __future__ import annotations
 
-from ..binary.digests import blake2b
 from ..binary.protocol import MERGEABLE
+from ..model.digests import blake2b
 from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from ..binary.digests import blake2b
 from ..binary.formats import load_object
 from ..binary.protocol import Held
+from ..model.digests import blake2b
 from ..model.kept import read_kept, write_kept
 from ..model.shapes import NamedTuple
 

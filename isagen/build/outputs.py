@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..binary.digests import blake2b
 from ..binary.formats import emptied_object, note_in_object, seal_objects
+from ..model.digests import blake2b
 from ..model.files import write_if_changed
 
 TYPE_CHECKING = False  # as in typing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..binary.digests import blake2b
+from ..model.digests import blake2b
 from ..model.frozen import dataclass
 from ..model.names import copy_of_object, registrations_name, sealed_name, stubs_name
 from .texts import text_for

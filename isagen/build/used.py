@@ -17,20 +17,27 @@ def is_used(dispatch_source: str, build_root: str) -> bool:
     What another backend of Meson wrote is not read.
     """
     try:
-        with open(os.path.join(build_root, NINJA_FILE), encoding="utf-8", errors="surrogateescape") as stream:
-            lines = [line for line in stream if line.startswith("build ")]
+        with open(os.path.join(build_root, NINJA_FILE), "rb") as stream:
+            content = stream.read()
     except OSError:
         return True
     name = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")
-    path = " " + name.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
-    return any(_names(line.partition(":")[2].rstrip("\n"), path) for line in lines if path in line)
+    path = os.fsencode(" " + name.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
+    place = content.find(path)  # of some megabytes, few lines name it
+    while place >= 0:
+        start, end = content.rfind(b"\n", 0, place) + 1, content.find(b"\n", place)
+        line = content[start : end if end >= 0 else len(content)]
+        if line.startswith(b"build ") and _names(line.partition(b":")[2].rstrip(b"\r"), path):
+            return True
+        place = content.find(path, start + len(line))
+    return False
 
 
-def _names(inputs: str, path: str) -> bool:
+def _names(inputs: bytes, path: bytes) -> bool:
     """Return whether the `inputs` of a rule name a `path`, which starts with the blank before it."""
     place = inputs.find(path)
     while place >= 0:
-        if inputs[place - 1 : place] != "$" and inputs[place + len(path) :][:1] in ("", " "):
+        if inputs[place - 1 : place] != b"$" and inputs[place + len(path) :][:1] in (b"", b" "):
             return True
         place = inputs.find(path, place + 1)
     return False

@@ -10,7 +10,7 @@ import os
 import sys
 from importlib.util import find_spec  # `python -m` has loaded it
 
-from ..binary.digests import digest_of
+from ..model.digests import digest_of
 from ..model.files import write_if_changed
 from ..model.kept import read_kept, state_of, write_kept
 from ..model.names import TOOL_FOLDER, plan_name

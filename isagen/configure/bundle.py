@@ -6,16 +6,19 @@ source. Other Pythons take none of it.
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 import os
 from collections.abc import Mapping
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from types import CodeType
-from typing import BinaryIO
 from zlib import compress, crc32
 
 from ..build.start import CHECK, DIGEST, PARTS, SIZES, shown
+from ..model.digests import blake2b
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 START = "isagen/build/start.py"
 # Files are read in parts: new memory for a whole one takes longer than to read it.
@@ -54,7 +57,7 @@ def _places(parts: Mapping[str, bytes], start: int) -> tuple[dict[str, tuple[int
 
 def contents_digest(contents: Mapping[str, bytes]) -> bytes:
     """Return the digest of files by name: that of a bundle of them, whichever Python its bytecode is for."""
-    digest = hashlib.sha256()
+    digest = blake2b(digest_size=32)
     for name, content in sorted(contents.items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.digest()

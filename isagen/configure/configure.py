@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .. import __version__
+from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
 from ..model.frozen import dataclass
@@ -88,7 +88,7 @@ def configure(request: Request) -> Configured:
     leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
-        "digest": hashlib.sha256(text.encode() + tool.encode()).hexdigest(),
+        "digest": digest_of(text.encode() + tool.encode()),
         **answer(build, _editor(request, chosen), left_out, _scripted(request)),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
@@ -28,6 +27,10 @@ from ..rendering import prepare, render
 from .detection import detection_values
 from .kept_texts import kept_texts
 from .overrides import override_values
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 # The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
 NO_REGISTERS = "generic"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ..binary.formats import FOLDER as BINARY_FORMATS
 from ..model.codec import to_line
+from ..model.digests import blake2b
 from ..probe.cache import Cache
 from ..processors.registry import FOLDER as PROCESSORS
 from ..rendering import template_folder
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 Texts = Mapping[str, str]
 PACKAGE = Path(__file__).parent.parent
@@ -56,7 +59,7 @@ def _found(folder: Path, start: str, end: str) -> list[Path]:
 @cache
 def sources_digest() -> str:
     """Return a number that changes with the templates of generated C, and with the code that lays them out."""
-    digest = hashlib.sha256()
+    digest = blake2b(digest_size=16)
     for path in [*template_files(), *(PACKAGE / name for name in CODE)]:
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)}\n".encode() + content)

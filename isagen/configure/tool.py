@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import MAGIC_NUMBER
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..build.start import BUNDLE, MAIN
+from ..model.digests import digest_of
 from ..model.files import write_atomically, write_if_changed
 from ..model.frozen import dataclass
 from ..model.kept import states_of
@@ -22,6 +21,7 @@ from ..probe.cache import NO_CACHE, Cache
 from ..processors.processor import FEATURES_FILE, Processor
 from .bundle import BLOCK, contents_digest, is_bundle, make_bundle
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from ..model.files import AnyPath
 
@@ -65,7 +65,7 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor, kep
         import shutil
 
         shutil.rmtree(folder / FORMER)
-    return hashlib.sha256(repr([sources.whole, sorted(texts.items())]).encode()).hexdigest()
+    return digest_of(repr([sources.whole, sorted(texts.items())]).encode())
 
 
 def tool_files(folder: Path, texts: Iterable[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from .digests import digest_of
 from .errors import IsagenError, did_you_mean
 from .kept import read_kept, write_kept
 from .own_files import read_own
@@ -174,6 +175,4 @@ class _Kept:
         """Return the path of what is kept for a file's content; "" where nothing is."""
         if cls.folder is None:
             return ""
-        import hashlib  # as above
-
-        return os.path.join(cls.folder, hashlib.sha256(content).hexdigest())
+        return os.path.join(cls.folder, digest_of(content))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
+from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError
 from ..model.frozen import dataclass, replace
 from ..model.languages import language_of, takes_macros
@@ -265,7 +265,7 @@ def _units(
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
-        digest = hashlib.sha256("\0".join(key_words).encode()).hexdigest()[:8]
+        digest = digest_of("\0".join(key_words).encode())[:8]
         yield Unit(
             name=f"isa_{level}__{digest}" if key_words else f"isa_{level}",  # short: ninja reads it for each object
             level=level,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
+from ..model.digests import digest_of
 from ..model.files import write_atomically
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Cache:
@@ -25,7 +28,7 @@ class Cache:
     @staticmethod
     def key(question: Any) -> str:
         """Return the name under which the answer to `question` (plain JSON data) is kept."""
-        return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+        return digest_of(json.dumps(question, sort_keys=True).encode())
 
     def get(self, key: str) -> Any:
         """Return the answer kept under `key`, or None."""

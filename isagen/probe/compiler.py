@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 
-from ..binary.digests import digest_of
+from ..model.digests import digest_of
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
 from ..model.frozen import dataclass, replace

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
 
 from ..model.codec import from_data
 from ..model.frozen import asdict, dataclass
@@ -18,6 +17,7 @@ from .compiler import Compiler
 from .level import Answer, Settled, known_without_asking, probe_text, settle
 from .together import Group, ask, groups_of, question_of
 
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from ..digests import blake2b
+from ...model.digests import blake2b
 from ..protocol import Binding, Kind
 from . import layout as e
 from .reader import Elf

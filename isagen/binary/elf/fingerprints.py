@@ -7,8 +7,8 @@ from bisect import bisect_left
 from functools import cached_property
 from operator import itemgetter
 
+from ...model.digests import blake2b
 from ...model.shapes import NamedTuple
-from ..digests import blake2b
 from ..protocol import Binding, Kind
 from . import layout as e
 from .digest import DIGEST_SIZE
