@@ -110,9 +110,10 @@ def _in_project(plan: Plan) -> list[KernelRow]:
 
 
 def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
-    """Return the kernel sources that editors see as those of one level, by unit: their places in the project's list.
+    """Return the kernel sources that editors see as those of one level, by unit.
 
-    Where there are `many`, return the level, and the arguments that are left out.
+    They are places in the project's list, or "all" of it. Where there are `many`, return the level, and the arguments
+    that are left out.
     """
     level = editor.level
     if level == "best":
@@ -131,7 +132,8 @@ def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
             args = [arg for arg in unit.args.get(language, ()) if arg not in editor.tuning]
             values[f"{unit.name}_editor_{language}_args"] = [*guard, *args]
         copies = frozenset(unit.copies)
-        values[f"{unit.name}_editor"] = [str(number) for number, own in enumerate(own_copies) if own & copies]
+        places = [str(number) for number, own in enumerate(own_copies) if own & copies]
+        values[f"{unit.name}_editor"] = ["all"] if places and len(places) == len(own_copies) else places
     return {**values, "editor": [], "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
 
 

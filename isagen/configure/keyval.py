@@ -21,7 +21,8 @@ def write_keyval(values: Mapping[str, str | Iterable[str]]) -> str:
     for key, value in values.items():
         items = [value] if isinstance(value, str) else list(value)
         text = "|".join(items)
-        if text.count("|") >= len(items) or any(code in text for code, _ in ESCAPES if code != "|"):
+        plain = text == text.strip() and not any(character in text for character in "%#\n")
+        if not plain or text.count("|") >= len(items):  # the fragment takes long to undo escapes
             text = "|".join(map(escape, items))
         lines.append(f"{key}={text}\n")
     return "".join(lines)
