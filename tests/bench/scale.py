@@ -115,13 +115,10 @@ def measure(folder: Path, count: int, first: bool, number: int) -> dict[str, Cos
     build = str(folder / "build")
     shutil.rmtree(build, ignore_errors=True)
     found = {}
-    if folder.name == "isagen":
-        cache = os.environ["XDG_CACHE_HOME"]
-        shutil.rmtree(cache, ignore_errors=True)
-        found["setup, cold"] = run("meson", "setup", build, folder=folder)
-        shutil.rmtree(build)
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    found["setup, cold"] = run("meson", "setup", build, folder=folder)
+    shutil.rmtree(build)
     found["setup"] = run("meson", "setup", build, folder=folder)
-    found.setdefault("setup, cold", found["setup"])
     if not first:
         return found
     found["build"] = run("ninja", "-C", build, folder=folder)
