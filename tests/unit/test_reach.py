@@ -1,16 +1,16 @@
 """The test link that shows whether a compiler calls the linkers' scripts, and what is kept of it."""
 
-import stat
+import os
+import shutil
 from dataclasses import replace
 
 import pytest
 
 from isagen.configure.reach import is_reached
+from isagen.model.names import LINK_PROOF
 from isagen.probe.cache import NO_CACHE, Cache
-from isagen.probe.compiler import find_compiler
+from isagen.probe.compiler import Compiler, find_compiler
 from support.projects import need
-
-LOGGING = '#!/bin/sh\necho "$*" >> {log}\n{call}\n'
 
 
 @pytest.fixture
@@ -19,53 +19,67 @@ def gcc():
     return replace(find_compiler("c", ["gcc"]), linker="ld.bfd")
 
 
-def wrapped(tmp_path, compiler, call='exec gcc "$@"'):
-    """Return a compiler that logs its arguments and then runs `call`; and the log."""
-    script, log = tmp_path / "gcc", tmp_path / "log"
-    script.write_text(LOGGING.format(log=log, call=call))
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    return replace(compiler, command=(str(script),)), log
+@pytest.fixture
+def links(monkeypatch):
+    """The test links that compilers were asked for."""
+    found, run = [], Compiler.run
+
+    def noted(self, args, *more, **named):
+        if f"-Wl,{LINK_PROOF}" in args:
+            found.append(args)
+        return run(self, args, *more, **named)
+
+    monkeypatch.setattr(Compiler, "run", noted)
+    return found
 
 
-def links(log):
-    return [line for line in log.read_text().splitlines() if "--isagen-proof" in line]
-
-
-def test_gcc_is_asked_once(gcc, tmp_path):
-    compiler, log = wrapped(tmp_path, gcc)
+def test_gcc_is_asked_once(gcc, links, tmp_path):
     cache, (one, other) = Cache(tmp_path / "cache"), (tmp_path / "one", tmp_path / "other")
     for folder in (one, other):
         folder.mkdir()
-        assert is_reached([compiler], folder, cache)
+        assert is_reached([gcc], folder, cache)
         assert not list(folder.iterdir())
-    assert len(links(log)) == 2  # as it links by itself, and with -fuse-ld=bfd
-    assert is_reached([replace(compiler, link_args=("-s",))], one, cache)
-    assert len(links(log)) == 4
+    assert len(links) == 2  # as it links by itself, and with -fuse-ld=bfd
+    assert is_reached([replace(gcc, link_args=("-s",))], one, cache)
+    assert len(links) == 4
 
 
-def test_a_folder_of_another_kind_is_asked_about(gcc, tmp_path):
-    compiler, log = wrapped(tmp_path, gcc)
+def test_a_folder_of_another_kind_is_asked_about(gcc, links, tmp_path):
     cache, odd = Cache(tmp_path / "cache"), tmp_path / "o d d"
     odd.mkdir()
-    assert is_reached([compiler], tmp_path, cache)
-    assert is_reached([compiler], odd, cache)
-    assert len(links(log)) == 4
+    assert is_reached([gcc], tmp_path, cache)
+    assert is_reached([gcc], odd, cache)
+    assert len(links) == 4
 
 
-def test_a_compiler_that_takes_another_linker(gcc, tmp_path):
-    deaf = 'for word; do shift; case "$word" in -B*) ;; *) set -- "$@" "$word" ;; esac; done; exec gcc "$@"'
-    compiler, log = wrapped(tmp_path, gcc, deaf)
+def test_a_compiler_that_takes_another_linker(gcc, links, tmp_path):
+    deaf = replace(gcc, link_args=(f"-B{os.path.dirname(shutil.which('ld'))}",))
     cache = Cache(tmp_path / "cache")
-    assert not is_reached([compiler], tmp_path, cache)
-    assert not is_reached([gcc, compiler], tmp_path, cache)
-    assert len(links(log)) == 2  # a failure is not kept
+    assert not is_reached([deaf], tmp_path, cache)
+    assert not is_reached([gcc, deaf], tmp_path, cache)
+    assert len(links) == 4  # a failure is not kept
 
 
 @pytest.mark.parametrize("change", [{"linker": "ld.gold"}, {"linker": ""}, {"id": "clang"}])
-def test_meson_asks_where_it_links_otherwise(gcc, tmp_path, change):
-    compiler, log = wrapped(tmp_path, gcc)
-    assert not is_reached([replace(compiler, **change)], tmp_path, NO_CACHE)
-    assert not log.exists()
+def test_meson_asks_where_it_links_otherwise(gcc, links, tmp_path, change):
+    assert not is_reached([replace(gcc, **change)], tmp_path, NO_CACHE)
+    assert links == []
+
+
+@pytest.mark.parametrize("arg", ["-specs=own.specs", "--specs=own.specs", "-specs", "@own.args"])
+@pytest.mark.parametrize("name", ["args", "link_args", "command"])
+def test_meson_asks_where_a_file_has_more_arguments(gcc, links, tmp_path, name, arg):
+    """It may come to say something else."""
+    assert not is_reached([replace(gcc, **{name: (*getattr(gcc, name), arg)})], tmp_path, NO_CACHE)
+    assert links == []
+
+
+def test_meson_asks_where_a_script_calls_the_compiler(gcc, links, tmp_path):
+    script = tmp_path / "gcc"
+    script.write_text('#!/bin/sh\nexec gcc $MORE "$@"\n')
+    script.chmod(0o755)
+    assert not is_reached([replace(gcc, command=(str(script),))], tmp_path, NO_CACHE)
+    assert links == []
 
 
 def test_fortran_links_nothing(gcc, tmp_path):
