@@ -24,7 +24,8 @@ WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-
 def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Finding]:
     """Return the features that a kernel's compile command turns on, but that its level does not check.
 
-    Meson leaves the commands of a build folder in compile_commands.json; without it there is nothing to find.
+    Meson leaves the commands of a build folder in compile_commands.json; without it there is nothing to find. Entries
+    that isagen added for editors make nothing: they have no output.
     """
     path = root / COMMANDS
     if not path.is_file():
@@ -32,7 +33,9 @@ def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Findi
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         commands = [
-            (Path(e["directory"]), Path(e["directory"], e["output"]), split_words(e["command"])) for e in entries
+            (Path(e["directory"]), Path(e["directory"], e["output"]), split_words(e["command"]))
+            for e in entries
+            if "output" in e
         ]
     except (ValueError, KeyError, TypeError, OSError) as problem:
         raise AuditError(f"cannot be read: {problem}", where=str(path), remedy="configure the build again") from None
