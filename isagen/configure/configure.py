@@ -43,6 +43,7 @@ from .request import Request
 from .shadows import check_shadows
 from .tool import write_tool
 from .usable_args import without_refused
+from .used_script import write_used_script
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"
@@ -84,6 +85,7 @@ def configure(request: Request) -> Configured:
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor, tools)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
     is_audited = build.link_audit.active
+    used = write_used_script(request.output)
     leave_exactly(dispatch.headers, request.output / folder)
     leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
@@ -98,8 +100,9 @@ def configure(request: Request) -> Configured:
         if is_audited and not is_reached(request.compilers, link_folder, cache)
         else [],
         "python": sys.executable,
+        "used_script": used,
     }
-    scripts = [os.path.join(link_folder, name) for name in build.link_audit.linkers]
+    scripts = [*used, *(os.path.join(link_folder, name) for name in build.link_audit.linkers)]
     usual = request.cache and not config.compat  # the project's own headers count for `compat`
     known = made_from(request, chosen, build, headers, texts, scripts) if usual else None
     return Configured(write_keyval(values), (request.config, *chosen.files), known)
