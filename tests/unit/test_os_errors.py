@@ -44,7 +44,7 @@ def test_configuring_answers_where_not_even_the_depfile_can_be_written(tmp_path,
     monkeypatch.setattr(fragment, "request_of", lambda options: SimpleNamespace(compilers=()))
     monkeypatch.setattr("isagen.configure.configure.configure", lambda request: Configured("a=b\n", (), None))
     assert answer_fragment(fragment_words(tmp_path)) == 0
-    assert capsys.readouterr().out.startswith("error=isagen:%20/")
+    assert capsys.readouterr().out.startswith("error=isagen: /")
 
 
 def test_a_step_that_cannot_write(tmp_path, monkeypatch, capsys):
