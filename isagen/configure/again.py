@@ -1,4 +1,4 @@
-"""Giving the last answer to the fragment again, where all that it was made from is as it was.
+"""`isagen configure`: answers the fragment, with the last answer where all that it was made from is as it was.
 
 Most configurings of a build folder change nothing that isagen reads. To find that out takes less time than to load what
 configures, so this imports little. The record of an answer lies beside the plan; `made_from` says what is in it.
@@ -17,7 +17,7 @@ from ..model.names import TOOL_FOLDER, plan_name
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from ..model.kept import State
@@ -27,6 +27,20 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 # What shells change from one command to the next.
 UNSTEADY = frozenset(("_", "PWD", "OLDPWD", "SHLVL"))
 BYTECODE = "__pycache__"
+
+
+def answer_fragment(words: Iterable[str]) -> int:
+    """Write the answer to the fragment, whose arguments are `words`, to the standard output."""
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+    words = list(words)
+    last = LastAnswer(words)
+    text = last.again()
+    if text is None:
+        from .fragment import found_answer  # loads all that configures
+
+        text = found_answer(words, last)
+    sys.stdout.write(text)
+    return 0
 
 
 class LastAnswer:

@@ -29,9 +29,8 @@ from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
 from .answer import PLAIN, Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
-from .dispatch import dispatch_texts, prepare_texts
+from .dispatch import dispatch_texts, front_texts, prepare_texts
 from .fortran import libraries, linking_compiler
-from .front import front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers

@@ -1,4 +1,4 @@
-"""The dispatch header and source of a plan: the level and feature data of the table, laid into the templates."""
+"""The dispatch header and source of a plan, and a module's front: data of the table, laid into the templates."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..model.names import (
     NOTE_MARK,
     STUBS_MARK,
     dispatch_name,
+    front_name,
     guard_name,
     stubs_name,
 )
@@ -25,7 +26,7 @@ from ..processors.features import Features
 from ..processors.table import Table
 from ..rendering import prepare, render
 from .detection import detection_values
-from .kept_texts import kept_texts
+from .kept_texts import Texts, kept_texts
 from .overrides import override_values
 
 TYPE_CHECKING = False  # as in typing
@@ -119,6 +120,15 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> Dispat
     for mark, content in {MATRIX_MARK: matrix, **notes}.items():
         source = source.replace(mark, _bytes(content))
     return DispatchTexts(texts, source, stubs)
+
+
+def front_texts(plan: Plan, kept: Cache = NO_CACHE) -> Texts:
+    """Return the source that loads a whole module's best level, by the name under which the build steps find it."""
+    if not plan.module:
+        return {}
+    name = front_name(plan.kernel_set, "c")
+    values = {"header": dispatch_name(plan.kernel_set, "h"), "module": plan.module}
+    return kept_texts(kept, {name: values}, lambda: {name: render("isa_front.c.j2", **values)})
 
 
 def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping[str, Any]) -> dict[str, str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Texts = Mapping[str, str]
 PACKAGE = Path(__file__).parent.parent
 # The modules whose code decides on texts besides the values in them.
-CODE = ("configure/compat.py", "configure/dispatch.py", "configure/front.py", "model/names.py", "rendering.py")
+CODE = ("configure/compat.py", "configure/dispatch.py", "model/names.py", "rendering.py")
 
 
 def kept_texts(kept: Cache, values: Any, make: Callable[[], Texts]) -> Texts:

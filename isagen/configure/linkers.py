@@ -2,7 +2,7 @@
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
 Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
-link with all arguments of the build tells whether it does: the fragment tries one, with `names.LINK_PROOF`.
+link with all arguments of the build tells whether it does: `reach` or the fragment tries one, with `names.LINK_PROOF`.
 """
 
 from __future__ import annotations

@@ -18,14 +18,10 @@ from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF
 from ..probe.cache import Cache
 from ..probe.compiler import SUFFIX, Compiler
+from .linkers import SCRIPT
 
 # Part of every key: raise it when the way of asking changes.
 FORMAT = 1
-# Links nothing and succeeds, as the scripts of a build do for a proof; only a compiler that calls it succeeds.
-SCRIPT = """#!/bin/sh
-case " $* " in *" {proof} "*) exit 0 ;; esac
-exit 1
-"""
 # Folders of which every compiler makes a search path as of any other.
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 # Arguments that name a file of more of them.
@@ -75,6 +71,6 @@ def _calls_script(compiler: Compiler, output: Path) -> bool:
         source = Path(folder, f"empty{SUFFIX[compiler.language]}")
         write_if_changed(source, "int main(void) { return 0; }\n")
         for name in ("ld", "ld.bfd"):
-            write_if_changed(Path(folder, name), SCRIPT.format(proof=LINK_PROOF), mode=0o777)
+            write_if_changed(Path(folder, name), SCRIPT.format(proof=LINK_PROOF, command="false"), mode=0o777)
         words = [str(source), "-o", str(Path(folder, "empty")), *compiler.link_args, f"-B{folder}", f"-Wl,{LINK_PROOF}"]
         return all(compiler.run([*compiler.args, *way, *words], kept=True).ok for way in WAYS)

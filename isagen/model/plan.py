@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
-# The copies that are too many for one target of Meson, those of a unit that has a target of its own then, and those of
-# small units in one.
+# Numbers of copies: more than MANY have several targets of Meson, a unit from OWN on has its own, others share them.
 MANY, OWN, PART = 2000, 250, 1000
 
 
@@ -149,15 +148,15 @@ class Plan:
     def parts(self) -> list[tuple[str, ...]]:
         """Return the file names of all copies in parts, of which each has a target of Meson.
 
-        Where there are many, the parts are units, as Meson takes all outputs of a target in a fifth of the time of as
-        many single ones; then come the copies of small units, unit by unit.
+        Where there are many, each large unit is one, because Meson takes a target's outputs faster together. The copies
+        of small units follow, unit by unit.
         """
-        copies = [unit.copies for unit in self.units]
-        many = sum(map(len, copies)) > MANY
-        whole = [found for found in copies if many and len(found) >= OWN]
-        rest = tuple(copy for found in copies if not (many and len(found) >= OWN) for copy in found)
+        units = [unit.copies for unit in self.units]
+        many = sum(map(len, units)) > MANY
+        own = [unit for unit in units if many and len(unit) >= OWN]
+        rest = tuple(copy for unit in units if unit not in own for copy in unit)
         size = PART if many else max(len(rest), 1)
-        return [*whole, *(rest[place : place + size] for place in range(0, len(rest), size))]
+        return [*own, *(rest[place : place + size] for place in range(0, len(rest), size))]
 
     def shims(self) -> frozenset[str]:
         """Return the file names of the copies that only register others."""

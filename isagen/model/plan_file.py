@@ -167,7 +167,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: AnyPath, find: Callable[[Any], T], remedy: str) -> T:
-    """Return what `find` finds in the data of a file, which raises what Python does where something is missing."""
+    """Return what `find` makes of the data of a file. Raises `PlanError` where it cannot be read or is damaged."""
     try:
         with open(path, encoding="utf-8") as stream:
             data: Any = read_json(stream.read())

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from .files import AnyPath
 
+# The folder where parsed data is kept, if any.
+_kept_in: list[AnyPath] = []
+
 
 class Section:
     """One TOML table that remembers which of its keys were read.
@@ -132,7 +135,7 @@ def parse_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool 
         content = read_own(path) if own else path.read_bytes()
     except OSError as problem:
         raise error(f"cannot be read: {problem.strerror}", where=name) from None
-    kept = _Kept.of(content)
+    kept = os.path.join(_kept_in[0], digest_of(content)) if _kept_in else ""
     data = read_kept(kept) if kept else None
     if isinstance(data, dict):
         return data
@@ -153,26 +156,13 @@ def parse_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool 
 
 
 def keep_parsed(folder: AnyPath | None) -> None:
-    """Keep the data of TOML files in `folder`, by the hash of their content: to parse them takes longer than the rest.
+    """Keep the data of TOML files in `folder`, by the digest of their content, because parsing takes longer.
 
     None keeps nothing, as at first. A folder that cannot be written keeps nothing either.
     """
-    _Kept.folder = folder
+    _kept_in[:] = [] if folder is None else [folder]
     if folder is not None:
         try:  # noqa: SIM105
             os.makedirs(folder, exist_ok=True)
         except OSError:
             pass
-
-
-class _Kept:
-    """Where data of TOML files is kept."""
-
-    folder: AnyPath | None = None
-
-    @classmethod
-    def of(cls, content: bytes) -> str:
-        """Return the path of what is kept for a file's content; "" where nothing is."""
-        if cls.folder is None:
-            return ""
-        return os.path.join(cls.folder, digest_of(content))

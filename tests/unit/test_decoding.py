@@ -46,7 +46,7 @@ def test_codes_are_those_of_the_decoder():
 def test_codes_are_read_without_the_names_of_the_library_which_loads_later():
     lines = [
         "import sys",
-        "from isagen.processors.x86.codes import codes_in",
+        "from isagen.processors.x86.iced import codes_in",
         f"found = list(codes_in({CODE!r}))",
         "assert 'iced_x86' not in sys.modules",
         "from isagen.processors.x86.decoder import X86Decoder",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isagen import rendering
-from isagen.configure import compat, dispatch, front, kept_texts
+from isagen.configure import compat, dispatch, kept_texts
 from isagen.configure.kept_texts import CODE, PACKAGE, sources_digest, template_files
 from isagen.model.names import MATRIX_MARK, NOTE_MARK
 from isagen.model.plan import Limit
@@ -37,7 +37,7 @@ BUILDS = {
 
 def texts(build, kept):
     found = dispatch.dispatch_texts(build, TABLE, kept)
-    named = {**found.headers, "source": found.source, "stubs": found.stubs, **front.front_texts(build.plan, kept)}
+    named = {**found.headers, "source": found.source, "stubs": found.stubs, **dispatch.front_texts(build.plan, kept)}
     return named | compat.compat_texts(("aten", "ipex"), TABLE, kept)
 
 
@@ -55,7 +55,7 @@ def test_builds_find_their_own(kept):
 
 def test_what_is_kept_is_not_laid_out(kept, monkeypatch):
     first = texts(BUILD, kept)
-    for module in (dispatch, compat, front):
+    for module in (dispatch, compat):
         monkeypatch.setattr(module, "render", None)
     assert texts(BUILD, kept) == first
     # The matrix of another version of the project is no other text.

@@ -9,8 +9,8 @@ import pytest
 from isagen.build.main import main as step
 from isagen.cli import main
 from isagen.configure import fragment
+from isagen.configure.again import answer_fragment
 from isagen.configure.arguments import REQUIRED
-from isagen.configure.command import answer_fragment
 from isagen.configure.configure import Configured
 from isagen.configure.request import FRAGMENT_FORMAT
 from support.model import kernel_row, plan_of, write_build

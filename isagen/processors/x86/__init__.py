@@ -37,7 +37,7 @@ def _decoder(kept: Mapping[str, tuple[int, ...]] | None = None) -> Decoder:
 
 
 def _codes() -> Callable[[bytes], Iterator[int]]:
-    from .codes import codes_in
+    from .iced import codes_in
 
     return codes_in
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from operator import attrgetter
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import ModuleType
 
     import iced_x86 as iced_x86
@@ -55,6 +56,16 @@ def _native() -> ModuleType | None:
     except ImportError:  # architectures without a wheel of it can still build
         sys.modules.pop(NATIVE, None)
         return None
+
+
+def codes_in(raw: bytes) -> Iterator[int]:
+    """Yield the codes of the instructions in `raw`, without the decoder's tables, which take longer to load.
+
+    Raises ImportError where iced-x86 is not installed.
+    """
+    if iced_x86 is None:
+        raise ImportError("there is no iced_x86")
+    return map(attrgetter("code"), iced_x86.Decoder(64, raw))
 
 
 def files() -> list[str]:
