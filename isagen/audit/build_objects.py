@@ -9,7 +9,8 @@ from functools import cache, cached_property
 from ..binary.formats import is_binary, load_object, open_binary
 from ..binary.protocol import CODE_KINDS, Binding
 from ..model.frozen import dataclass
-from ..model.names import KERNEL_SYMBOL, UNREGISTERED_SYMBOL, copy_of_object, is_sealed_name, sealed_name
+from ..model.names import KERNEL_SYMBOL, UNREGISTERED_SYMBOL, is_sealed_name, sealed_name
+from ..model.objects import CompiledObjects, unit_folder
 from ..model.plan import Plan
 from ..model.plan_file import outputs_of
 from .sealed_names import sealed_names
@@ -38,7 +39,6 @@ class BuildObjects:
         self._kept_in = kept_in
         self._folders: dict[str, str] = {}  # those of objects, without symbolic links
         self._marked: dict[str, _Marked | None] = {}
-        self._sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
 
     @cached_property
     def _folder(self) -> Path:
@@ -52,9 +52,13 @@ class BuildObjects:
         """The objects that Meson compiled from the copies of each level."""
         found: dict[str, list[Path]] = {}
         for unit in self.plan.units:
-            folder = self._folder / f"lib{unit.name}.a.p"
+            folder = self._folder / unit_folder(unit.name)
             found.setdefault(unit.level, []).extend(sorted(folder.glob("*.o")))
         return {level: tuple(paths) for level, paths in found.items()}
+
+    @cached_property
+    def _compiled(self) -> CompiledObjects:
+        return CompiledObjects(self.plan)
 
     @cached_property
     def _sealed(self) -> Mapping[Path, tuple[str, str]]:
@@ -207,7 +211,7 @@ class BuildObjects:
     @cached_property
     def _unit_folders(self) -> frozenset[str]:
         """The folders of the objects that Meson compiles from copies."""
-        return frozenset(os.path.realpath(f"{self._place}/lib{unit.name}.a.p") for unit in self.plan.units)
+        return frozenset(os.path.realpath(f"{self._place}/{unit_folder(unit.name)}") for unit in self.plan.units)
 
     def shown(self, path: Path) -> str:
         """Return how a report names an object."""
@@ -223,7 +227,7 @@ class BuildObjects:
         known = self._found(self._kernels, path)
         if known is not None:
             return known
-        return self._sources.get(copy_of_object(path.name), "")
+        return self._compiled.kernel_of(path)[1]
 
     def level(self, path: Path) -> str:
         """Return the level of an object; nothing for other objects."""

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 COMMANDS = "compile_commands.json"
+# The key that Meson's entries have, and those for editors have not.
+OUTPUT = "output"
 SHOWN = ("c", "cpp")
 
 
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> None:
     """Add to the commands in the build folder `root` how each kernel source is compiled at `level`.
 
-    That is the command of its copy, without the arguments that are `left_out`. What Meson did not write is not read.
+    That is the command of its copy or its object there, without the arguments that are `left_out`. It comes first, as
+    editors take the first of a source. What Meson did not write is not read.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -34,30 +37,29 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     folder = os.path.dirname(plan_path)
     place = os.path.relpath(outputs_of(folder) or folder, root).replace(os.sep, "/")
     sources = shown_sources(plan_path, level, SHOWN)
-    lines = {f"{place}/{copy}" if place != "." else copy: line for copy, line in sources.items()}
-    found = [entry for entry in known if entry["file"] in lines]
-    there = {entry["file"] for entry in known}
-    entries = _entries(found, lines, guard_name(level), tuple(left_out))
+    lines = {f"{place}/{made}" if place != "." else made: line for made, line in sources.items()}
+    there = {entry["file"] for entry in known if OUTPUT not in entry}
+    entries = _entries(known, lines, guard_name(level), tuple(left_out))
     added = [_text(entry) for entry in entries if entry["file"] not in there]
     if added:  # writing all of them anew would take longer
-        head = content[: content.rindex(b"]")].rstrip()
-        write_atomically(path, b",\n".join([head, *added]) + b"\n]\n")
+        write_atomically(path, b"[\n" + b",\n".join(added) + b"," + content[content.index(b"[") + 1 :])
 
 
 def _entries(
-    found: Iterable[Mapping[str, Any]], lines: Mapping[str, str], guard: str, left_out: tuple[str, ...]
+    known: Iterable[Mapping[str, Any]], lines: Mapping[str, str], guard: str, left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source from that of its copy; `lines` are sources by copies."""
-    for entry in found:
+    """Yield an entry for each kernel source from that of its copy or object, whose `lines` are sources."""
+    for entry in known:
         file, command = entry["file"], entry["command"]
+        line = lines.get(file) or lines.get(entry.get(OUTPUT, ""))
         end = f" -c {file}"
-        if not command.endswith(end):  # quoted for a shell
+        if line is None or not command.endswith(end):  # quoted for a shell
             continue
         command = command.removesuffix(end)
         for word in left_out:
             command = command.replace(f" {word} ", " ")
-        line = lines[file]
-        yield {"directory": entry["directory"], "command": f"{command} -include {guard} -c {line}", "file": line}
+        guarded = command if f" -include {guard} " in command else f"{command} -include {guard}"
+        yield {"directory": entry["directory"], "command": f"{guarded} -c {line}", "file": line}
 
 
 def _text(entry: Mapping[str, str]) -> bytes:

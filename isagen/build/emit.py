@@ -39,6 +39,8 @@ def emit(
     wanted = frozenset(plan.parts()[part]) if part is not None else None
     written = []
     for kernel in plan.kernels:
+        if kernel.object:
+            continue
         line = lines.get(kernel.source, kernel.line)
         content = b""
         if not kernel.included and (wanted is None or any(cell.copy in wanted for cell in kernel.cells)):

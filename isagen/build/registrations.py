@@ -10,7 +10,8 @@ import os
 
 from ..model.errors import BuildError
 from ..model.frozen import dataclass
-from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL, copy_of_object
+from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+from ..model.objects import CompiledObjects, unit_folder
 from ..model.registrations import Registered, Registrations
 from .addresses import shared_data
 
@@ -35,8 +36,8 @@ class Said:
 
 def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> Registrations:
     """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
-    sources = sources_of(plan, level, objects)
-    return registrations_of(level, [said(*pair, level) for pair in zip(sources, objects, strict=True)])
+    known = CompiledObjects(plan)
+    return registrations_of(level, [said(source_of(file.path, level, known), file, level) for file in objects])
 
 
 def said(source: str, file: ObjectFile, level: str) -> Said:
@@ -78,16 +79,17 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     )
 
 
-def compiled_objects(plan: Plan, level: str, folder: str) -> list[str]:
+def compiled_objects(plan: Plan, level: str, folder: str, known: CompiledObjects) -> list[str]:
     """Return the objects that Meson compiled at `level` in the `folder` of outputs, in the plan's order.
 
     They are not named on a command line, which no system takes for thousands of kernels.
     """
     found = []
     for unit in (unit for unit in plan.units if unit.level == level):
-        place = os.path.join(folder, f"lib{unit.name}.a.p")
+        place = os.path.join(folder, unit_folder(unit.name))
         names = os.listdir(place) if os.path.isdir(place) else []
-        objects = {copy_of_object(name): os.path.join(place, name) for name in names if name.endswith(".o")}
+        paths = (os.path.join(place, name) for name in names if name.endswith(".o"))
+        objects = {known.copy_of(path): path for path in paths}
         for copy in unit.copies:
             if copy not in objects:
                 raise BuildError(f"has no object in {place}", where=copy, remedy="build again: ninja -C BUILD_DIR")
@@ -95,33 +97,21 @@ def compiled_objects(plan: Plan, level: str, folder: str) -> list[str]:
     return found
 
 
-def objects_of_level(plan: Plan, level: str, objects: Iterable[str]) -> list[str]:
-    """Return those of the `objects` of all levels that are compiled from copies of `level`."""
-    copies = copies_of(plan, level)
-    return [path for path in objects if copy_of_object(os.path.basename(path)) in copies]
-
-
-def sources_of(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> list[str]:
-    """Return the kernel source behind each object of `level`. Raises `BuildError` if there is none."""
-    sources = copies_of(plan, level)
-    return [source_of(file.path, sources) for file in objects]
-
-
-def copies_of(plan: Plan, level: str) -> dict[str, str]:
-    """Return the kernel source of each copy at `level`, by the copy's file name."""
-    return {cell.copy: kernel.source for kernel, cell in plan.copies() if cell.level == level}
+def objects_of_level(level: str, objects: Iterable[str], known: CompiledObjects) -> list[str]:
+    """Return those of the `objects` of all levels that are compiled at `level`."""
+    return [path for path in objects if known.kernel_of(path)[0] == level]
 
 
 def code_by_source(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> dict[str, ObjectFile]:
     """Return the object of each kernel source at `level`; shims, which hold no code, are left out."""
-    shims = plan.shims()
-    files = [file for file in objects if copy_of_object(os.path.basename(file.path)) not in shims]
-    return dict(zip(sources_of(plan, level, files), files, strict=True))
+    shims, known = plan.shims(), CompiledObjects(plan)
+    files = [file for file in objects if known.copy_of(file.path) not in shims]
+    return {source_of(file.path, level, known): file for file in files}
 
 
-def source_of(path: AnyPath, sources: Mapping[str, str]) -> str:
-    """Return the kernel source behind an object. Raises `BuildError` if there is none."""
-    copy = copy_of_object(os.path.basename(path))
-    if copy not in sources:
+def source_of(path: AnyPath, level: str, known: CompiledObjects) -> str:
+    """Return the kernel source behind an object of `level`. Raises `BuildError` if there is none."""
+    found, source = known.kernel_of(path)
+    if found != level:
         raise BuildError("does not come from a kernel of the plan", where=str(path), remedy="clean the build folder")
-    return sources[copy]
+    return source

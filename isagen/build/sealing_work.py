@@ -6,7 +6,7 @@ import os
 
 from ..model.digests import blake2b
 from ..model.frozen import dataclass
-from ..model.names import copy_of_object, registrations_name, sealed_name, stubs_name
+from ..model.names import registrations_name, sealed_name, stubs_name
 from .texts import text_for
 
 TYPE_CHECKING = False  # as in typing
@@ -71,25 +71,25 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
 
     Where none are given, they are those that Meson compiled in the build folder of the plan.
     """
+    from ..model.objects import CompiledObjects
     from ..model.plan_file import outputs_folder, read_plan
-    from .registrations import compiled_objects, copies_of, objects_of_level, source_of
+    from .registrations import compiled_objects, objects_of_level, source_of
 
     build = read_plan(plan_path)
     plan = build.plan
-    shims = plan.shims()
+    shims, known = plan.shims(), CompiledObjects(plan)
     rows = {level.name: level for level in plan.levels}
     levels = []
     for level in plan.built_levels():
         if objects is None:
-            compiled = compiled_objects(plan, level, os.fspath(outputs_folder(plan_path.parent)))
+            compiled = compiled_objects(plan, level, os.fspath(outputs_folder(plan_path.parent)), known)
         else:
-            compiled = objects_of_level(plan, level, objects)
-        sources = copies_of(plan, level)
+            compiled = objects_of_level(level, objects, known)
         items = []
         for path in compiled:
-            copy = copy_of_object(os.path.basename(path))
+            copy = known.copy_of(path)
             sealed = os.path.join(folder, sealed_name(copy, level))
-            items.append((path, source_of(path, sources), sealed, copy in shims))
+            items.append((path, source_of(path, level, known), sealed, copy in shims))
         registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
         record = build.record.of_module(level).to_json() if plan.module else ""
         levels.append(LevelWork(level, rows[level].below, registrations, tuple(items), record))

@@ -19,7 +19,7 @@ from ..model.names import (
     sealed_name,
     stubs_name,
 )
-from ..model.plan import BUILT, MANY, Build, KernelRow, Plan
+from ..model.plan import BUILT, Build, KernelRow, Plan, Unit
 
 # Names that need no quotes in linker scripts.
 PLAIN = re.compile(r"[\w.+/-]+", re.ASCII)
@@ -43,16 +43,16 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
 
     `copied` are places in the project's list: of the kernels whose copies hold their text.
 
-    Meson shall warn of `warnings` besides what the build itself gives reason for. Where there are more than `MANY`
-    copies, it knows archives instead of objects, because it compiles regular expressions of all inputs and outputs; and
-    a linker script instead of sealed objects, where they may be `scripted`.
+    Meson shall warn of `warnings` besides what the build itself gives reason for. Of a large plan, it knows archives
+    instead of objects, because it compiles regular expressions of all inputs and outputs; and a linker script instead
+    of sealed objects, where they may be `scripted`.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
     units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
     language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
-    many = len(cells) > MANY and not build.limit.opaque and not plan.module
+    many = plan.is_large() and not build.limit.opaque and not plan.module
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
     script = [script_name(plan.kernel_set)] if many and scripted and all(map(PLAIN.fullmatch, sealed)) else []
     values: Values = {
@@ -82,26 +82,30 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
 
 
 def _parts(plan: Plan) -> Values:
-    """Return the parts of the copies, and those of each unit.
+    """Return the parts of the copies, and for each unit the places of its copies in them, from one to another.
 
-    They are the one part that is `whole`, by its number, or those from one place to another in the other parts.
+    Its `sources` are those that are compiled themselves: places in the project's list, or "all" of it.
     """
     parts = plan.parts()
-    number_of = {part: number for number, part in enumerate(parts)}
-    whole = {number_of[unit.copies] for unit in plan.units if unit.copies in number_of}
-    others = [copy for number, part in enumerate(parts) if number not in whole for copy in part]
-    place_of = {copy: place for place, copy in enumerate(others)}
     values: Values = {
         "parts": [str(number) for number in range(len(parts))],
-        "whole": [str(number) for number in sorted(whole)],
         **{f"part_{number}": part for number, part in enumerate(parts)},
     }
+    direct = [
+        frozenset(cell.copy for cell in kernel.cells) if kernel.object else frozenset() for kernel in _in_project(plan)
+    ]
+    emitted, place = plan.emitted(), 0
     for unit in plan.units:
-        number = number_of.get(unit.copies)
-        first = place_of.get(unit.copies[0], 0)
-        places = [first, first + len(unit.copies)] if number is None else [number]
-        values[f"{unit.name}_copies"] = list(map(str, places))
+        values[f"{unit.name}_copies"] = [str(place), str(place := place + len(emitted[unit.name]))]
+        values[f"{unit.name}_sources"] = _places(unit, direct)
     return values
+
+
+def _places(unit: Unit, copies: Sequence[frozenset[str]]) -> list[str]:
+    """Return the places in the project's list of the kernels that have `copies` in a unit, or "all" of it."""
+    own = frozenset(unit.copies)
+    places = [str(number) for number, found in enumerate(copies) if not own.isdisjoint(found)]
+    return ["all"] if places and len(places) == len(copies) else places
 
 
 def _in_project(plan: Plan) -> list[KernelRow]:
@@ -131,9 +135,7 @@ def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
         for language in shown:
             args = [arg for arg in unit.args.get(language, ()) if arg not in editor.tuning]
             values[f"{unit.name}_editor_{language}_args"] = [*guard, *args]
-        copies = frozenset(unit.copies)
-        places = [str(number) for number, own in enumerate(own_copies) if own & copies]
-        values[f"{unit.name}_editor"] = ["all"] if places and len(places) == len(own_copies) else places
+        values[f"{unit.name}_editor"] = _places(unit, own_copies)
     return {**values, "editor": [], "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
 
 

@@ -11,7 +11,7 @@ from ..probe.compiler import Compiler
 from .arguments import Arguments
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 7
+FRAGMENT_FORMAT = 8
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from ..build.measure import Measure
 from ..build.registrations import code_by_source, registered_by_kernel
 from ..model.frozen import replace
 from ..model.matrix import KernelCode, LevelCode, Matrix
-from ..model.names import copy_of_object, registrations_name, sealed_name
+from ..model.names import registrations_name, sealed_name
+from ..model.objects import CompiledObjects
 from ..model.plan import BUILT, Build
 from ..model.plan_file import outputs_folder, read_plan, read_registrations
 from ..processors.features import features_of
@@ -44,7 +46,10 @@ def built_matrix(plan_path: Path) -> Matrix:
         kernels=tuple(
             replace(
                 kernel,
-                levels={name: replace(cell, seconds=times.get(cell.copy)) for name, cell in kernel.levels.items()},
+                levels={
+                    name: replace(cell, seconds=times.get((name, kernel.source)))
+                    for name, cell in kernel.levels.items()
+                },
             )
             for kernel in matrix.kernels
         ),
@@ -54,11 +59,14 @@ def built_matrix(plan_path: Path) -> Matrix:
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     """Return the objects that were compiled, by kernel source and level, of the build whose plan is at `plan_path`."""
     build, folder = read_plan(plan_path), plan_path.parent
-    copies = {cell.copy: (kernel.source, cell.level) for kernel, cell in build.plan.copies()}
+    known, shims = CompiledObjects(build.plan), build.plan.shims()
     paths = (path for found in BuildObjects(build.plan, folder, (), folder).by_level.values() for path in found)
-    for shim in build.plan.shims():
-        copies.pop(shim, None)
-    return {copies[copy]: path for path in paths if (copy := copy_of_object(path.name)) in copies and is_binary(path)}
+    return {
+        (source, level): path
+        for path in paths
+        for level, source in [known.kernel_of(path)]
+        if level and known.copy_of(path) not in shims and is_binary(path)
+    }
 
 
 def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
@@ -80,10 +88,10 @@ def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 
 def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
     """Yield what the objects of each level hold, as the compiler wrote them, with the level."""
-    known = {cell.copy for _, cell in build.plan.copies()}
+    known = CompiledObjects(build.plan)
     measure = Measure(lambda: features_of(build.record))
     for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
-        files = [load_object(path) for path in paths if copy_of_object(path.name) in known and is_binary(path)]
+        files = [load_object(path) for path in paths if known.kernel_of(path)[0] and is_binary(path)]
         if files:
             registered = registered_by_kernel(build.plan, level, files)
             objects = code_by_source(build.plan, level, files)
@@ -100,21 +108,21 @@ def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
             yield level.name, LevelCode(build.record.project, level.name, code)
 
 
-def _times(build: Build, folder: Path) -> Mapping[str, float]:
-    """Return the seconds that compiling each copy took, by its file name, as far as ninja's log tells."""
+def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:
+    """Return the seconds that compiling each copy took, by level and kernel source, as far as ninja's log tells."""
     folder = folder.absolute()
     log = next((place / NINJA_LOG for place in (folder, *folder.parents) if (place / NINJA_LOG).is_file()), None)
     if log is None:
         return {}
-    copies = {cell.copy for _, cell in build.plan.copies()}
+    known, shims = CompiledObjects(build.plan), build.plan.shims()
     here = folder.relative_to(log.parent).as_posix()
     found = {}
     for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         start, _, rest = line.partition("\t")
         end, _, rest = rest.partition("\t")
-        place, _, name = rest.partition("\t")[2].partition("\t")[0].rpartition("/")
-        copy = copy_of_object(name)
-        known = copy in copies and start.isdecimal() and end.isdecimal()  # a killed ninja leaves a part of a line
-        if known and (place.rpartition("/")[0] or ".") == here:
-            found[copy] = (int(end) - int(start)) / 1000
+        path = rest.partition("\t")[2].partition("\t")[0]
+        level, source = known.kernel_of(path)
+        told = level and start.isdecimal() and end.isdecimal()  # a killed ninja leaves a part of a line
+        if told and known.copy_of(path) not in shims and (posixpath.dirname(posixpath.dirname(path)) or ".") == here:
+            found[level, source] = (int(end) - int(start)) / 1000
     return found

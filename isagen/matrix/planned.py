@@ -95,11 +95,12 @@ def _level(level: LevelRow) -> MatrixLevel:
 
 
 def _kernel(kernel: KernelRow) -> MatrixKernel:
-    return MatrixKernel(kernel.source, kernel.language, kernel.args, {cell.level: _cell(cell) for cell in kernel.cells})
+    cells = {cell.level: _cell(kernel, cell) for cell in kernel.cells}
+    return MatrixKernel(kernel.source, kernel.language, kernel.args, cells)
 
 
-def _cell(cell: Cell) -> MatrixCell:
-    return MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy)
+def _cell(kernel: KernelRow, cell: Cell) -> MatrixCell:
+    return MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy if not kernel.object else "")
 
 
 def _public_kernel(kernel: MatrixKernel) -> MatrixKernel:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
-# Numbers of copies: more than MANY have several targets of Meson, a unit from OWN on has its own, others share them.
-MANY, OWN, PART = 2000, 250, 1000
+# Of more than MANY copies, those that only include their sources are left out; a target of Meson writes PART others.
+MANY, PART = 2000, 1000
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class KernelRow:
 
     `line` is the path from the build folder's root, which compiler messages and debuggers show. A `generated` source
     is made in the build folder. `registers` are the functions by stub that isagen registers after it includes `header`.
+    `object` is what Meson calls the objects of a source that is compiled itself; copies are then names without files.
     """
 
     source: str
@@ -65,6 +66,7 @@ class KernelRow:
     generated: bool = False
     header: str = ""
     registers: Mapping[str, str] = field(default_factory=dict)
+    object: str = ""
 
     @property
     def included(self) -> bool:
@@ -145,18 +147,20 @@ class Plan:
                 if cell.shim:
                     yield kernel, replace(cell, copy=cell.shim, shim="")
 
-    def parts(self) -> list[tuple[str, ...]]:
-        """Return the file names of all copies in parts, of which each has a target of Meson.
+    def is_large(self) -> bool:
+        """Return whether there are many copies."""
+        return sum(len(unit.copies) for unit in self.units) > MANY
 
-        Where there are many, each large unit is one, because Meson takes a target's outputs faster together. The copies
-        of small units follow, unit by unit.
-        """
-        units = [unit.copies for unit in self.units]
-        many = sum(map(len, units)) > MANY
-        own = [unit for unit in units if many and len(unit) >= OWN]
-        rest = tuple(copy for unit in units if unit not in own for copy in unit)
-        size = PART if many else max(len(rest), 1)
-        return [*own, *(rest[place : place + size] for place in range(0, len(rest), size))]
+    def emitted(self) -> dict[str, list[str]]:
+        """Return the file names of the copies that are written, by unit."""
+        direct = {cell.copy for kernel in self.kernels if kernel.object for cell in kernel.cells}
+        return {unit.name: [copy for copy in unit.copies if copy not in direct] for unit in self.units}
+
+    def parts(self) -> list[tuple[str, ...]]:
+        """Return the file names of the copies that are written, unit by unit, in a part for each target of Meson."""
+        copies = tuple(copy for unit in self.emitted().values() for copy in unit)
+        size = PART if self.is_large() else max(len(copies), 1)
+        return [copies[place : place + size] for place in range(0, len(copies), size)]
 
     def shims(self) -> frozenset[str]:
         """Return the file names of the copies that only register others."""

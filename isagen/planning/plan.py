@@ -11,11 +11,13 @@ from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError
 from ..model.frozen import dataclass, replace
 from ..model.languages import language_of, takes_macros
+from ..model.names import guard_name
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
 from .aliases import aliases_of
 from .config import Config
 from .contained import contained_levels, without_contained
+from .direct import without_copies
 from .kernel_settings import Settings, check_keys, settings_of
 from .modules import CYTHON, check_module, cython_without_module, whole_levels
 from .selection import select_levels
@@ -57,6 +59,7 @@ def make_plan(
     sealed: bool = True,
     module: str = "",
     baseline: Collection[str] = (),
+    direct_in: str | None = None,
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -65,7 +68,8 @@ def make_plan(
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
     be named too. `others` are the kernels of other sets. `module` is the extension module that the kernels are as a
-    whole. `baseline` are the features that every CPU has that runs the program. Raises `ConfigError` and `KernelError`.
+    whole. `baseline` are the features that every CPU has that runs the program. `direct_in` is the fragment's folder
+    where it can have sources compiled without copies. Raises `ConfigError` and `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, others)
@@ -104,6 +108,8 @@ def make_plan(
     contained = contained_levels({row.language for row in rows}, verdicts, baseline)
     if contained:
         rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
+    if direct_in is not None:
+        rows = without_copies(rows, direct_in)
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -262,6 +268,7 @@ def _units(
             key = (level, near[kernel.source], kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra = style.kernel_flags or {}
+    direct = {cell.copy for kernel in kernels if kernel.object for cell in kernel.cells}
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
@@ -272,6 +279,7 @@ def _units(
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
+                    *(("-include", guard_name(level)) if any(cell.copy in direct for cell in cells) else ()),
                     *(style.near(language) + folder for folder in folders),
                     *extra.get(language, ()),
                     *cells[0].flags,

@@ -1,4 +1,4 @@
-"""A project with more than 2000 copies: sealing waits for archives of them, and writes a linker script."""
+"""A project with more than 2000 copies: sources are compiled themselves, and a linker script lists what is sealed."""
 
 import json
 import re
@@ -8,20 +8,30 @@ import pytest
 from support.levels import ALL, supported_levels
 from support.projects import Project, make_project, matrix, need
 
-KERNELS = 251
+PLAIN = 251
 MESON = """
 project('many', 'c', meson_version: '>=1.0.1', default_options: ['optimization=1', 'debug=false', 'c_std=c11'])
 isa_kernels = files(%s)
+isa_kernels += configure_file(input: 'made.c.in', output: 'made.c', configuration: {'NUMBER': '5000'})
 subdir('isagen')
 executable('many', 'main.c', dependencies: isa_kernels_dep)
 inner = static_library('inner', 'main.c', dependencies: isa_kernels_dep)
 executable('outer', 'outer.c', link_with: inner)
 """
+CONFIG = """
+[kernels."own.c"]
+args = ["-DOWN=1000"]
+[kernels."registered.c".register]
+k_registered = "run"
+"""
 KERNEL = """
 #include "stubs.h"
-static int run(void) { return %d; }
-ISA_REGISTER_DISPATCH(k%d, &run)
+static int run(void) { return %s; }
 """
+REGISTER = "ISA_REGISTER_DISPATCH(k_%s, &run)\n"
+# What other kernels return. The first has arguments of its own; of the rest, copies are compiled.
+OTHERS = {"own": 1000, "a/b": 2000, "a_b": 3000, "registered": 4000, "made": 5000}
+TOTAL = sum(range(PLAIN)) + sum(OTHERS.values())
 MAIN = """
 #include "stubs.h"
 #include <stdio.h>
@@ -40,43 +50,64 @@ int main(void)
 def many(tmp_path_factory) -> Project:
     """The project, configured."""
     project = make_project(tmp_path_factory.mktemp("many"), None, "many")
-    numbers = range(KERNELS)
-    declared = "".join(f"ISA_DECLARE_DISPATCH(many_fn, k{n})\n" for n in numbers)
+    returned = {str(n): str(n) for n in range(PLAIN)} | {name: str(number) for name, number in OTHERS.items()}
+    returned |= {"own": "OWN", "made": "@NUMBER@"}
+    stubs = {name: name.replace("/", "__") for name in returned}
+    declared = "".join(f"ISA_DECLARE_DISPATCH(many_fn, k_{stub})\n" for stub in stubs.values())
     (project.folder / "stubs.h").write_text(
         f'#pragma once\n#include "isa_dispatch.h"\ntypedef int (*many_fn)(void);\n{declared}'
     )
-    defined = "".join(f"ISA_DEFINE_DISPATCH(k{n})\n" for n in numbers)
-    (project.folder / "main.c").write_text(MAIN % (defined, "".join(f"sum += k{n}();\n" for n in numbers)))
-    for n in numbers:
-        (project.folder / f"k{n}.c").write_text(KERNEL % (n, n))
+    defined = "".join(f"ISA_DEFINE_DISPATCH(k_{stub})\n" for stub in stubs.values())
+    (project.folder / "main.c").write_text(MAIN % (defined, "".join(f"sum += k_{s}();\n" for s in stubs.values())))
+    (project.folder / "a").mkdir()
+    for name, value in returned.items():
+        text = KERNEL % value + (REGISTER % stubs[name] if name != "registered" else "")
+        (project.folder / ("made.c.in" if name == "made" else f"{name}.c")).write_text(text)
     (project.folder / "outer.c").write_text("int unused;\n")
-    (project.folder / "meson.build").write_text(MESON % ", ".join(f"'k{n}.c'" for n in numbers))
+    files = ", ".join(f"'{name}.c'" for name in returned if name != "made")
+    (project.folder / "meson.build").write_text(MESON % files)
     project.isagen("init")
+    with (project.folder / "isagen/isa.toml").open("a") as config:
+        config.write(CONFIG)
     project.setup()
     return project
 
 
 def test_it_is_built_once_and_rebuilt_for_an_edit(many):
     many.ninja()
-    best, total = supported_levels()[-1], sum(range(KERNELS))
-    assert many.run(many.path("many")).stdout == many.run(many.path("outer")).stdout == f"{best} {total}\n"
+    best = supported_levels()[-1]
+    assert many.run(many.path("many")).stdout == many.run(many.path("outer")).stdout == f"{best} {TOTAL}\n"
     assert many.steps() == []
-    many.edit("k7.c", "return 7", "return 1007")
+    many.edit("7.c", "return 7", "return 1007")
     steps = many.steps()
     assert sum("Compiling" in step for step in steps) == len(ALL) + 2  # and the source of stubs, in two targets
     assert sum("isa_sealed" in step for step in steps) == 1
-    assert many.run(many.path("many")).stdout == f"{best} {total + 1000}\n"
+    assert many.run(many.path("many")).stdout == f"{best} {TOTAL + 1000}\n"
 
 
-def test_editors_find_each_kernel_source_once(many):
+def test_copies_are_of_kernels_that_meson_cannot_compile_alone(many):
+    many.ninja()
+    cells = {one["source"]: one["levels"]["AVX2"] for one in matrix(many)["kernels"]}
+    copies = {cell["copy"] for cell in cells.values() if cell["copy"]}
+    assert copies == {"a_b.c.AVX2.c", "b.c.AVX2.c", "registered.c.AVX2.c", "made.c.AVX2.c"}
+    assert {path.name for path in many.path("isagen").glob("*.AVX2.c")} == copies
+    assert all(cell["seconds"] and cell["stubs"] for cell in cells.values())
+
+
+def test_editors_find_each_kernel_source_first_at_the_best_level(many):
     best = matrix(many)["levels"][-1]["name"]
     for _ in range(2):
+        first = {}
         commands = json.loads(many.path("compile_commands.json").read_text())
-        found = {one["file"]: one for one in commands if re.fullmatch(r"\.\./k\d+\.c", one["file"])}
-        assert len(found) == len([one for one in commands if one["file"] in found]) == KERNELS
-        entry = found["../k7.c"]
-        assert f"-DCPU_CAPABILITY={best} " in entry["command"]
-        many.run("sh", "-c", f"cd {entry['directory']} && {entry['command']} -fsyntax-only")
+        for one in commands:
+            first.setdefault(one["file"], one)
+        assert sum("output" not in one for one in commands) == PLAIN + len(OTHERS) - 1  # made.c is generated
+        for name in ("7", "own", "a/b", "registered"):
+            entry = first[f"../{name}.c"]
+            assert "output" not in entry
+            assert f"-DCPU_CAPABILITY={best} " in entry["command"]
+            assert entry["command"].count(f"-include isa_guard_{best}.h") == 1
+            many.run("sh", "-c", f"cd {entry['directory']} && {entry['command']} -fsyntax-only")
         many.run("meson", "setup", "--reconfigure", many.build)
 
 
@@ -84,7 +115,7 @@ def test_equal_copies_fold(many):
     found = matrix(many)
     assert all(one["levels"]["AVX512"]["folded"] for one in found["kernels"])
     registered = json.loads(many.path("isagen/isa_AVX512.json").read_text())
-    assert len(registered["folded"]) == KERNELS
+    assert len(registered["folded"]) == PLAIN + len(OTHERS)
 
 
 def test_no_command_line_grows_with_the_kernels(many):
@@ -105,12 +136,12 @@ def test_every_linker_reads_the_script(many, linker):
 
 
 def test_the_audit_knows_the_objects_of_the_script(many):
-    call = "  sum += k0();\n"
-    past = "  { extern const many_fn isa_kernel_DEFAULT__k0; sum += isa_kernel_DEFAULT__k0(); }\n"
-    many.edit("main.c", "  sum += k0();\n", past)
+    call = "sum += k_0();\n"
+    past = "  { extern const many_fn isa_kernel_DEFAULT__k_0; sum += isa_kernel_DEFAULT__k_0(); }\n"
+    many.edit("main.c", "sum += k_0();\n", past)
     said = many.ninja(check=False)
     many.edit("main.c", past, call)
-    assert re.search(r"isagen audit: error: .*\n(.*\n)*.*isa_kernel_DEFAULT__k0", said)
+    assert re.search(r"isagen audit: error: .*\n(.*\n)*.*isa_kernel_DEFAULT__k_0", said)
 
 
 def test_an_installed_static_library_needs_the_objects(many):
@@ -122,4 +153,4 @@ def test_an_installed_static_library_needs_the_objects(many):
     (many.folder / "meson.build").write_text(objects + library)
     many.run("meson", "setup", "other")
     (many.folder / "meson.build").write_text(meson)
-    assert "isa_DEFAULT.k0.c.o" in (many.folder / "other/build.ninja").read_text()
+    assert "isa_DEFAULT.0.c.o" in (many.folder / "other/build.ninja").read_text()

@@ -1,14 +1,14 @@
 """Compile times from ninja's log: whatever is in it, and from wherever the build folder is named."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from isagen.matrix.built import _times
+from support.model import build_of, kernel_row, plan_of
 
 COPY = "k.c.AVX2.c"
-BUILD = SimpleNamespace(plan=SimpleNamespace(copies=lambda: [(None, SimpleNamespace(copy=COPY))]))
+BUILD = build_of(plan_of(["AVX2"], [kernel_row("k.c", {"AVX2": COPY})]))
 
 
 @pytest.mark.parametrize("folder", ["build/isagen", "build/isagen/.", "."])
@@ -21,4 +21,4 @@ def test_times(tmp_path, monkeypatch, folder):
     )
     (tmp_path / "build/.ninja_log").write_text(log, encoding="latin-1")
     monkeypatch.chdir(here if folder == "." else tmp_path)
-    assert _times(BUILD, Path(folder)) == {COPY: 1.5}
+    assert _times(BUILD, Path(folder)) == {("AVX2", "k.c"): 1.5}

@@ -12,18 +12,26 @@ from isagen.build.stubs import stub_table, stubs_source
 from isagen.build.texts import write_sources
 from isagen.model.errors import BuildError
 from isagen.model.names import STUBS_MARK
-from support.model import registered_at, write_build
+from isagen.model.objects import CompiledObjects
+from support.model import kernel_row, plan_of, registered_at, write_build
 from support.registrations import LEVELS, plan_for
 
 # ---- from objects
 
 
 def test_an_object_s_name_tells_the_source():
-    sources = {"k.cpp.DEFAULT.cpp": "x/k.cpp", "a_k.cpp.DEFAULT.cpp": "a/k.cpp"}
-    assert source_of(Path("lib.p/meson-generated_.._a_k.cpp.DEFAULT.cpp.o"), sources) == "a/k.cpp"
-    assert source_of(Path("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj"), sources) == "x/k.cpp"
+    rows = [
+        kernel_row("x/k.cpp", {"DEFAULT": "k.cpp.DEFAULT.cpp"}),
+        kernel_row("a/k.cpp", {"AVX2": "a_k.cpp.AVX2.cpp"}),
+    ]
+    known = CompiledObjects(plan_of(["DEFAULT", "AVX2"], rows))
+    assert source_of(Path("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj"), "DEFAULT", known) == "x/k.cpp"
+    other = Path("lib.p/meson-generated_.._a_k.cpp.AVX2.cpp.o")
+    assert source_of(other, "AVX2", known) == "a/k.cpp"
     with pytest.raises(BuildError, match="does not come from a kernel"):
-        source_of(Path("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o"), sources)
+        source_of(other, "DEFAULT", known)
+    with pytest.raises(BuildError, match="does not come from a kernel"):
+        source_of(Path("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o"), "DEFAULT", known)
 
 
 def test_shared_data_of_different_sizes():

@@ -1,0 +1,41 @@
+"""Which copy of a kernel an object of a build is compiled from, by its path."""
+
+from __future__ import annotations
+
+import os
+
+from .names import copy_of_object
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from .files import AnyPath
+    from .plan import Plan
+
+
+def unit_folder(unit: str) -> str:
+    """Return the name of the folder where Meson puts the objects of a unit."""
+    return f"lib{unit}.a.p"
+
+
+class CompiledObjects:
+    """The objects that Meson compiles for a plan; a kernel that is compiled without copies has one in each unit."""
+
+    def __init__(self, plan: Plan) -> None:
+        cells = list(plan.copies())
+        self._kernels = {cell.copy: (cell.level, kernel.source) for kernel, cell in cells}
+        direct = {cell.copy: kernel.object for kernel, cell in cells if kernel.object}
+        self._direct = {
+            (unit_folder(unit.name), direct[copy]): copy
+            for unit in plan.units
+            for copy in unit.copies
+            if copy in direct
+        }
+
+    def copy_of(self, path: AnyPath) -> str:
+        """Return the name of the copy that the object at `path` is compiled from, or stands for."""
+        folder, name = os.path.split(path)
+        return self._direct.get((os.path.basename(folder), name)) or copy_of_object(name)
+
+    def kernel_of(self, path: AnyPath) -> tuple[str, str]:
+        """Return the level and the kernel source behind the object at `path`; nothing for other objects."""
+        return self._kernels.get(self.copy_of(path), ("", ""))
