@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
 from ..model.frozen import replace
 from ..model.plan import MANY, KernelRow
@@ -37,6 +38,14 @@ def object_name(source: str, folder: str) -> str:
     """
     if source.startswith(("../", "/")) or folder.startswith(("../", "/")):
         return ""
-    path = posixpath.relpath(f"/{source}", f"/{folder}")
+    place, name = posixpath.split(source)
+    way = _way(place, folder)
+    path = name if way == "." else f"{way}/{name}"
     last = "/".join(path.split("/")[-PARTS:])
     return f"{path.replace('/', '_').replace(':', '_')}.o" if len(path) <= len(last) + HASH else ""
+
+
+@cache
+def _way(place: str, folder: str) -> str:
+    """Return the path to a folder of sources from another folder of the project: thousands of sources are in few."""
+    return posixpath.relpath(f"/{place}", f"/{folder}")
