@@ -50,6 +50,13 @@ def test_options_that_change_how_everything_is_compiled(new_project, options):
     assert project.run(project.path("mixed")).stdout.startswith("70 700 1001 ")
 
 
+def test_sources_that_a_unity_build_compiles_with_the_dispatch_source_keep_their_flags(new_project):
+    project = new_project("leak")
+    project.setup("-Disa_levels=none", "--unity=on")
+    project.ninja()
+    assert project.run(project.path("leak")).stdout
+
+
 @pytest.mark.parametrize("lto", ["true", "false"])
 def test_the_build_says_that_kernels_are_kept_out_of_lto(new_project, lto):
     need("qemu-x86_64")
