@@ -2,9 +2,12 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
+from isagen.model.objects import unit_folder
+from isagen.model.plan_file import read_plan
 from support.levels import ALL, supported_levels
 from support.projects import Project, make_project, matrix, need
 
@@ -109,6 +112,32 @@ def test_editors_find_each_kernel_source_first_at_the_best_level(many):
             assert entry["command"].count(f"-include isa_guard_{best}.h") == 1
             many.run("sh", "-c", f"cd {entry['directory']} && {entry['command']} -fsyntax-only")
         many.run("meson", "setup", "--reconfigure", many.build)
+
+
+@pytest.mark.parametrize("options", [[], ["-Dlayout=flat"]])
+@pytest.mark.parametrize("inner", [False, True])
+def test_meson_calls_objects_as_isagen_expects(many, tmp_path, inner, options):
+    """Of a project, and of a subproject."""
+    folder, place = tmp_path / "project", "isagen"
+    if inner:
+        folder, place = folder / "subprojects/many", "subprojects/many/isagen"
+        folder.parent.mkdir(parents=True)
+        (tmp_path / "project/meson.build").write_text("project('outer')\nsubproject('many')\n")
+    shutil.copytree(many.folder, folder, ignore=shutil.ignore_patterns("build", "other"))
+    build = tmp_path / "build"
+    many.run("meson", "setup", build, tmp_path / "project", *options)
+    plan = read_plan(build / place / "isa_plan.json").plan
+    outputs = "meson-out" if options else place
+    expected = {f"{outputs}/{unit_folder(unit.name)}/{name}" for unit, name in direct_objects(plan)}
+    assert len(expected) == (PLAIN + 1) * len(ALL)
+    made = re.findall(r"^build (\S+): c_COMPILER", (build / "build.ninja").read_text(), re.MULTILINE)
+    assert expected <= set(made)
+
+
+def direct_objects(plan):
+    """The units of a plan with the objects that are compiled from sources themselves."""
+    names = {cell.copy: kernel.object for kernel, cell in plan.copies() if kernel.object}
+    return [(unit, names[copy]) for unit in plan.units for copy in unit.copies if copy in names]
 
 
 def test_equal_copies_fold(many):
