@@ -227,6 +227,7 @@ def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
     up = "../" * len(folder.split("/"))
     named = "=" not in folder and not posixpath.isabs(folder)
     flags: dict[str, tuple[str, ...]] = {}
+    copies: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in compilers:
         if compiler.dialect == "msvc":
@@ -236,8 +237,9 @@ def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
             unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
             since = MAPS_FILES_SINCE.get(compiler.id)
             maps = named and since is not None and not older(compiler.version, since)
-            shown = (f"-ffile-prefix-map={folder}/{up}=",) if maps else ()
+            if maps and compiler.language != "fortran":
+                copies[compiler.language] = (f"-ffile-prefix-map={folder}/{up}=",)
             # Of the folders of generated kernels, some do not exist.
-            own = {"c": shown, "cpp": (*unique, *shown), "fortran": ("-Wno-missing-include-dirs",)}
+            own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}
             flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
-    return Style("/I" if msvc else "-iquote", flags)
+    return Style("/I" if msvc else "-iquote", flags, copies)

@@ -32,10 +32,11 @@ UNNAMEABLE = (
 
 @dataclass(frozen=True)
 class Style:
-    """The spelling of options that do not depend on a level: include folders, defines, flags of every kernel."""
+    """The spelling of options that do not depend on a level: include folders, defines, flags of kernels and copies."""
 
     include_folder: str = "-iquote"
     kernel_flags: Mapping[str, tuple[str, ...]] | None = None
+    copy_flags: Mapping[str, tuple[str, ...]] | None = None
     define: str = "-D"
 
     def near(self, language: str) -> str:
@@ -267,7 +268,7 @@ def _units(
         for kernel, language, cell in copies:
             key = (level, near[kernel.source], kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
-    extra = style.kernel_flags or {}
+    extra, of_copies = style.kernel_flags or {}, style.copy_flags or {}
     direct = {cell.copy for kernel in kernels if kernel.object for cell in kernel.cells}
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
@@ -282,6 +283,7 @@ def _units(
                     *(("-include", guard_name(level)) if any(cell.copy in direct for cell in cells) else ()),
                     *(style.near(language) + folder for folder in folders),
                     *extra.get(language, ()),
+                    *(of_copies.get(language, ()) if any(cell.copy not in direct for cell in cells) else ()),
                     *cells[0].flags,
                 )
                 for language, cells in by_language.items()

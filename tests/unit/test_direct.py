@@ -9,6 +9,7 @@ from isagen.model.objects import CompiledObjects
 from isagen.model.plan import MANY
 from isagen.planning.config import KernelConfig
 from isagen.planning.direct import object_name
+from isagen.planning.plan import Style
 from support.plans import plan_of
 
 COUNT = MANY // 4 + 1  # of kernels, at the four levels of the table
@@ -33,7 +34,9 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
     clashing = ["k/a/b.c", "k/a_b.c"]
     special = ["k/own.cpp", "k/s.S", "k/f.f90", 'k/quo"te.c', "k/made.c", "../out.c"]
     kernels = [*own, *special, *clashing, *plain(COUNT)]
-    plan = plan_of(table, *kernels, own=own, generated={"k/made.c": "k/made.c"}, direct_in="isagen")
+    style = Style(copy_flags={"c": ("-of-copies",)})
+    made = {"k/made.c": "k/made.c"}
+    plan = plan_of(table, *kernels, own=own, generated=made, style=style, direct_in="isagen")
     direct = {kernel.source: kernel.object for kernel in plan.kernels if kernel.object}
     assert direct == {
         "k/own.c": ".._k_own.c.o",
@@ -45,6 +48,7 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
     assert written == {cell.copy for kernel, cell in plan.copies() if not kernel.object}
     known = CompiledObjects(plan)
     for unit in plan.units:
+        assert ("-of-copies" in unit.args["c"]) is any(copy in written for copy in unit.copies)
         has_direct = any(copy not in written for copy in unit.copies)
         assert (("-include", guard_name(unit.level)) == unit.args["c"][:2]) is has_direct
         assert "-include" not in unit.args.get("fortran", ())
