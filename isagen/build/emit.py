@@ -26,9 +26,8 @@ def emit(
     folder: Path,
     generated: Sequence[str] = (),
     record: Record | None = None,
-    part: int | None = None,
 ) -> None:
-    """Write the copies of the plan, or one part of them, into `folder`; files that would not change stay as they are.
+    """Write the copies of the plan into `folder`; files that would not change stay as they are.
 
     `generated` are the paths of the generated kernel sources, in the plan's order. The `record` tells the next run of
     the step what this one read and wrote. Raises `KernelError` where a source that is copied whole cannot be read.
@@ -36,21 +35,20 @@ def emit(
     read = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
     plan = read_plan(plan_path).plan
     lines = _lines(plan, generated)
-    wanted = frozenset(plan.parts()[part]) if part is not None else None
     written = []
     for kernel in plan.kernels:
         if kernel.object:
             continue
         line = lines.get(kernel.source, kernel.line)
         content = b""
-        if not kernel.included and (wanted is None or any(cell.copy in wanted for cell in kernel.cells)):
+        if not kernel.included:
             try:
                 read[line] = state_of(line)
                 with open(line, "rb") as stream:
                     content = stream.read().removeprefix(BYTE_ORDER_MARK)
             except OSError as problem:
                 raise KernelError(f"cannot be read: {problem.strerror}", where=kernel.source) from None
-        for name, text in _copies(kernel, line, content, os.fspath(folder), wanted):
+        for name, text in _copies(kernel, line, content, os.fspath(folder)):
             path = os.path.join(folder, name)
             write_if_changed(path, text)
             written.append(path)
@@ -58,17 +56,15 @@ def emit(
         record.note(written, read=read)
 
 
-def _copies(
-    kernel: KernelRow, line: str, content: bytes, folder: str, wanted: frozenset[str] | None
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the names of the `wanted` copies and shims, each with its bytes; `content` is what is copied whole."""
+def _copies(kernel: KernelRow, line: str, content: bytes, folder: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the names of copies and shims, each with its bytes; `content` is what is copied whole."""
     for cell in kernel.cells:
-        if cell.copy and kernel.included and (wanted is None or cell.copy in wanted):
+        if cell.copy and kernel.included:
             yield cell.copy, _bytes(including_copy(kernel, cell.level, folder))
-        elif cell.copy and (wanted is None or cell.copy in wanted):
+        elif cell.copy:
             head, tail = around_source(line, kernel, cell.level)
             yield cell.copy, _bytes(head) + content + _bytes(tail)
-        if cell.shim and (wanted is None or cell.shim in wanted):
+        if cell.shim:
             yield cell.shim, _bytes(shim_of(kernel, cell.level))
 
 

@@ -33,16 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _emit(words: Sequence[str]) -> int:
-    """``emit PLAN FOLDER [--part N] [--generated SOURCE...]``: write the copies of all kernel sources, or one part."""
-    _, plan, folder, *more = words
-    part, generated = (int(more[1]), more[2:]) if more[:1] == ["--part"] else (None, more)
-    record = Record(_record_path(plan, folder, "emitted" if part is None else f"emitted.{part}"), words)
+    """``emit PLAN FOLDER [--generated SOURCE...]``: write the copies of all kernel sources."""
+    _, plan, folder, *generated = words
+    record = Record(_record_path(plan, folder, "emitted"), words)
     if record.changed() != set():
         from pathlib import Path
 
         from .emit import emit
 
-        emit(Path(plan), Path(folder), generated[1:], record, part)
+        emit(Path(plan), Path(folder), generated[1:], record)
     return 0
 
 

@@ -56,7 +56,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
     script = [script_name(plan.kernel_set)] if many and scripted and all(map(PLAIN.fullmatch, sealed)) else []
     values: Values = {
-        **_parts(plan),
+        **_compiled(plan),
         "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
         "levels": built,
         "registrations": [registrations_name(level, plan.kernel_set) for level in built],
@@ -81,20 +81,16 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
     return {**values, **_editor(plan, editor, many), "warnings": said, **_summary(build)}
 
 
-def _parts(plan: Plan) -> Values:
-    """Return the parts of the copies, and for each unit the places of its copies in them, from one to another.
+def _compiled(plan: Plan) -> Values:
+    """Return the copies, unit by unit, and for each unit the places of its own, from one to another.
 
     Its `sources` are those that are compiled themselves: places in the project's list, or "all" of it.
     """
-    parts = plan.parts()
-    values: Values = {
-        "parts": [str(number) for number in range(len(parts))],
-        **{f"part_{number}": part for number, part in enumerate(parts)},
-    }
+    emitted, place = plan.emitted(), 0
+    values: Values = {"copies": [copy for copies in emitted.values() for copy in copies]}
     direct = [
         frozenset(cell.copy for cell in kernel.cells) if kernel.object else frozenset() for kernel in _in_project(plan)
     ]
-    emitted, place = plan.emitted(), 0
     for unit in plan.units:
         values[f"{unit.name}_copies"] = [str(place), str(place := place + len(emitted[unit.name]))]
         values[f"{unit.name}_sources"] = _places(unit, direct)

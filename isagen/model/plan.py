@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
-# Of more than MANY copies, those that only include their sources are left out; a target of Meson writes PART others.
-MANY, PART = 2000, 1000
+# Of more than MANY copies, those that only include their sources are left out.
+MANY = 2000
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,6 @@ class Plan:
         """Return the file names of the copies that are written, by unit."""
         direct = {cell.copy for kernel in self.kernels if kernel.object for cell in kernel.cells}
         return {unit.name: [copy for copy in unit.copies if copy not in direct] for unit in self.units}
-
-    def parts(self) -> list[tuple[str, ...]]:
-        """Return the file names of the copies that are written, unit by unit, in a part for each target of Meson."""
-        copies = tuple(copy for unit in self.emitted().values() for copy in unit)
-        size = PART if self.is_large() else max(len(copies), 1)
-        return [copies[place : place + size] for place in range(0, len(copies), size)]
 
     def shims(self) -> frozenset[str]:
         """Return the file names of the copies that only register others."""

@@ -11,8 +11,6 @@ from ..model.plan import BUILT, Cell, KernelRow
 
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 CYTHON = ".pyx"
-# What a source that Cython writes ends in: kernels are named after it.
-CYTHON_OUTPUT = {".pyx.c": "c", ".pyx.cpp": "cpp"}
 
 
 def check_module(module: str, kernels: Sequence[str]) -> None:

@@ -17,8 +17,6 @@ LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.
 # The name of the whole program, where a benchmark prints no times.
 PROGRAM = ""
 
-Round = Mapping[str, float]
-
 
 def run_rounds(
     command: Sequence[str],

@@ -22,7 +22,7 @@ def plain(count):
 def test_of_few_copies_all_are_written(table):
     plan = plan_of(table, *plain(COUNT - 1), direct_in="isagen")
     assert not any(kernel.object for kernel in plan.kernels)
-    assert sum(map(len, plan.parts())) == MANY
+    assert sum(map(len, plan.emitted().values())) == MANY
 
 
 def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
@@ -44,7 +44,7 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
         "k/s.S": ".._k_s.S.o",
         **{source: f".._{source.replace('/', '_')}.o" for source in plain(COUNT)},
     }
-    written = {copy for part in plan.parts() for copy in part}
+    written = {copy for copies in plan.emitted().values() for copy in copies}
     assert written == {cell.copy for kernel, cell in plan.copies() if not kernel.object}
     known = CompiledObjects(plan)
     for unit in plan.units:
@@ -59,7 +59,7 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
 
 def test_where_sources_cannot_be_compiled_themselves_all_copies_are_written(table):
     plan = plan_of(table, *plain(COUNT), direct_in=None)
-    assert sum(map(len, plan.parts())) == 4 * COUNT
+    assert sum(map(len, plan.emitted().values())) == 4 * COUNT
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
-"""The parts of many copies, and where the fragment finds the copies and the sources of each unit."""
-
-import pytest
+"""Where the fragment finds the copies and the sources of each unit."""
 
 from isagen.configure.answer import Editor, answer
 from isagen.model.frozen import replace
-from isagen.model.plan import MANY, PART, Unit
+from isagen.model.plan import MANY, Unit
 from support.model import build_of, kernel_row
 from support.model import plan_of as plan_of_rows
 from support.registrations import plan_for
@@ -15,36 +13,29 @@ def plan_of(*sizes):
     return replace(plan_for("kernel"), kernels=(), units=tuple(units))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "parts"),
-    [
-        ((), []),
-        ((20, 20), [40]),
-        ((MANY - 10, 10), [MANY]),
-        ((MANY, 10), [PART, PART, 10]),
-        ((MANY, 3, 0, PART), [PART, PART, PART, 3]),
-    ],
-)
-def test_each_copy_is_found_where_the_answer_says(sizes, parts):
-    plan = plan_of(*sizes)
-    assert [len(part) for part in plan.parts()] == parts
+def test_each_copy_is_found_where_the_answer_says():
+    plan = plan_of(20, MANY, 0, 3)
     values = answer(build_of(plan), Editor())
-    copies = [copy for number in values["parts"] for copy in values[f"part_{number}"]]
+    assert values["copies"] == [copy for unit in plan.units for copy in unit.copies]
     for unit in plan.units:
         first, last = map(int, values[f"{unit.name}_copies"])
-        assert tuple(copies[first:last]) == unit.copies
+        assert tuple(values["copies"][first:last]) == unit.copies
         assert values[f"{unit.name}_sources"] == []
 
 
-def test_a_source_that_is_compiled_itself_has_no_copies_in_a_part():
+def test_a_source_that_is_compiled_itself_has_no_copies():
     plan = plan_of_rows(["DEFAULT"], [kernel_row(f"{name}.c", {"DEFAULT": f"{name}.c.DEFAULT.c"}) for name in "abc"])
     unit = Unit("u", "DEFAULT", tuple(cell.copy for _, cell in plan.copies()), {})
     plan = replace(plan, units=(unit,))
     kernels = [replace(kernel, object="" if kernel.source == "b.c" else "o.o") for kernel in plan.kernels]
     some = replace(plan, kernels=tuple(kernels))
-    assert some.parts() == [tuple(cell.copy for cell in plan.kernels[1].cells)]
     values = answer(build_of(some), Editor())
+    assert values["copies"] == [cell.copy for cell in plan.kernels[1].cells]
     assert (values[f"{unit.name}_copies"], values[f"{unit.name}_sources"]) == (["0", "1"], ["0", "2"])
     every = replace(plan, kernels=tuple(replace(kernel, object="o.o") for kernel in plan.kernels))
     values = answer(build_of(every), Editor())
-    assert (values["parts"], values[f"{unit.name}_copies"], values[f"{unit.name}_sources"]) == ([], ["0", "0"], ["all"])
+    assert (values["copies"], values[f"{unit.name}_copies"], values[f"{unit.name}_sources"]) == (
+        [],
+        ["0", "0"],
+        ["all"],
+    )
