@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from shlex import quote
 
+from ..model.command_words import split_words
 from ..model.files import write_atomically
 from ..model.names import guard_name
 from ..model.plan_file import outputs_of, shown_sources
@@ -50,16 +52,25 @@ def _entries(
 ) -> Iterator[dict[str, str]]:
     """Yield an entry for each kernel source from that of its copy or object, whose `lines` are sources."""
     for entry in known:
-        file, command = entry["file"], entry["command"]
+        file = entry["file"]
         line = lines.get(file) or lines.get(entry.get(OUTPUT, ""))
-        end = f" -c {file}"
-        if line is None or not command.endswith(end):  # quoted for a shell
+        if line is None:
             continue
-        command = command.removesuffix(end)
+        command, _, end = entry["command"].rpartition(" -c ")
+        if not _is_one(end, file):  # a path that holds such an option
+            continue
         for word in left_out:
             command = command.replace(f" {word} ", " ")
-        guarded = command if f" -include {guard} " in command else f"{command} -include {guard}"
-        yield {"directory": entry["directory"], "command": f"{guarded} -c {line}", "file": line}
+        guarded = command if guard in command else f"{command} -include {guard}"
+        yield {"directory": entry["directory"], "command": f"{guarded} -c {quote(line)}", "file": line}
+
+
+def _is_one(text: str, word: str) -> bool:
+    """Return whether a shell reads `text` as the one `word`."""
+    try:
+        return split_words(text) == [word]
+    except ValueError:
+        return False
 
 
 def _text(entry: Mapping[str, str]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..matrix.additions import additions_warnings
@@ -121,8 +122,12 @@ def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
     if many:
         return {"editor": [level, *sorted(editor.tuning)] if level else [], "editor_units": []}
     shown = ("c", "cpp")
+    names = Counter(kernel.source.replace("/", "_") for kernel in plan.kernels)  # as Meson calls objects
     own_copies = [
-        frozenset(cell.copy for cell in kernel.cells if kernel.language in shown) for kernel in _in_project(plan)
+        frozenset(cell.copy for cell in kernel.cells)
+        if kernel.language in shown and names[kernel.source.replace("/", "_")] == 1
+        else frozenset()
+        for kernel in _in_project(plan)
     ]
     units = [unit for unit in plan.units if unit.level == level]
     guard = ["-include", guard_name(level)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from .. import __version__
@@ -23,7 +22,7 @@ from ..planning.plan import Style, make_plan
 from ..planning.requirement import check_required
 from ..planning.sealing import folds, sealing_of
 from ..probe.cache import NO_CACHE, Cache, default_cache
-from ..probe.compiler import Compiler, older
+from ..probe.compiler import older
 from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
@@ -168,7 +167,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.source_root, request.build_root),
-        style=_style(request.compilers, limit, _relative(request.output, request.build_root)),
+        style=_style(request, limit),
         sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
         elsewhere=chosen.elsewhere,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
@@ -216,20 +215,21 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
-    """Return how these compilers spell what every kernel needs: include folders, no LTO, sealable statics.
+def _style(request: Request, limit: Limit) -> Style:
+    """Return how the compilers spell what every kernel needs: include folders, no LTO, sealable statics.
 
-    Copies in `folder` include their sources from there. What names files in objects, such as `__FILE__` and debug
+    Copies include their sources from the fragment's folder. What names files in objects, such as `__FILE__` and debug
     information, has the path from the build folder's root, as for Meson's own sources.
     """
     if limit.foreign:
         return Style("-I")
+    folder = _relative(request.output, request.build_root)
     up = "../" * len(folder.split("/"))
     named = "=" not in folder and not posixpath.isabs(folder)
     flags: dict[str, tuple[str, ...]] = {}
     copies: dict[str, tuple[str, ...]] = {}
     msvc = False
-    for compiler in compilers:
+    for compiler in request.compilers:
         if compiler.dialect == "msvc":
             msvc = True
             flags[compiler.language] = ("/GL-",)
@@ -242,4 +242,5 @@ def _style(compilers: Iterable[Compiler], limit: Limit, folder: str) -> Style:
             # Of the folders of generated kernels, some do not exist.
             own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}
             flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
-    return Style("/I" if msvc else "-iquote", flags, copies)
+    headers = posixpath.join(folder, headers_folder(request.kernel_set))
+    return Style("/I" if msvc else "-iquote", flags, copies, headers=headers)

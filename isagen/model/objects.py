@@ -23,18 +23,21 @@ class CompiledObjects:
     def __init__(self, plan: Plan) -> None:
         cells = list(plan.copies())
         self._kernels = {cell.copy: (cell.level, kernel.source) for kernel, cell in cells}
-        direct = {cell.copy: kernel.object for kernel, cell in cells if kernel.object}
+        self._names = names = {cell.copy: kernel.object for kernel, cell in cells if kernel.object}
         self._direct = {
-            (unit_folder(unit.name), direct[copy]): copy
-            for unit in plan.units
-            for copy in unit.copies
-            if copy in direct
+            (unit_folder(unit.name), names[copy]): copy for unit in plan.units for copy in unit.copies if copy in names
         }
 
     def copy_of(self, path: AnyPath) -> str:
-        """Return the name of the copy that the object at `path` is compiled from, or stands for."""
+        """Return the name of the copy that the object at `path` is compiled from, or stands for.
+
+        An object of a copy that is not compiled any more is of none: a build folder may have held fewer kernels.
+        """
         folder, name = os.path.split(path)
-        return self._direct.get((os.path.basename(folder), name)) or copy_of_object(name)
+        found = self._direct.get((os.path.basename(folder), name))
+        if found is None and (copy := copy_of_object(name)) not in self._names:
+            return copy
+        return found or ""
 
     def kernel_of(self, path: AnyPath) -> tuple[str, str]:
         """Return the level and the kernel source behind the object at `path`; nothing for other objects."""

@@ -32,11 +32,15 @@ UNNAMEABLE = (
 
 @dataclass(frozen=True)
 class Style:
-    """The spelling of options that do not depend on a level: include folders, defines, flags of kernels and copies."""
+    """The spelling of options that do not depend on a level: include folders, defines, flags of kernels and copies.
+
+    `headers` is the folder of the generated headers, from the build folder's root.
+    """
 
     include_folder: str = "-iquote"
     kernel_flags: Mapping[str, tuple[str, ...]] | None = None
     copy_flags: Mapping[str, tuple[str, ...]] | None = None
+    headers: str = ""
     define: str = "-D"
 
     def near(self, language: str) -> str:
@@ -274,13 +278,14 @@ def _units(
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = digest_of("\0".join(key_words).encode())[:8]
+        guard = posixpath.join(style.headers, guard_name(level))
         yield Unit(
             name=f"isa_{level}__{digest}" if key_words else f"isa_{level}",  # short: ninja reads it for each object
             level=level,
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(("-include", guard_name(level)) if any(cell.copy in direct for cell in cells) else ()),
+                    *(("-include", guard) if any(cell.copy in direct for cell in cells) else ()),
                     *(style.near(language) + folder for folder in folders),
                     *extra.get(language, ()),
                     *(of_copies.get(language, ()) if any(cell.copy not in direct for cell in cells) else ()),

@@ -39,3 +39,11 @@ def test_a_source_that_is_compiled_itself_has_no_copies():
         ["0", "0"],
         ["all"],
     )
+
+
+def test_editors_see_no_sources_whose_objects_meson_would_call_alike():
+    sources = ["a/b.c", "a_b.c", "c.c"]
+    rows = [kernel_row(name, {"DEFAULT": f"{place}.c.DEFAULT.c"}) for place, name in enumerate(sources)]
+    unit = Unit("u", "DEFAULT", tuple(row.cells[0].copy for row in rows), {})
+    plan = replace(plan_of_rows(["DEFAULT"], rows), units=(unit,))
+    assert answer(build_of(plan), Editor("DEFAULT"))["u_editor"] == ["2"]

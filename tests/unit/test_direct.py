@@ -34,7 +34,7 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
     clashing = ["k/a/b.c", "k/a_b.c"]
     special = ["k/own.cpp", "k/s.S", "k/f.f90", 'k/quo"te.c', "k/made.c", "../out.c"]
     kernels = [*own, *special, *clashing, *plain(COUNT)]
-    style = Style(copy_flags={"c": ("-of-copies",)})
+    style = Style(copy_flags={"c": ("-of-copies",)}, headers="isagen/isa_include")
     made = {"k/made.c": "k/made.c"}
     plan = plan_of(table, *kernels, own=own, generated=made, style=style, direct_in="isagen")
     direct = {kernel.source: kernel.object for kernel in plan.kernels if kernel.object}
@@ -50,10 +50,12 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
     for unit in plan.units:
         assert ("-of-copies" in unit.args["c"]) is any(copy in written for copy in unit.copies)
         has_direct = any(copy not in written for copy in unit.copies)
-        assert (("-include", guard_name(unit.level)) == unit.args["c"][:2]) is has_direct
+        assert (("-include", f"isagen/isa_include/{guard_name(unit.level)}") == unit.args["c"][:2]) is has_direct
         assert "-include" not in unit.args.get("fortran", ())
         if has_direct and unit.name == f"isa_{unit.level}":
             assert known.kernel_of(f"lib{unit.name}.a.p/.._k_plain0.c.o") == (unit.level, "k/plain0.c")
+            left = f"libisa_{unit.level}.a.p/meson-generated_.._plain0.c.{unit.level}.c.o"  # of a smaller set
+            assert known.kernel_of(left) == ("", "")
     assert known.kernel_of("libother.a.p/.._k_plain0.c.o") == ("", "")
 
 
