@@ -170,7 +170,7 @@ def test_builds_for_debuggers_do_not_fold(tmp_path_factory, options):
 def test_a_kernel_starts_and_stops_to_fold(tmp_path_factory):
     project = built(tmp_path_factory, "gcc", "-Disa_levels=AVX512,AVX512_VNNI")
     run = ["python3", "-c", "import folds; print(folds.run()['plain'])"]
-    where = {"PYTHONPATH": str(project.path("")), "FOLDS_ISA": "AVX512_VNNI"}
+    where = {"PYTHONPATH": str(project.path(""))}  # on a CPU that has the level, it is the best that is built
     assert project.run(*run, **where).stdout == "4950.0\n"
     plain = "kernels/plain.c"
     project.edit(plain, "double sum = 0;", "double sum = 0;\n#ifdef __AVX512VNNI__\n  sum = 1;\n#endif")
