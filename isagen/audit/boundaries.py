@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..binary.pointing import within
 from ..binary.protocol import MERGEABLE
-from ..binary.spans import within
 from ..model.frozen import dataclass, field
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
 from .build_objects import BuildObjects

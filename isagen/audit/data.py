@@ -10,7 +10,6 @@ from .allow_files import AllowFiles
 from .demangle import demangle
 from .findings import KINDS, Entry, Finding, Result, found_any
 from .summary import Summary, summaries
-from .texts import readable
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -92,3 +91,12 @@ def _excused(result: Result, numbers: Mapping[Entry, int]) -> Iterator[dict[str,
             "entry": numbers[entry],
             "findings": [{"kind": finding.kind, "symbol": finding.symbol} for finding in findings],
         }
+
+
+def readable(data: Any) -> Any:
+    """Return plain data with text that is valid Unicode: bytes of names that are not UTF-8 are escaped."""
+    if isinstance(data, str):
+        return data.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    if isinstance(data, dict):
+        return {key: readable(value) for key, value in data.items()}
+    return [readable(item) for item in data] if isinstance(data, (list, tuple)) else data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..binary.spans import within
+from ..binary.pointing import within
 from .references import References
 
 

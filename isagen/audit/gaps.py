@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 
-from ..binary.spans import within
+from ..binary.pointing import within
 from ..processors.decoding import DIRECT
 from .references import References
 

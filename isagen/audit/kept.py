@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..binary.spans import within
+from ..binary.pointing import within
 from ..model.frozen import dataclass
 from ..processors.decoding import DIRECT, INDIRECT, How
 from .demangle import demangle

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from ..binary.spans import within
+from ..binary.pointing import within
 from ..model.frozen import dataclass, field, replace
 from ..processors.decoding import DIRECT, INDIRECT, Codes
 from .findings import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from ..binary.spans import within
+from ..binary.pointing import within
 from ..processors.decoding import (
     CALL,
     DIRECT,

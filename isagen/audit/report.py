@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
+from .data import readable
 from .demangle import demangle
 from .findings import KINDS, UNDECODABLE, Finding, Result
 from .summary import summaries
-from .texts import readable
 
 SHOWN = 5  # findings of one kind that are shown in full
 # Of a longer chain of calls, the steps that are shown at its start and at its end.

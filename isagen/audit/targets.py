@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
-    """Audit all `targets`. What cannot be audited is among the results, with its problem, beside others that can.
-
-    Raises `AuditError` where nothing can.
-    """
-    results = list(audit_each(targets, baseline))
-    require_audited(results)
-    return results
-
-
 def audit_each(
     targets: Sequence[Path], baseline: Baseline, progress: Progress = unseen
 ) -> Generator[Result, None, None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from ..model.frozen import dataclass
 from ..model.shapes import Protocol
 
@@ -101,3 +103,9 @@ class Pointers(Protocol):
 
     def target_name(self, reference: Reference) -> str:
         """Return the name of the symbol that an object's relocation is for."""
+
+
+def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
+    """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
+    place = bisect_right(spans, (address, 1 << 64)) - 1
+    return place >= 0 and address < spans[place][1]

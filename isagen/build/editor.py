@@ -26,8 +26,8 @@ SHOWN = ("c", "cpp")
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> None:
     """Add to the commands in the build folder `root` how each kernel source is compiled at `level`.
 
-    That is the command of its copy or its object there, without the arguments that are `left_out`. It comes first, as
-    editors take the first of a source. What Meson did not write is not read.
+    That is the command of its copy or its object there, without the arguments that are `left_out`. It comes first:
+    clangd takes the first of a source. What Meson did not write is not read.
     """
     path = os.path.join(root, COMMANDS)
     try:

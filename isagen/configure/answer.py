@@ -13,6 +13,7 @@ from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
 from ..model.names import (
     dispatch_name,
+    flat_name,
     front_name,
     guard_name,
     registrations_name,
@@ -122,10 +123,10 @@ def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
     if many:
         return {"editor": [level, *sorted(editor.tuning)] if level else [], "editor_units": []}
     shown = ("c", "cpp")
-    names = Counter(kernel.source.replace("/", "_") for kernel in plan.kernels)  # as Meson calls objects
+    names = Counter(flat_name(kernel.source) for kernel in plan.kernels)
     own_copies = [
         frozenset(cell.copy for cell in kernel.cells)
-        if kernel.language in shown and names[kernel.source.replace("/", "_")] == 1
+        if kernel.language in shown and names[flat_name(kernel.source)] == 1
         else frozenset()
         for kernel in _in_project(plan)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..model.digests import digest_of
-from ..model.errors import ConfigError, KernelError, did_you_mean
+from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
 from ..model.frozen import dataclass
 from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, plan_name
@@ -18,7 +18,7 @@ from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..model.toml import keep_parsed
 from ..planning.config import Config, load_config
-from ..planning.plan import Style, make_plan
+from ..planning.plan import UNNAMEABLE, Style, make_plan
 from ..planning.requirement import check_required
 from ..planning.sealing import folds, sealing_of
 from ..probe.cache import NO_CACHE, Cache, default_cache
@@ -35,13 +35,11 @@ from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
 from .made_from import MadeFrom, made_from
 from .own_flags import check_own_flags
-from .paths import check_paths
 from .reach import is_reached
 from .request import Request
 from .shadows import check_shadows
-from .tool import write_tool
+from .tool import write_tool, write_used_script
 from .usable_args import without_refused
-from .used_script import write_used_script
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"
@@ -123,6 +121,21 @@ def _editor(request: Request, chosen: Chosen) -> Editor:
         return Editor(level, frozenset({*optional, NO_UNIQUE}))
     known = (*table.names(), "best", "none")
     raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
+
+
+def check_paths(source: Path, build: Path) -> None:
+    """Raise `ProjectError` for the path of a project or build folder in which ninja would not find its files.
+
+    `source` is a path inside the project. In a build folder's path, a bar does no harm: ninja never names it.
+    """
+    for path, shown, characters in ((source, "source", UNNAMEABLE), (build, "build", UNNAMEABLE[:1])):
+        for character, reason in characters:
+            if character in str(path):
+                raise ProjectError(
+                    f"has a {reason}",
+                    where=f"{shown} folder: {path}",
+                    remedy="move it to a path without this character",
+                )
 
 
 def _check(request: Request, config: Config) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import MAGIC_NUMBER
@@ -16,7 +17,7 @@ from ..model.digests import digest_of
 from ..model.files import write_atomically, write_if_changed
 from ..model.frozen import dataclass
 from ..model.kept import states_of
-from ..model.names import TEXTS_FOLDER, TOOL_MAIN
+from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, TOOL_MAIN
 from ..probe.cache import NO_CACHE, Cache
 from ..processors.processor import FEATURES_FILE, Processor
 from .bundle import BLOCK, contents_digest, is_bundle, make_bundle
@@ -43,6 +44,14 @@ class Sources:
     beside: Mapping[str, str]
     bundle: bytes
     whole: str
+
+
+USED_NAME = "used.sh"
+# What ninja quotes in a path is no such expression, and left to the step. The argument is a path from the build folder.
+USED_SCRIPT = """#!/bin/sh
+grep -q -e "_COMPILER[A-Z_]* $1\\( \\|\\$\\)" "$MESON_BUILD_ROOT/build.ninja" 2>/dev/null && exit 0
+exec {command} used "$MESON_BUILD_ROOT/$1"
+"""
 
 
 def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor, kept: Cache = NO_CACHE) -> str:
@@ -149,3 +158,17 @@ def _files(folder: Path) -> Iterator[str]:
     for place, _, names in os.walk(folder):
         parts = place[start:].split(os.sep) if place[start:] else []
         yield from ("/".join((*parts, name)) for name in names if name.endswith(SUFFIXES))
+
+
+def write_used_script(output: Path) -> list[str]:
+    """Write the script that Meson runs after configuring, and return its path; nothing where no shell is sure to be.
+
+    It starts the step `used` where grep does not find what that looks for. Nearly all projects have a target that takes
+    isa_kernels_dep, and to start a Python for that takes four times as long.
+    """
+    if os.name != "posix":
+        return []
+    path = output / TOOL_FOLDER / USED_NAME
+    command = shlex.join([sys.executable, "-I", "-S", str(output / TOOL_FOLDER / TOOL_MAIN)])
+    write_if_changed(path, USED_SCRIPT.format(command=command), mode=0o777)
+    return [str(path)]

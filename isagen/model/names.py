@@ -117,6 +117,16 @@ def copy_of_object(name: str) -> str:
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
 
 
+def flat_name(path: str) -> str:
+    """Return a path as Meson makes it part of an object's name."""
+    return path.replace("/", "_").replace(":", "_")
+
+
+def normal(name: str) -> str:
+    """Return a CPU feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
+    return name.lower().replace("_", "")
+
+
 def level_of_section(section: str) -> str:
     """Return the level that a section's name says its code is of; nothing for other sections."""
     return section.removeprefix(CODE_SECTION) if section.startswith(CODE_SECTION) else ""

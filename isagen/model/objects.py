@@ -1,15 +1,32 @@
-"""Which copy of a kernel an object of a build is compiled from, by its path."""
+"""The objects that Meson compiles: their names, and which kernel and level each is of."""
 
 from __future__ import annotations
 
 import os
+import posixpath
 
-from .names import copy_of_object
+from .names import copy_of_object, flat_name
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from .files import AnyPath
     from .plan import Plan
+
+
+# Meson hashes the start of a path of more folders than its name has, where that makes the name shorter.
+PARTS, HASH = 5, 41
+
+
+def object_name(source: str, folder: str) -> str:
+    """Return what Meson calls the objects of a source in targets of a `folder`; "" where that is not known.
+
+    Both are paths in the project. Meson's `Backend.object_filename_from_source`, of version 1.0.1 and later.
+    """
+    if source.startswith(("../", "/")) or folder.startswith(("../", "/")):
+        return ""
+    path = posixpath.relpath(f"/{source}", f"/{folder}")
+    last = "/".join(path.split("/")[-PARTS:])
+    return f"{flat_name(path)}.o" if len(path) <= len(last) + HASH else ""
 
 
 def unit_folder(unit: str) -> str:

@@ -12,12 +12,12 @@ from ..model.errors import ConfigError, KernelError
 from ..model.frozen import dataclass, replace
 from ..model.languages import language_of, takes_macros
 from ..model.names import guard_name
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
+from ..model.objects import object_name
+from ..model.plan import BUILT, DISABLED, MANY, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
 from .aliases import aliases_of
 from .config import Config
 from .contained import contained_levels, without_contained
-from .direct import without_copies
 from .kernel_settings import Settings, check_keys, settings_of
 from .modules import CYTHON, check_module, cython_without_module, whole_levels
 from .selection import select_levels
@@ -114,7 +114,7 @@ def make_plan(
     if contained:
         rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
     if direct_in is not None:
-        rows = without_copies(rows, direct_in)
+        rows = _without_copies(rows, direct_in)
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -125,6 +125,23 @@ def make_plan(
         aliases=aliases_of(config, table, elsewhere),
         module=module,
     )
+
+
+def _without_copies(kernels: Iterable[KernelRow], folder: str) -> list[KernelRow]:
+    """Return the kernels of a set, with names of objects where the sources themselves shall be compiled.
+
+    That is where there are more than `MANY` copies, and those would do nothing but include their sources. `folder` is
+    that of the fragment, from the project's root, as sources are.
+    """
+    rows = list(kernels)
+    if sum(bool(cell.copy) + bool(cell.shim) for row in rows for cell in row.cells) <= MANY:
+        return rows
+    names = {row.source: object_name(row.source, folder) for row in rows if row.included and not row.registers}
+    counts = Counter(name.casefold() for name in names.values())
+    return [
+        replace(row, object=name) if (name := names.get(row.source, "")) and counts[name.casefold()] == 1 else row
+        for row in rows
+    ]
 
 
 def _disabled(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..model.frozen import dataclass
-from .names import normal
+from ..model.names import normal
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ import subprocess
 import pytest
 
 from isagen.audit.baseline import Baseline
-from isagen.audit.targets import audit_targets
 from isagen.model.errors import AuditError
 from isagen.processors.table import load_table
 from support.damaged import mutations
+from support.foreign import audit_targets
 from support.level_code import BASELINE, Level, assembly_of
 from support.model import record_of
 from support.projects import need

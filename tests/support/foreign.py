@@ -1,9 +1,12 @@
 """Sources of binaries without isagen's record, and the audit's findings in them."""
 
 import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
 from isagen.audit.baseline import Baseline
-from isagen.audit.targets import audit_targets
+from isagen.audit.findings import Result
+from isagen.audit.targets import audit_each, require_audited
 from isagen.processors.table import load_table
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
@@ -86,3 +89,13 @@ def findings(path, kind=None):
 
 def counted(path):
     return dict(audit(path).counted)
+
+
+def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
+    """Audit all `targets`. What cannot be audited is among the results, with its problem, beside others that can.
+
+    Raises `AuditError` where nothing can.
+    """
+    results = list(audit_each(targets, baseline))
+    require_audited(results)
+    return results

@@ -5,10 +5,9 @@ import posixpath
 import pytest
 
 from isagen.model.names import guard_name
-from isagen.model.objects import CompiledObjects
+from isagen.model.objects import CompiledObjects, object_name
 from isagen.model.plan import MANY
 from isagen.planning.config import KernelConfig
-from isagen.planning.direct import object_name
 from isagen.planning.plan import Style
 from support.plans import plan_of
 

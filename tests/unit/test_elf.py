@@ -9,7 +9,6 @@ import pytest
 from isagen.audit.baseline import Baseline
 from isagen.audit.data import as_data
 from isagen.audit.report import as_text
-from isagen.audit.targets import audit_targets
 from isagen.binary import formats
 from isagen.binary.elf.notes import note_of, notes_of
 from isagen.binary.elf.objects import ElfObject
@@ -31,6 +30,7 @@ from support.elf import (
     symbol,
     with_function,
 )
+from support.foreign import audit_targets
 from support.model import build_of, plan_of, record_of
 
 LAYOUTS = [("<", True), ("<", False), (">", True), (">", False)]

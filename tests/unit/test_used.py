@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from isagen.build.used import is_used
-from isagen.configure.used_script import write_used_script
+from isagen.configure.tool import write_used_script
 
 OWN = "build isagen/isa_dispatch.cpp: CUSTOM_COMMAND isagen/isa_DEFAULT.json | isagen/isa_plan.conf\n"
 COMMAND = " COMMAND = python isa_tool stubs isagen/isa_dispatch.cpp\n"

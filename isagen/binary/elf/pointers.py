@@ -6,9 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..pointing import Reference, Relocations
+from ..pointing import Reference, Relocations, within
 from ..protocol import Kind, Section
-from ..spans import within
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations, word_at
