@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from ..binary.protocol import Binary
 from ..model.frozen import replace
-from ..model.names import normal
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
-from ..processors.instruction_sets import InstructionSets
+from ..processors.instruction_sets import InstructionSets, normal
 
 
 def records_of(binary: Binary) -> list[Record]:

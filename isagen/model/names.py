@@ -122,11 +122,6 @@ def flat_name(path: str) -> str:
     return path.replace("/", "_").replace(":", "_")
 
 
-def normal(name: str) -> str:
-    """Return a CPU feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
-    return name.lower().replace("_", "")
-
-
 def level_of_section(section: str) -> str:
     """Return the level that a section's name says its code is of; nothing for other sections."""
     return section.removeprefix(CODE_SECTION) if section.startswith(CODE_SECTION) else ""

@@ -9,9 +9,9 @@ from functools import cache
 
 from ..model.errors import TableError, did_you_mean
 from ..model.frozen import dataclass, field, replace
-from ..model.names import normal as normal
 from ..model.record import Record
 from ..model.toml import Section, read_toml
+from .instruction_sets import normal as normal
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
 from .sources import Condition, read_condition

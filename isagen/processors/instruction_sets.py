@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..model.frozen import dataclass
-from ..model.names import normal
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -96,3 +95,8 @@ class InstructionSets:
     @cached_property
     def _order(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.facts.order)}
+
+
+def normal(name: str) -> str:
+    """Return a CPU feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
+    return name.lower().replace("_", "")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .processor import Processor
 
 # The modules that make the facts of what is read.
-MODULES = ("features.py", "instruction_sets.py", "names.py")
+MODULES = ("features.py", "instruction_sets.py")
 
 
 def load_facts(path: str, name: str) -> Facts | None:

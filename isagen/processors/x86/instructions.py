@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.errors import AuditError
-from ...model.names import normal
+from ..instruction_sets import normal
 from .iced import iced_x86, numbers
 
 TYPE_CHECKING = False  # as in typing
