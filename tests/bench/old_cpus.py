@@ -37,11 +37,11 @@ from isagen.audit.baseline import Baseline
 from isagen.audit.code import Code
 from isagen.audit.findings import Result
 from isagen.audit.references import References
-from isagen.audit.targets import audit_targets
 from isagen.binary.formats import is_binary, open_binary
 from isagen.processors.decoding import INDIRECT
 from isagen.processors.registry import audited_processor, decoder_of
 from isagen.processors.table import load_table
+from support.foreign import audit_targets
 
 HANDLER = Path(__file__).with_suffix(".c")
 # CPUs of qemu, from old to new, each with the newest baseline that it has. The first has nothing beyond x86-64.

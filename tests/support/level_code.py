@@ -5,11 +5,11 @@ from pathlib import Path
 
 from isagen.audit.baseline import Baseline
 from isagen.audit.built import audit_object
-from isagen.audit.targets import audit_targets
 from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects
 from isagen.build.addresses import LevelAddresses
 from isagen.model.record import NOTE_OWNER, Record
+from support.foreign import audit_targets
 from support.model import record_of
 from support.projects import need
 
