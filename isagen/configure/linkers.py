@@ -7,20 +7,20 @@ link with all arguments of the build tells whether it does: `reach` or the fragm
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
-from ..probe.bare import bare_macros
+from ..probe.ahead import bare_macros
 from ..probe.cache import Cache
 from ..probe.compiler import Compiler
 from ..probe.probe import PROBE_FORMAT, states_of
@@ -72,7 +72,7 @@ def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[st
     from concurrent.futures import ThreadPoolExecutor  # nothing kept: the probes have loaded it
 
     with ThreadPoolExecutor() as pool:
-        paths = pool.map(partial(compiler.program, kept=True), names)
+        paths = pool.map(functools.partial(compiler.program, kept=True), names)
         found = {name: path for name, path in zip(names, paths, strict=True) if path}
     cache.put(key, found)
     return found
@@ -80,15 +80,17 @@ def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[st
 
 def linker_names() -> list[str]:
     """Return the names of linkers that a compiler may call."""
-    return sorted({*LINKERS, *_on_path()})
+    return sorted({*LINKERS, *_in_folders(tuple(os.get_exec_path()))})
 
 
-def _on_path() -> Iterator[str]:
-    """Yield the names of linkers in the folders of PATH."""
-    for folder in os.get_exec_path():
+@functools.cache
+def _in_folders(folders: Sequence[str]) -> frozenset[str]:
+    """Return the names of linkers in folders."""
+    found: set[str] = set()
+    for folder in folders:
         with suppress(OSError):
-            names = os.listdir(folder)
-            yield from (name for name in names if name.startswith("ld.") and LINKER.fullmatch(name))
+            found.update(name for name in os.listdir(folder) if name.startswith("ld.") and LINKER.fullmatch(name))
+    return frozenset(found)
 
 
 def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:

@@ -1,7 +1,7 @@
 """Dataclasses that load fast: ninja starts a process for each step of a build, and each makes sixty classes.
 
 `dataclasses` compiles six functions for each class, and loads `inspect` to do so, which takes half of the time of a
-step that has little to do. Here only ``__init__`` is compiled, when the first value is made. Type checkers see the
+step that has little to do. Here only ``__init__`` is compiled, when the fourth value is made. Type checkers see the
 standard module, whose functions work on these classes too.
 """
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dataclasses import replace as replace
 else:
     MISSING = object()
+    # Values of a class that are made before its `__init__` is compiled.
+    FEW = 3
 
     class Field:
         """A field with a default that is made for each value, or with metadata."""
@@ -83,11 +85,25 @@ else:
         return one
 
     def _first_initialiser(cls, found, frozen):
-        """Return an ``__init__`` that compiles the class's own: most steps make values of few classes."""
+        """Return an ``__init__`` for the first few values: most classes have no more, and compiling takes longer."""
+        names = {one.name for one in found}
+        store = object.__setattr__ if frozen else setattr
+        left = iter(range(FEW))
 
         def __init__(self, *given, **named):  # noqa: N807
-            cls.__init__ = _initialiser(cls, found, frozen)
-            cls.__init__(self, *given, **named)
+            values = {**dict(zip((one.name for one in found), given)), **named}  # noqa: B905
+            needed = {one.name for one in found if one.default is MISSING and one.default_factory is MISSING}
+            usual = len(given) + len(named) == len(values) and needed <= values.keys() <= names
+            if not usual or next(left, None) is None:  # what is wrong is said as Python does
+                cls.__init__ = _initialiser(cls, found, frozen)
+                cls.__init__(self, *given, **named)
+                return
+            for one in found:
+                if one.name not in values:
+                    values[one.name] = one.default if one.default_factory is MISSING else one.default_factory()
+                store(self, one.name, values[one.name])
+            if hasattr(cls, "__post_init__"):
+                self.__post_init__()
 
         return __init__
 
