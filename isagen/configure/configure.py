@@ -34,12 +34,11 @@ from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, write_linkers
 from .made_from import MadeFrom, made_from
-from .own_flags import check_own_flags
+from .own_flags import check_own_flags, without_refused
 from .reach import is_reached
 from .request import Request
 from .shadows import check_shadows
 from .tool import write_tool, write_used_script
-from .usable_args import without_refused
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"

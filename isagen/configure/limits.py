@@ -9,7 +9,7 @@ from ..model.frozen import dataclass, replace
 from ..model.plan import Limit
 from ..planning.config import DEFAULT_TABLE
 from ..planning.limit import Maker, limit_of
-from ..probe.bare import bare_macros
+from ..probe.ahead import bare_macros
 from ..probe.compiler import Compiler
 from ..processors.registry import default_table, family_under
 from ..processors.table import OtherLevels, Table, load_table

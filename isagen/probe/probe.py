@@ -11,7 +11,7 @@ from ..model.codec import from_data
 from ..model.frozen import asdict, dataclass
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
-from .bare import bare_macros
+from .ahead import bare_macros
 from .cache import Cache
 from .compiler import Compiler
 from .level import Answer, Settled, known_without_asking, probe_text, settle

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from isagen.model.errors import CompilerError
-from isagen.probe.ahead import asked_ahead
-from isagen.probe.bare import bare_macros
+from isagen.probe.ahead import asked_ahead, bare_macros
 from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.probe import probe_all
 from support.probing import ask, calls, fake, table

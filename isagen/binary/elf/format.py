@@ -54,7 +54,7 @@ class ElfFormat:
 
     def emptied(self, file: ElfObject) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing."""
-        from .emptied import emptied
+        from .rewritten import emptied
 
         return emptied(file)
 
@@ -64,8 +64,8 @@ class ElfFormat:
 
     def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
         """Return an object with the `content` and a note that says `text`."""
-        from .noting import with_note
         from .objects import ElfObject
+        from .rewritten import with_note
 
         return with_note(ElfObject(content, "object"), owner, text)
 
