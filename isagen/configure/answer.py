@@ -134,9 +134,10 @@ def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
     guard = ["-include", guard_name(level)]
     values: Values = {}
     for unit in units:
+        seen = {one.language for one, own in zip(_in_project(plan), own_copies, strict=True) if own & {*unit.copies}}
         for language in shown:
             args = [arg for arg in unit.args.get(language, ()) if arg not in editor.tuning]
-            values[f"{unit.name}_editor_{language}_args"] = [*guard, *args]
+            values[f"{unit.name}_editor_{language}_args"] = [*guard, *args] if language in seen else []
         values[f"{unit.name}_editor"] = _places(unit, own_copies)
     return {**values, "editor": [], "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
 
