@@ -40,6 +40,7 @@ class CompiledObjects:
     def __init__(self, plan: Plan) -> None:
         cells = list(plan.copies())
         self._kernels = {cell.copy: (cell.level, kernel.source) for kernel, cell in cells}
+        self._copies = {flat_name(copy): copy for copy in self._kernels}
         self._names = names = {cell.copy: kernel.object for kernel, cell in cells if kernel.object}
         self._direct = {
             (unit_folder(unit.name), names[copy]): copy for unit in plan.units for copy in unit.copies if copy in names
@@ -52,7 +53,7 @@ class CompiledObjects:
         """
         folder, name = os.path.split(path)
         found = self._direct.get((os.path.basename(folder), name))
-        if found is None and (copy := copy_of_object(name)) not in self._names:
+        if found is None and (copy := self._copies.get(own := copy_of_object(name), own)) not in self._names:
             return copy
         return found or ""
 

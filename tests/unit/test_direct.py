@@ -58,6 +58,14 @@ def test_of_many_copies_those_of_sources_that_meson_can_compile_are_not(table):
     assert known.kernel_of("libother.a.p/.._k_plain0.c.o") == ("", "")
 
 
+def test_a_copy_is_found_by_an_object_whose_name_has_no_colon(table):
+    plan = plan_of(table, "k/a:b.c")
+    for kernel, cell in plan.copies():
+        name = f"meson-generated_.._{cell.copy.replace(':', '_')}.o"
+        assert CompiledObjects(plan).copy_of(f"libisa.a.p/{name}") == cell.copy
+        assert CompiledObjects(plan).kernel_of(name) == (cell.level, kernel.source)
+
+
 def test_where_sources_cannot_be_compiled_themselves_all_copies_are_written(table):
     plan = plan_of(table, *plain(COUNT), direct_in=None)
     assert sum(map(len, plan.emitted().values())) == 4 * COUNT
