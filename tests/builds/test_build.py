@@ -175,6 +175,26 @@ def test_folders_with_odd_names(new_project, folder):
     assert len(list(project.path("isagen").glob("isa_*.dot.cpp.o"))) == 3
 
 
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        "[files('kernels/dot.cpp', 'kernels/level.cpp'), []]",
+        "[[files('kernels/dot.cpp')], files('kernels/level.cpp')]",
+        "[[files('kernels/dot.cpp', 'kernels/level.cpp')]]",
+    ],
+)
+def test_kernels_in_lists_of_lists(scaffold, kernels):
+    """As targets take them. Meson said: fs.relative_to takes exactly 2 arguments, but got 3."""
+    scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", kernels)
+    assert "AVX2       : 2 of 2 kernels" in scaffold.setup("-Disa_levels=AVX2")
+
+
+def test_one_kernel_that_is_in_no_list(scaffold):
+    made = "configure_file(input: 'kernels/level.cpp', output: 'level.cpp', copy: true)"
+    scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", made)
+    assert "AVX2       : 1 of 1 kernel" in scaffold.setup("-Disa_levels=AVX2")
+
+
 def test_a_packager_narrows_the_levels(scaffold):
     said = scaffold.setup("-Disa_levels=all,-AMX,-avx512_fp16")
     assert "AMX        : disabled: by the Meson option isa_levels" in said
