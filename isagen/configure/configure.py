@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import sys
 from pathlib import Path
 
 from .. import __version__
@@ -38,7 +37,7 @@ from .own_flags import check_own_flags, without_refused
 from .reach import is_reached
 from .request import Request
 from .shadows import check_shadows
-from .tool import write_tool, write_used_script
+from .tool import own_python, write_tool, write_used_script
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"
@@ -94,7 +93,7 @@ def configure(request: Request) -> Configured:
         "link_proof": [f"-Wl,{LINK_PROOF}"]
         if is_audited and not is_reached(request.compilers, link_folder, cache)
         else [],
-        "python": sys.executable,
+        "python": own_python(),
         "used_script": used,
     }
     scripts = [*used, *(os.path.join(link_folder, name) for name in build.link_audit.linkers)]

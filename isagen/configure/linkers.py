@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +25,7 @@ from ..probe.compiler import Compiler
 from ..probe.probe import PROBE_FORMAT, states_of
 from ..processors.processor import Processor
 from ..processors.registry import decoded
+from .tool import own_python
 
 # The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
@@ -98,7 +98,7 @@ def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
     folder = output / TOOL_FOLDER / f"audit_{audit.mode}{plan_file.removeprefix('isa_plan').removesuffix('.json')}"
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():
-        words = (sys.executable, "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)
+        words = (own_python(), "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)
         command = " ".join(map(shlex.quote, words))
         write_if_changed(folder / name, SCRIPT.format(proof=LINK_PROOF, command=command), mode=0o777)
     return folder

@@ -160,6 +160,16 @@ def _files(folder: Path) -> Iterator[str]:
         yield from ("/".join((*parts, name)) for name in names if name.endswith(SUFFIXES))
 
 
+def own_python() -> str:
+    """Return the path of this Python: in a virtual environment the same one, by whichever of its names it was called.
+
+    It is part of the commands of all steps.
+    """
+    usual = os.path.join(os.path.dirname(sys.executable), "python3")
+    same = sys.prefix != sys.base_prefix and os.path.exists(usual) and os.path.samefile(usual, sys.executable)
+    return usual if same else sys.executable
+
+
 def write_used_script(output: Path) -> list[str]:
     """Write the script that Meson runs after configuring, and return its path; nothing where no shell is sure to be.
 
@@ -169,6 +179,6 @@ def write_used_script(output: Path) -> list[str]:
     if os.name != "posix":
         return []
     path = output / TOOL_FOLDER / USED_NAME
-    command = shlex.join([sys.executable, "-I", "-S", str(output / TOOL_FOLDER / TOOL_MAIN)])
+    command = shlex.join([own_python(), "-I", "-S", str(output / TOOL_FOLDER / TOOL_MAIN)])
     write_if_changed(path, USED_SCRIPT.format(command=command), mode=0o777)
     return [str(path)]

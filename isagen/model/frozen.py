@@ -1,7 +1,7 @@
 """Dataclasses that load fast: ninja starts a process for each step of a build, and each makes sixty classes.
 
 `dataclasses` compiles six functions for each class, and loads `inspect` to do so, which takes half of the time of a
-step that has little to do. Here only ``__init__`` is compiled, when the fourth value is made. Type checkers see the
+step that has little to do. Here only ``__init__`` is compiled, for the fourth value. Type checkers see the
 standard module, whose functions work on these classes too.
 """
 
@@ -85,12 +85,12 @@ else:
         return one
 
     def _first_initialiser(cls, found, frozen):
-        """Return an ``__init__`` for the first few values: most classes have no more, and compiling takes longer."""
+        """Return an ``__init__`` for the first few values: most classes have no more, and compiling one is slower."""
         names = {one.name for one in found}
         store = object.__setattr__ if frozen else setattr
         left = iter(range(FEW))
 
-        def __init__(self, *given, **named):  # noqa: N807
+        def __init__(self, /, *given, **named):  # noqa: N807
             values = {**dict(zip((one.name for one in found), given)), **named}  # noqa: B905
             needed = {one.name for one in found if one.default is MISSING and one.default_factory is MISSING}
             usual = len(given) + len(named) == len(values) and needed <= values.keys() <= names

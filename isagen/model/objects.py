@@ -40,7 +40,7 @@ class CompiledObjects:
     def __init__(self, plan: Plan) -> None:
         cells = list(plan.copies())
         self._kernels = {cell.copy: (cell.level, kernel.source) for kernel, cell in cells}
-        self._copies = {flat_name(copy): copy for copy in self._kernels}
+        self._copies = {(unit_folder(unit.name), flat_name(copy)): copy for unit in plan.units for copy in unit.copies}
         self._names = names = {cell.copy: kernel.object for kernel, cell in cells if kernel.object}
         self._direct = {
             (unit_folder(unit.name), names[copy]): copy for unit in plan.units for copy in unit.copies if copy in names
@@ -52,8 +52,9 @@ class CompiledObjects:
         An object of a copy that is not compiled any more is of none: a build folder may have held fewer kernels.
         """
         folder, name = os.path.split(path)
-        found = self._direct.get((os.path.basename(folder), name))
-        if found is None and (copy := self._copies.get(own := copy_of_object(name), own)) not in self._names:
+        place, copy = os.path.basename(folder), copy_of_object(name)
+        found = self._direct.get((place, name))
+        if found is None and (copy := self._copies.get((place, copy), copy)) not in self._names:
             return copy
         return found or ""
 

@@ -1,21 +1,30 @@
 """Which Python runs isagen: that of the environment which Meson runs in, unasked, or the one that Meson asks."""
 
-import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from support.environments import equip, make_venv
+from support.environments import equip, make_venv, pip
 from support.projects import make_project
 
+# Python runs it at each start, with the names of the module or script still before the arguments.
+SEEN = "import os, sys; 'SEEN' in os.environ and open(os.environ['SEEN'], 'a').write(' '.join(sys.orig_argv) + '\\n')"
 OWN = f"python3.{sys.version_info.minor}"
-OTHER = f"python3.{sys.version_info.minor + 1}"
+MODULES = f"lib/{OWN}/site-packages"
+
+
+def equipped(folder, wheelhouse):
+    """Make a virtual environment with isagen and Meson, whose Python tells how it is called."""
+    place = equip(make_venv(folder), wheelhouse).parent.parent
+    (place / MODULES / "seen.pth").write_text(SEEN)
+    return place
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory, wheelhouse):
-    """A virtual environment with isagen and Meson."""
-    return equip(make_venv(tmp_path_factory.mktemp("environment") / "one"), wheelhouse).parent.parent
+    return equipped(tmp_path_factory.mktemp("environment") / "one", wheelhouse)
 
 
 @pytest.fixture
@@ -23,15 +32,26 @@ def project(tmp_path, environment):
     """A project whose Meson is that of the environment."""
     found = make_project(tmp_path)
     found.isagen("init", "--name", "hello")
-    found.environment["PATH"] = f"{environment}/bin:{found.environment['PATH']}"
+    # The project's own extension, for which Meson asks Python, too.
+    (found.folder / "meson.build").write_text(
+        "project('hello', 'cpp', meson_version: '>=1.0.1')\n"
+        "isa_kernels = files('kernels/dot.cpp', 'kernels/level.cpp')\nsubdir('isagen')\n"
+        "shared_module('core', files('kernels/none.cpp'), dependencies: isa_kernels_dep)\n"
+    )
+    (found.folder / "kernels/none.cpp").write_text('#include "isa_dispatch.h"\n')
+    found.environment |= {"PATH": f"{environment}/bin:{found.environment['PATH']}", "SEEN": str(tmp_path / "seen")}
     return found
 
 
-def python_that_ran(project, *options, meson="meson"):
-    """Configure, and return the path of the Python that ran isagen."""
-    project.run(meson, "setup", project.build, *options)
+def found_python(project, *options, meson=("meson",)):
+    """Configure, and return the Python that the build's steps run on, and whether Meson asked one for its modules."""
+    seen = Path(project.environment["SEEN"])
+    seen.write_text("")
+    project.run(*meson, "setup", project.build, *options)
     values = dict(line.split("=", 1) for line in project.path("isagen/isa_plan.conf").read_text().splitlines())
-    return values["python"]
+    said = seen.read_text()
+    assert " -m isagen configure " in said
+    return values["python"], "python_info.py" in said
 
 
 def machine_file(project, python):
@@ -39,42 +59,50 @@ def machine_file(project, python):
     return "--native-file=native.ini"
 
 
-def test_it_is_found_without_asking(project, environment):
-    assert python_that_ran(project) == f"{environment}/bin/{OWN}"
+@pytest.mark.parametrize("name", ["", "python", "python3"])
+def test_it_is_not_asked(project, environment, name):
+    """meson-python names the Python that it runs on in a machine file."""
+    options = [machine_file(project, environment / "bin" / name)] if name else []
+    assert found_python(project, *options) == (f"{environment}/bin/python3", False)
 
 
-def test_that_of_a_machine_file_is_found_without_asking(project, environment):
-    """meson-python names the Python that it runs on in such a file."""
-    assert python_that_ran(project, machine_file(project, f"{environment}/bin/python")) == f"{environment}/bin/{OWN}"
+def test_another_one_of_a_machine_file_is_asked(project, wheelhouse, tmp_path):
+    other = equipped(tmp_path / "other", wheelhouse)
+    assert found_python(project, machine_file(project, other / "bin/python")) == (f"{other}/bin/python3", True)
 
 
-def test_another_one_of_a_machine_file_is_asked(project, environment, wheelhouse, tmp_path):
-    other = equip(make_venv(tmp_path / "other"), wheelhouse)
-    assert python_that_ran(project, machine_file(project, other)) == str(other)
+def test_a_wrapper_of_a_machine_file_is_asked(project, environment, tmp_path):
+    wrapper = environment / "bin/wrapped"
+    wrapper.write_text(f'#!/bin/sh\necho called >> {tmp_path}/called\nexec {environment}/bin/python "$@"\n')
+    wrapper.chmod(0o755)
+    assert found_python(project, machine_file(project, wrapper))[1]
+    assert (tmp_path / "called").read_text().count("called") > 1
 
 
-def test_meson_is_not_of_the_environment_that_is_active(project, environment, tmp_path):
-    """The Python that Meson runs on is asked; that which is found on PATH has no isagen."""
-    project.environment["PATH"] = f"{make_venv(tmp_path / 'active').parent}:{project.environment['PATH']}"
-    found = python_that_ran(project, meson=f"{environment}/bin/meson")
-    assert found in (f"{environment}/bin/python", f"{environment}/bin/python3")
+@pytest.mark.parametrize("as_module", [False, True])
+def test_meson_is_not_of_the_environment_that_is_active(project, environment, tmp_path, as_module):
+    """What is found is its own environment, though not named as on PATH: the same steps then run on the same Python."""
+    active = make_venv(tmp_path / "active").parent
+    project.environment["PATH"] = f"{active}:{project.environment['PATH']}"
+    meson = [f"{environment}/bin/python", "-m", "mesonbuild.mesonmain"] if as_module else [f"{environment}/bin/meson"]
+    assert found_python(project, meson=meson) == (f"{environment}/bin/python3", True)
 
 
-@pytest.mark.parametrize("executable", [False, True])
-def test_modules_that_another_python_left(project, environment, tmp_path, executable):
-    """An environment that was upgraded has modules of two versions: without an executable, the old ones say nothing."""
-    for name in ("bin/meson", "bin/ninja", f"bin/{OWN}", "pyvenv.cfg"):
-        (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(environment / name, tmp_path / "copy" / name, follow_symlinks=False)
-    (tmp_path / "copy/bin/python").symlink_to(OWN)
-    (tmp_path / "copy/bin/meson").write_text(
-        (environment / "bin/meson").read_text().replace(str(environment), str(tmp_path / "copy"))
-    )
-    for name in (OWN, OTHER):
-        (tmp_path / "copy/lib" / name).mkdir(parents=True)
-        (tmp_path / "copy/lib" / name / "site-packages").symlink_to(environment / "lib" / OWN / "site-packages")
-    if executable:
-        (tmp_path / "copy/bin" / OTHER).symlink_to(OWN)
-    project.environment["PATH"] = f"{tmp_path}/copy/bin:{project.environment['PATH']}"
-    expected = ["python", "python3"] if executable else [OWN]
-    assert python_that_ran(project) in [f"{tmp_path}/copy/bin/{name}" for name in expected]
+def test_an_older_meson_does_not_say_where_it_is(project, environment, wheelhouse, tmp_path):
+    """It takes `meson` for a program of PATH, which is that of another environment."""
+    old = equipped(tmp_path / "old", wheelhouse)
+    pip(project, old / "bin/python", "install", "-q", "meson==1.1.1")
+    assert found_python(project, meson=[f"{old}/bin/meson"]) == (f"{old}/bin/python3", True)
+
+
+def test_modules_that_an_upgrade_left(project, environment, tmp_path):
+    """An environment that was upgraded has modules of two versions: its Python is asked which are its own."""
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-a", environment, copy], check=True)
+    for path in (copy / "bin").iterdir():
+        if path.is_file() and not path.is_symlink() and path.read_bytes()[:2] == b"#!":
+            path.write_bytes(path.read_bytes().replace(bytes(environment), bytes(copy)))
+    project.environment["PATH"] = f"{copy}/bin:{project.environment['PATH']}"
+    assert found_python(project) == (f"{copy}/bin/python3", False)
+    (copy / "lib/python3.9/site-packages").mkdir(parents=True)
+    assert found_python(project, "--wipe") == (f"{copy}/bin/python3", True)
