@@ -1,4 +1,4 @@
-"""What every configuring asks the compilers first, while other work goes on: how they are known, and their macros."""
+"""What every configuring asks the compilers first, while other work goes on: their identities and their macros."""
 
 from __future__ import annotations
 
