@@ -15,6 +15,7 @@ from ..binary.private_names import name_in_source
 from ..binary.protocol import Binding
 from ..model import names
 from ..model.digests import blake2b
+from ..model.files import read_bytes
 from ..model.kept import read_kept, state_of, states_of, write_kept
 from ..model.names import is_sealed_name
 from ..model.own_files import own_on_disk
@@ -66,8 +67,7 @@ def _kept(path: str) -> dict[str, Known]:
 
 
 def _digest(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return blake2b(stream.read(), digest_size=16).digest()
+    return blake2b(read_bytes(path), digest_size=16).digest()
 
 
 def _code() -> dict[str, State]:

@@ -7,7 +7,7 @@ import os
 from shlex import quote
 
 from ..model.command_words import split_words
-from ..model.files import write_atomically
+from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
 from ..model.plan_file import outputs_of, shown_sources
 from ..model.read_json import read_json
@@ -31,8 +31,7 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     """
     path = os.path.join(root, COMMANDS)
     try:
-        with open(path, "rb") as stream:
-            content = stream.read()
+        content = read_bytes(path)
         known = read_json(content.decode(errors="surrogateescape"))
     except (OSError, ValueError):
         return

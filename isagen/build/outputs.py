@@ -6,7 +6,7 @@ import os
 
 from ..binary.formats import emptied_object, note_in_object, seal_objects
 from ..model.digests import blake2b
-from ..model.files import write_if_changed
+from ..model.files import read_bytes, write_if_changed
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class Outputs:
             return emptied_object(one.file.file)
         file = one.file.file
         if one.whole:
-            with open(one.file.path, "rb") as stream:
-                content = stream.read()
+            content = read_bytes(one.file.path)
         else:
             (content,) = seal_objects([file], one.level, self._work.mark, one.private, one.bounded)
         for owner, text in one.notes:

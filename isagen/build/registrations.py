@@ -1,7 +1,9 @@
-"""The registrations of kernels, read from the symbols of compiled objects.
+"""The registrations of kernels, read from the symbols of compiled objects, or found in the bytes of any format.
 
 A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_kernel_LEVEL__stub``; one that says
-``ISA_REGISTER_NO_DISPATCH(stub)`` defines ``isa_without_LEVEL__stub``.
+``ISA_REGISTER_NO_DISPATCH(stub)`` defines ``isa_without_LEVEL__stub``. Where isagen does not read a build's objects,
+both define a text instead (`ISA_ANNOUNCE`), which compilers put into objects as it is:
+``isagen:registers:LEVEL:STUB;``, and ``without``.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 
 from ..model.errors import BuildError
+from ..model.files import read_bytes
 from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from ..model.objects import CompiledObjects, unit_folder
@@ -115,3 +118,29 @@ def source_of(path: AnyPath, level: str, known: CompiledObjects) -> str:
     if found != level:
         raise BuildError("does not come from a kernel of the plan", where=str(path), remedy="clean the build folder")
     return source
+
+
+def announced(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
+    """Return what the objects, each with its kernel source, announce at `level`.
+
+    Raises `BuildError` where two register one stub, or none does.
+    """
+    found = [_said(source, level, read_bytes(path)) for path, source in objects]
+    if not any(one.registers for one in found):
+        raise BuildError(
+            "no kernel registers itself",
+            where="isa_kernels",
+            remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces; "
+            "in objects for link-time optimisation that cannot be found: compile kernels without it",
+        )
+    return registrations_of(level, found)
+
+
+def _said(source: str, level: str, content: bytes) -> Said:
+    import re  # where objects are read, nothing else here needs it
+
+    def texts(what: str) -> tuple[str, ...]:
+        found = re.findall(rf"isagen:{what}:{re.escape(level)}:(\w+);".encode(), content)
+        return tuple(dict.fromkeys(name.decode() for name in found))
+
+    return Said(source, texts("registers"), texts("without"), {})

@@ -23,7 +23,7 @@ from .level_code import compact, level_note
 from .link_script import linker_script
 from .measure import Measure
 from .outputs import Outputs
-from .registrations import registrations_of, said
+from .registrations import announced, registrations_of, said
 from .sealing_work import plain, work_from, work_of
 from .stubs import module_source, stubs_source
 
@@ -116,8 +116,6 @@ class _Run:
             if path not in self._states:
                 self._states[path] = _state_of(path)
         if self._work.opaque:
-            from .announced import announced
-
             registered = announced(level.name, [(path, source) for path, source, _, _ in level.items])
             self._write_registered(level, registered)
             return

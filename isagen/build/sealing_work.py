@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ..model.digests import blake2b
+from ..model.files import read_bytes
 from ..model.frozen import dataclass
 from ..model.names import registrations_name, sealed_name, stubs_name
 from .texts import text_for
@@ -114,7 +115,6 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
 def _key(paths: Iterable[str]) -> str:
     found = blake2b(digest_size=16)
     for path in paths:
-        with open(path, "rb") as stream:
-            content = stream.read()
+        content = read_bytes(path)
         found.update(f"{os.path.basename(path)} {len(content)}\n".encode(errors="surrogateescape") + content)
     return found.hexdigest()

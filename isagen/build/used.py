@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ..model.files import read_bytes
+
 NINJA_FILE = "build.ninja"
 WARNING = (
     "isagen: warning: meson.build: no target takes isa_kernels_dep: no kernel is linked, and sources do not find "
@@ -17,8 +19,7 @@ def is_used(dispatch_source: str, build_root: str) -> bool:
     What another backend of Meson wrote is not read.
     """
     try:
-        with open(os.path.join(build_root, NINJA_FILE), "rb") as stream:
-            content = stream.read()
+        content = read_bytes(os.path.join(build_root, NINJA_FILE))
     except OSError:
         return True
     name = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")

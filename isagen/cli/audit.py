@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import AuditError, did_you_mean
-from .flushing import flush
+from .main import flush
 from .output import failing, standard_output
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
-"""Calls one command, and is the one place that turns an error into an exit."""
+"""Calls one command, writes what it left waiting, and is the one place that turns an error into an exit."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from ..model.errors import IsagenError, reported
-from .flushing import flush
 
 # The command that the Meson fragment calls: people are not told of it.
 FOR_MESON = "configure"
@@ -38,3 +38,20 @@ def _run(arguments: Sequence[str] | None) -> int:
     from .commands import run_command
 
     return run_command(words)
+
+
+def flush(text: str = "") -> None:
+    """Write what waits for the standard output, and `text`, while the command may still choose its exit status.
+
+    Where that fails, what waits goes nowhere.
+    """
+    stream = sys.stdout
+    if stream is None:  # it is closed
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        problem.filename = "standard output"
+        raise

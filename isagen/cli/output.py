@@ -14,7 +14,7 @@ from typing import TextIO
 from ..model.errors import IsagenError, reported
 from ..model.files import write_atomically
 from ..model.printable import CONTROLS, SURROGATES
-from .flushing import flush
+from .main import flush
 
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 

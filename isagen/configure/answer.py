@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ..matrix.additions import additions_warnings
-from ..matrix.baseline import baseline_warnings
+from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES

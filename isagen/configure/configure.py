@@ -17,9 +17,9 @@ from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..model.toml import keep_parsed
 from ..planning.config import Config, load_config
+from ..planning.limit import folds, sealing_of
 from ..planning.plan import UNNAMEABLE, Style, make_plan
 from ..planning.requirement import check_required
-from ..planning.sealing import folds, sealing_of
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
 from ..probe.limited import limited_verdicts

@@ -14,7 +14,7 @@ from pathlib import Path
 from .. import __version__
 from ..build.start import BUNDLE, MAIN
 from ..model.digests import digest_of
-from ..model.files import write_atomically, write_if_changed
+from ..model.files import read_bytes, write_atomically, write_if_changed
 from ..model.frozen import dataclass
 from ..model.kept import states_of
 from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, TOOL_MAIN
@@ -64,7 +64,7 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor, kep
     _write_bundle(folder / BUNDLE, sources, kept.file(f"{_key(processor)}.bundle"))
     for name, path in sources.beside.items():
         if not _are_same(path, folder / name):
-            write_atomically(folder / name, _read(path))
+            write_atomically(folder / name, read_bytes(path))
     for name, text in {TOOL_MAIN: MAIN, **{f"{TEXTS_FOLDER}/{name}": text for name, text in texts.items()}}.items():
         write_if_changed(folder / name, text)
     for name in _files(folder):
@@ -96,7 +96,7 @@ def _sources(processor: Processor, kept: Cache) -> Sources:
     found = kept.get(key)
     digests = found.get("digests") if isinstance(found, dict) else None
     if digests is None or found.get("check") != Cache.key([states, paths, digests]):
-        contents = {name: _read(path) for name, path in paths.items()}
+        contents = {name: read_bytes(path) for name, path in paths.items()}
         parts = {name: contents[name] for name in bundled}
         digests = [contents_digest(parts).hex(), contents_digest(contents).hex()]
         kept.put(key, {"digests": digests, "check": Cache.key([states, paths, digests])})
@@ -127,9 +127,9 @@ def _write_bundle(path: Path, sources: Sources, kept: Path | None) -> None:
             return
     content = b""
     with contextlib.suppress(OSError):
-        content = _read(kept) if kept is not None else b""
+        content = read_bytes(kept) if kept is not None else b""
     if not is_bundle(BytesIO(content), sources.bundle):
-        content = make_bundle(sources.bundled, {name: _read(file) for name, file in sources.bundled.items()})
+        content = make_bundle(sources.bundled, {name: read_bytes(file) for name, file in sources.bundled.items()})
         if kept is not None:
             with contextlib.suppress(OSError):
                 write_atomically(kept, content)
@@ -145,11 +145,6 @@ def _are_same(one: AnyPath, other: AnyPath) -> bool:
                 return False
         return not against.read(1)
     return False
-
-
-def _read(path: AnyPath) -> bytes:
-    with open(path, "rb", 0) as stream:
-        return stream.read()
 
 
 def _files(folder: Path) -> Iterator[str]:

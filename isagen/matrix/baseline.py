@@ -1,11 +1,11 @@
-"""What the baseline of a build needs beyond its architecture's own: features that every user's CPU must then have."""
+"""Features that CPUs must have unsaid: those of a baseline beyond its architecture, of levels beyond their table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from ..model.plan import Build
+from ..model.plan import BUILT, Build, LevelRow
 from ..processors.features import features_of, normal
 
 # Options that choose a CPU, and with it features.
@@ -45,6 +45,26 @@ def baseline_warnings(build: Build) -> Iterator[str]:
             f"isagen: every user's CPU must have {' '.join(features)}, which the baseline may use ({origin})"
             + (f"; {OWN_CPU}" if origin.startswith(DEFAULT) else "")
         )
+
+
+def additions_text(level: LevelRow) -> str:
+    """Return what the flags of a level turn on that no table lists, and the flags; "" where there is nothing."""
+    if level.verdict != BUILT or not level.added:
+        return ""
+    flags = tuple(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
+    named = [flag for flag in flags if CPU_OPTION.match(flag)] or flags
+    return f"{' '.join(named)} also turns on {' '.join(level.added)}"
+
+
+def additions_warnings(build: Build) -> Iterator[str]:
+    """Yield what Meson shall warn of: levels that need features which the table does not list."""
+    for level in build.plan.levels:
+        said = additions_text(level)
+        if said:
+            yield (
+                f"isagen: {level.name}: {said}: a CPU without one of these runs a lower level; list them in the "
+                "level's features in the table, or turn them off in its flags (-mno-NAME)"
+            )
 
 
 def _chooses(word: str, build: Build) -> bool:

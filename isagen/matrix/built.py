@@ -1,4 +1,4 @@
-"""The matrix of a build folder: the plan, what was compiled so far, and how long that took."""
+"""Matrices of what was built: a build folder's, with how long compiling took, and those in a binary's notes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary, load_object, open_binary
+from ..binary.protocol import Binary
 from ..build.level_code import level_code
 from ..build.measure import Measure
 from ..build.registrations import code_by_source, registered_by_kernel
 from ..model.frozen import replace
 from ..model.matrix import KernelCode, LevelCode, Matrix
+from ..model.matrix_notes import unpack
 from ..model.names import registrations_name, sealed_name
 from ..model.objects import CompiledObjects
 from ..model.plan import BUILT, Build
 from ..model.plan_file import outputs_folder, read_plan, read_registrations
+from ..model.record import LEVEL_OWNER, MATRIX_OWNER
 from ..processors.features import features_of
-from .noted import levels_in
 from .planned import planned_matrix, with_code
 
 NINJA_LOG = ".ninja_log"
@@ -126,3 +128,34 @@ def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:
         if told and known.copy_of(path) not in shims and (posixpath.dirname(posixpath.dirname(path)) or ".") == here:
             found[level, source] = (int(end) - int(start)) / 1000
     return found
+
+
+def matrices_in(binary: Binary) -> list[Matrix]:
+    """Return the matrices of a binary: one for each project of isagen that is linked into it.
+
+    Raises `AuditError` where a note is damaged, or was written by a later isagen.
+    """
+    levels = levels_in(binary)
+    found = [unpack(Matrix, note, binary.shown) for note in binary.notes(MATRIX_OWNER)]
+    return [
+        with_code(_compiled(one), {name: code for (project, name), code in levels.items() if project == one.project})
+        for one in found
+    ]
+
+
+def levels_in(binary: Binary) -> dict[tuple[str, str], LevelCode]:
+    """Return what the notes say of the levels' objects, by project and level."""
+    found: dict[tuple[str, str], LevelCode] = {}
+    for one in _levels(binary):
+        known = found.get((one.project, one.level))
+        found[one.project, one.level] = one if known is None else replace(one, kernels={**known.kernels, **one.kernels})
+    return found
+
+
+def _levels(binary: Binary) -> Iterator[LevelCode]:
+    return (unpack(LevelCode, note, binary.shown) for note in binary.notes(LEVEL_OWNER))
+
+
+def _compiled(matrix: Matrix) -> Matrix:
+    """Return the matrix of a linked file: what is built is compiled."""
+    return replace(matrix, levels=tuple(replace(level, compiled=level.verdict == BUILT) for level in matrix.levels))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..model.plan import BUILT, UNAVAILABLE, Build, LinkAudit
 from ..processors.registry import find_processor
-from .additions import additions_text
-from .baseline import baseline_origin, beyond_architecture
+from .baseline import additions_text, baseline_origin, beyond_architecture
 
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 

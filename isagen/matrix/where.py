@@ -15,8 +15,7 @@ from ..model.frozen import dataclass
 from ..model.matrix import Matrix
 from ..model.names import PLAN
 from ..model.plan_file import plans_in
-from .built import built_matrix
-from .noted import matrices_in
+from .built import built_matrix, matrices_in
 
 WANTED = "give a build folder, a binary, a wheel, a folder of them, or the name of a module that this Python finds"
 

@@ -1,4 +1,4 @@
-"""Whether a build has all levels that its compilers can build, or its lowest level alone, and why.
+"""Whether a build has all levels that its compilers can build, or its lowest alone; whether it is sealed; and why.
 
 isagen reads objects to seal and audit levels, and its tables hold the options and macros of compilers that it knows.
 Where it cannot, the project builds for its baseline instead.
@@ -6,12 +6,15 @@ Where it cannot, the project builds for its baseline instead.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Container, Iterable
 
 from ..binary.formats import are_made_under, format_names, known_systems
 from ..model.frozen import dataclass
-from ..model.plan import Limit
+from ..model.plan import Limit, Sealing
 
+# Meson's names of optimisation for debuggers, which show the level of each function.
+UNFOLDED = frozenset({"0", "g"})
 UNLISTED = "it does not list its macros (-dM -E)"
 
 
@@ -46,3 +49,21 @@ def limit_of(system: str | None, makers: Iterable[Maker], no_table: str = "") ->
     if not known:
         return Limit(f"isagen does not know the system {system}", opaque=True)
     return Limit(no_table)
+
+
+def folds(wanted: bool, module: str, optimization: str) -> bool:
+    """Return whether equal copies are linked once; `wanted` is what isa.toml says.
+
+    The levels of a `module` are files of their own.
+    """
+    return wanted and not module and optimization not in UNFOLDED
+
+
+def sealing_of(project: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
+    """Return how the levels of `project` are sealed, and whether they `fold`; `wanted` is the Meson option."""
+    if not wanted:
+        return Sealing(reason="switched off by the Meson option isa_seal")
+    if limit.opaque:
+        return Sealing(reason="isagen does not read objects of this build, and they are of one level")
+    # Several projects may be linked into one program. Demanglers know suffixes of digits.
+    return Sealing(mark=str(zlib.crc32(project.encode())), fold=fold)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from isagen.build.announced import announced
+from isagen.build.registrations import announced
 from isagen.configure.limits import choose_table
 from isagen.model.codec import from_data
 from isagen.model.errors import BuildError, ConfigError

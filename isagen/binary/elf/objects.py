@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from ...model.errors import AuditError, BuildError
+from ...model.files import read_bytes
 from ..protocol import CODE_KINDS, Binding, Held
 from . import layout as e
 from .held import HeldAddresses
@@ -42,8 +43,7 @@ class ElfObject:
     def load(cls, path: AnyPath) -> ElfObject:
         """Read the object at `path`."""
         try:
-            with open(path, "rb") as stream:
-                data = stream.read()
+            data = read_bytes(path)
         except OSError as problem:
             raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
         return cls(data, path)

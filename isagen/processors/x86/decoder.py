@@ -1,4 +1,4 @@
-"""Decoding the code of x86-64 with iced-x86 (`isagen.processors.decoding.Decoder`)."""
+"""Decoding the code of x86-64 with iced-x86 (`isagen.processors.decoding.Decoder`), and its relocation types."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
+from ...binary.pointing import Relocations
 from ..decoding import Codes, Effect, Instruction, Loaded
 from .addresses import X86Addresses
 from .effects import ARGUMENTS, KEPT, RESULT, STACK, X86Effects
 from .iced import iced_x86, numbers
 from .instructions import INVALID, needs, own_numbers, require_decoder
-from .relocations import ELF
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -25,6 +25,17 @@ NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
 NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32")
 # iced-x86's OpKind: a register; immediates that an address fits into.
 REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
+# Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"); the first are GOTPCREL and its newer spellings.
+THROUGH_GOT = frozenset({9, 41, 42, 43})
+R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
+ELF = Relocations(
+    absolute=frozenset({R_64, 10, 11}),  # and the 32-bit ones, 32 and 32S
+    relative=THROUGH_GOT | {2, 4, 24, 44, 45},  # PC32, PLT32, PC64, and newer spellings of the GOT's
+    through_slot=THROUGH_GOT,
+    slot=frozenset({R_64, GLOB_DAT, JUMP_SLOT}),
+    rebased=RELATIVE,
+    resolved=IRELATIVE,
+)
 # The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
 WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
