@@ -1,7 +1,8 @@
 """`isagen configure`: answers the fragment, with the last answer where all that it was made from is as it was.
 
 Most configurings of a build folder change nothing that isagen reads. To find that out takes less time than to load what
-configures, so this imports little. The record of an answer lies beside the plan; `made_from` says what is in it.
+configures, so this imports little. The record of an answer lies beside the plan; `made_from` says what is in it. For
+a build folder that is made again, the user's cache has a record that holds the files too.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from ..model.digests import digest_of
 from ..model.files import write_if_changed
 from ..model.kept import read_kept, state_of, write_kept
 from ..model.names import TOOL_FOLDER, plan_name
+from .put_back import keep_longer, place_of, put_back
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from ..model.kept import State
-    from .made_from import MadeFrom
+    from .made_from import MadeFrom, Question
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 # What shells change from one command to the next.
@@ -63,15 +65,27 @@ class LastAnswer:
 
     def again(self) -> str | None:
         """Return the last answer, and leave its depfile; None where configuring may find another one."""
+        is_left: Callable[[dict[str, Any]], bool] = _is_left
         kept = read_kept(self._path) if self._path else None
+        if self._path and kept is None:
+            is_left, kept = self._put_back, read_kept(place_of(self._path))
         try:
-            if kept is not None and kept["call"] == self._call() and self._holds(kept):
+            if kept is not None and kept["call"] == self._call() and self._holds(kept) and is_left(kept):
                 write_if_changed(self._depfile, kept["depfile"])
                 return str(kept["text"])
         except (OSError, ValueError, TypeError, KeyError):  # nobody may read a file, or the record has another form
             pass
         self._begin()
         return None
+
+    def _put_back(self, kept: dict[str, Any]) -> bool:
+        """Leave what configuring left, and the record of it; return whether that is all there is."""
+        contents, copies = kept.pop("contents"), kept.pop("copies")
+        outputs = {*contents, *copies}
+        if not outputs.issuperset(_files_in(kept["left"])) or not put_back(contents, copies):
+            return False
+        self._write(kept, outputs)
+        return True
 
     def _begin(self) -> None:
         """Empty the record, which tells the time: what changes from now on may have been read before it changed."""
@@ -88,26 +102,32 @@ class LastAnswer:
     def forget(self) -> None:
         """Leave no record, so that the next configuring finds everything out."""
         self._begun = None
-        try:  # noqa: SIM105  as in model.files
-            os.unlink(self._path)
-        except OSError:
-            pass
+        for path in (self._path, place_of(self._path)) if self._path else ():
+            try:  # noqa: SIM105  as in model.files
+                os.unlink(path)
+            except OSError:
+                pass
 
     def keep(self, text: str, depfile: str, made_from: MadeFrom | None) -> None:
         """Record an answer, where it is known what it was made from, and nothing of that changed meanwhile."""
         try:
             record = self._record(made_from, self._begun) if made_from is not None and self._begun is not None else None
+            if made_from is None or record is None:
+                self.forget()
+                return
+            same = {"call": self._call(), "text": text, "depfile": depfile, **record}
+            outputs = {*made_from.outputs, *self._sources(made_from.questions), *_files_in(made_from.left)}
+            self._write(same, outputs)
         except OSError:  # a file is gone
-            record = None
-        if record is None:
             self.forget()
         else:
-            write_kept(self._path, {"call": self._call(), "text": text, "depfile": depfile, **record})
+            keep_longer(place_of(self._path), same, outputs, made_from.copies)
+
+    def _write(self, same: Mapping[str, Any], outputs: Iterable[str]) -> None:
+        """Write the record of the build folder: what is the `same` in all records, and the states of the outputs."""
+        write_kept(self._path, {**same, "outputs": {path: state_of(path) for path in outputs}})
 
     def _record(self, made_from: MadeFrom, begun: int) -> dict[str, Any] | None:
-        sources = {self._empty(ending) for _, ending, _ in made_from.questions if ending}
-        for path in sources:
-            write_if_changed(path, b"")
         read = {path: state_of(path) for path in made_from.files}
         folders = {path: _state(path) for path in made_from.folders}
         trees, places = {}, dict(folders)
@@ -117,23 +137,35 @@ class LastAnswer:
         if any(state is not None and state[2] >= begun for state in found):
             return None
         return {
-            "states": read | {path: state_of(path) for path in (*made_from.outputs, *sources)},
+            "states": read,
             "folders": folders,
-            "trees": trees | {folder: (ends, _tree(folder, ends, {})) for folder, ends in made_from.left.items()},
+            "trees": trees,
             "kernels": list(made_from.kernels),
             "modules": {name: _file_of(name) for name in made_from.modules},
             "questions": list(made_from.questions),
+            "left": dict(made_from.left),
         }
+
+    def _sources(self, questions: Iterable[Question]) -> set[str]:
+        """Write the sources that questions need; return their paths."""
+        sources = {self._empty(ending) for _, ending, _ in questions if ending}
+        for path in sources:
+            write_if_changed(path, b"")
+        return sources
 
     def _empty(self, ending: str) -> str:
         """Return the path of the empty source of a language, whose macros compilers list."""
         return os.path.join(self._tool, f"empty{ending}")
 
     def _call(self) -> list[Any]:
-        """Return what the call itself says: the words, and who asks where."""
+        """Return what the call itself says: the words, and who asks where; and how the build folder is mounted.
+
+        Scripts cannot take the places of linkers where nothing may be run.
+        """
         environment = repr(sorted(item for item in os.environ.items() if item[0] not in UNSTEADY))
+        mount = os.statvfs(os.path.dirname(self._path)).f_flag
         # The digest alone is written: environments hold secrets.
-        return [self._words, digest_of(environment.encode()), os.getcwd(), sys.executable, PACKAGE]
+        return [self._words, digest_of(environment.encode()), os.getcwd(), sys.executable, PACKAGE, mount]
 
     def _holds(self, kept: Mapping[str, Any]) -> bool:
         """Return whether compilers answer as they did, and the files that they and isagen read are the same."""
@@ -141,6 +173,7 @@ class LastAnswer:
         # Those with a source take longest.
         questions = sorted(kept["questions"], key=lambda question: not question[1])
         asked: list[tuple[int, int]] = []
+        self._sources(questions)
         try:
             for words, ending, _ in questions:
                 asked.append(_ask([*words, *([self._empty(ending)] if ending else [])], environment))
@@ -152,8 +185,19 @@ class LastAnswer:
                 os.close(stream)
 
 
+def _is_left(kept: Mapping[str, Any]) -> bool:
+    """Return whether what configuring left is as it was, and nothing else there."""
+    outputs = kept["outputs"]
+    return all(state_of(path) == state for path, state in outputs.items()) and outputs.keys() >= _files_in(kept["left"])
+
+
+def _files_in(left: Mapping[str, tuple[str, ...]]) -> set[str]:
+    """Return the files in folders whose names end so."""
+    return {path for folder, endings in left.items() for path in _tree(folder, endings, {})}
+
+
 def _are_there(kept: Mapping[str, Any]) -> bool:
-    """Return whether all files and folders of a record are as they were."""
+    """Return whether all files and folders that configuring read are as they were."""
     return (
         all(state_of(path) == state for path, state in kept["states"].items())
         and all(_state(path) == state for path, state in kept["folders"].items())

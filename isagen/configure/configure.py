@@ -98,7 +98,7 @@ def configure(request: Request) -> Configured:
     }
     scripts = [*used, *(os.path.join(link_folder, name) for name in build.link_audit.linkers)]
     usual = request.cache and not config.compat  # the project's own headers count for `compat`
-    known = made_from(request, chosen, build, headers, texts, scripts) if usual else None
+    known = made_from(request, chosen, build, headers, texts, scripts, tools) if usual else None
     return Configured(write_keyval(values), (request.config, *chosen.files), known)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..model.frozen import dataclass
 from ..model.names import TOOL_FOLDER, headers_folder, plan_name
 from ..model.plan import Build
+from ..probe.cache import Cache
 from ..probe.compiler import RUNS, Compiler
 from ..rendering import template_folder
 from .again import PACKAGE
@@ -19,7 +20,7 @@ from .compat import COMPAT_FOLDER
 from .limits import Chosen
 from .linkers import linker_names
 from .request import Request
-from .tool import SUFFIXES, tool_files
+from .tool import SUFFIXES, tool_copies, tool_files
 
 EVERY = ("",)  # the ending of all names
 # Questions that compilers are asked at the same time.
@@ -34,7 +35,8 @@ class MadeFrom:
 
     All `files` are there; `folders` may be missing. Of the `kernels` no more matters than that they are files. `trees`
     are folders with the endings of the names of those files in them that matter, and `modules` those that Python must
-    find in the same place. `outputs` and `left` are the files and the trees that configuring left.
+    find in the same place. `outputs` and `left` are the files and the trees that configuring left, and `copies` those
+    that are copies of the same file in each build.
     """
 
     files: frozenset[str]
@@ -45,15 +47,22 @@ class MadeFrom:
     questions: tuple[Question, ...]
     outputs: frozenset[str]
     left: Mapping[str, tuple[str, ...]]
+    copies: Mapping[str, str]
 
 
 def made_from(
-    request: Request, chosen: Chosen, build: Build, headers: Iterable[str], texts: Iterable[str], scripts: Iterable[str]
+    request: Request,
+    chosen: Chosen,
+    build: Build,
+    headers: Iterable[str],
+    texts: Iterable[str],
+    scripts: Iterable[str],
+    tools: Cache,
 ) -> MadeFrom | None:
     """Return what a build was made from; None where it is unusual, so that each configuring finds everything out.
 
-    `headers` are those that the kept verdicts depend on, `texts` the names of the sources in the tool's folder, and
-    `scripts` the paths of the scripts in the linkers' places.
+    `headers` are those that the kept verdicts depend on, `texts` the names of the sources in the tool's folder,
+    `scripts` the paths of the scripts in the linkers' places, and `tools` holds bundles.
     """
     processor = chosen.table.features.processor
     place = processor.decoder_folder() if processor.decoder_folder is not None else None
@@ -82,11 +91,12 @@ def made_from(
             [os.fspath(request.output / plan_name(request.kernel_set)), *tool_files(tool, texts), *scripts]
         ),
         left={os.fspath(tool): SUFFIXES, os.fspath(include): EVERY, os.fspath(compat): EVERY},
+        copies=dict(tool_copies(tool, processor, tools)),
     )
 
 
 def _questions() -> tuple[Question, ...] | None:
-    """Return what compilers were asked; None where they were asked more than the next configuring asks.
+    """Return what the next configuring asks compilers too; None where it compiles, or asks more than `MOST`.
 
     Most verdicts of compilations are kept. Those of compilations that failed are not, so that each configuring tries.
     """

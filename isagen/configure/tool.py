@@ -83,6 +83,18 @@ def tool_files(folder: Path, texts: Iterable[str]) -> Iterator[str]:
         yield os.path.join(folder, name)
 
 
+def tool_copies(folder: Path, processor: Processor, kept: Cache) -> Iterator[tuple[str, str]]:
+    """Yield the large files that `write_tool` leaves in `folder`, with those that they may be copies of."""
+    place = processor.decoder_folder() if processor.decoder_folder is not None else None
+    bundle = kept.file(f"{_key(processor)}.bundle")
+    if bundle is not None:
+        yield os.path.join(folder, BUNDLE), os.fspath(bundle)
+    if place is not None and processor.decoder_parts is not None:
+        for name in processor.decoder_parts():
+            if not name.endswith(".py"):
+                yield os.path.join(folder, place.name, name), os.path.join(place, name)
+
+
 def _sources(processor: Processor, kept: Cache) -> Sources:
     """Return the files of isagen's packages and of the decoder; what is `kept` saves reading them."""
     bundled = dict(_own())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import sys
 from pathlib import Path
 
 from ..model.digests import digest_of
 from ..model.files import write_atomically
+from ..model.kept import user_folder
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -53,20 +52,7 @@ class Cache:
 
 def default_cache(kind: str = "probes") -> Cache:
     """Return the user's cache of one kind (``~/.cache/isagen/probes`` on Linux)."""
-    return Cache(_user_folder() / "isagen" / kind)
-
-
-def _user_folder() -> Path:
-    """Return the user's cache folder, as platformdirs does; mostly without it, because it takes long to load."""
-    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
-        named, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
-        if os.path.isabs(named):
-            return Path(named)
-        if os.path.isabs(home):
-            return Path(home, ".cache")
-    from platformdirs import user_cache_path
-
-    return user_cache_path()
+    return Cache(Path(user_folder(kind)))
 
 
 NO_CACHE = Cache(None)

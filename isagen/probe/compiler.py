@@ -57,7 +57,7 @@ class Outcome:
 class Run:
     """A run of a compiler: its words, the ending of an empty source that followed them or "", and the answer's digest.
 
-    There is no answer where the compiler failed, or what it answered is kept and the next build does not ask.
+    There is no answer where the compiler failed, or compiled something.
     """
 
     words: tuple[str, ...]
@@ -65,7 +65,8 @@ class Run:
     answer: str | None
 
 
-# The runs of this process, for who wants to know whether the compilers would answer the same again.
+# The runs that the next build repeats, for who wants to know whether the compilers would answer the same again. Those
+# of which the cache keeps what they tell are none.
 RUNS: list[Run] = []
 
 
@@ -120,16 +121,21 @@ class Compiler:
     def run(self, args: Sequence[str], source: str = "", kept: bool = False) -> Outcome:
         """Call the compiler with `args`, which compile nothing, and an empty `source`; return what it said.
 
-        `kept` says that the caller keeps the answer, for later builds too.
+        `kept` says that the caller keeps a good answer, for later builds too.
         """
         outcome, said = self._call([*args, *([source] if source else [])])
-        answer = digest_of(said) if outcome.ok and not kept else None
-        RUNS.append(Run((*self.command, *args), os.path.splitext(source)[1], answer))
+        if not (kept and outcome.ok):
+            answer = digest_of(said) if outcome.ok else None
+            RUNS.append(Run((*self.command, *args), os.path.splitext(source)[1], answer))
         return outcome
 
-    def _compile(self, args: Sequence[str]) -> Outcome:
-        """Call the compiler with `args`, which compile something, and return what it said; verdicts are kept."""
-        RUNS.append(Run((*self.command, *args), "", None))
+    def _compile(self, args: Sequence[str], kept: bool) -> Outcome:
+        """Call the compiler with `args`, which compile something, and return what it said.
+
+        `kept` says that the caller keeps what it concludes, and notes where it does not (`note_unkept`).
+        """
+        if not kept:
+            RUNS.append(Run((*self.command, *args), "", None))
         return self._call(args)[0]
 
     def _call(self, args: Sequence[str]) -> tuple[Outcome, bytes]:
@@ -158,21 +164,21 @@ class Compiler:
             )
         return outcome, done.stdout
 
-    def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
-        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
+    def macros(self, flags: Sequence[str], kept: bool = False) -> tuple[Mapping[str, str], Outcome]:
+        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``); `kept` as in `run`."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "")
-            outcome = self.run([*self.args, *flags, "-dM", "-E"], str(source))
+            outcome = self.run([*self.args, *flags, "-dM", "-E"], str(source), kept)
         found = re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE)
         return dict(found), outcome
 
-    def accepts(self, flags: Sequence[str]) -> Outcome:
-        """Compile an empty source under `flags`, with warnings as errors."""
+    def accepts(self, flags: Sequence[str], kept: bool = False) -> Outcome:
+        """Compile an empty source under `flags`, with warnings as errors; `kept` as in `_compile`."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "int isagen_empty;\n")
-            return self._compile([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
+            return self._compile([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)], kept)
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
@@ -180,26 +186,27 @@ class Compiler:
             source, target = Path(folder, f"empty{SUFFIX[self.language]}"), Path(folder, "empty.o")
             write_if_changed(source, "int isagen_empty;\n")
             into = ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", str(target))
-            return self._compile([*self.args, *args, *into, str(source)]).ok and target.is_file()
+            return self._compile([*self.args, *args, *into, str(source)], False).ok and target.is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         A build links without the flags of levels too; and zig would make all of its C++ library anew for each level.
+        The caller keeps what it concludes, as of `_compile`.
         """
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             write_if_changed(source, text)
             if self.dialect == "msvc":
-                return self._compile([*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)])
+                words = [*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)]
+                return self._compile(words, True)
             target = str(Path(folder, "probe.o"))
             listed = str(Path(folder, "probe.d"))
-            outcome = self._compile(
-                [*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target, "-MD", "-MF", listed]
-            )
+            words = [*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target, "-MD", "-MF", listed]
+            outcome = self._compile(words, True)
             # Clang warns of arguments that a link does not use.
             link = [*self.quiet_args, "-Wno-error", target, *self._links, *self._program(folder)]
-            return replace(self._compile(link), headers=_listed(listed)) if outcome.ok else outcome
+            return replace(self._compile(link, True), headers=_listed(listed)) if outcome.ok else outcome
 
     @cached_property
     def _links(self) -> tuple[str, ...]:
@@ -240,6 +247,11 @@ class Compiler:
                 parts.append(f"{real} {state.st_size} {state.st_mtime_ns}")
         parts += [f"{name}={os.environ[name]}" for name in ENVIRONMENT if name in os.environ]
         return "\n".join(parts)
+
+
+def note_unkept() -> None:
+    """Note that the next build repeats runs whose conclusion nobody keeps."""
+    RUNS.append(Run((), "", None))
 
 
 def _listed(depfile: str) -> tuple[str, ...]:

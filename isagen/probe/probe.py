@@ -13,7 +13,7 @@ from ..model.plan import Verdict
 from ..processors.table import Level, Table
 from .ahead import bare_macros
 from .cache import Cache
-from .compiler import Compiler
+from .compiler import Compiler, note_unkept
 from .level import Answer, Settled, known_without_asking, probe_text, settle
 from .together import Group, ask, groups_of, question_of
 
@@ -70,23 +70,23 @@ def probe_each(
     questions = [question for compiler in compilers for question in _questions(table, compiler)]
     states = _States()
     known = {question: question.known(cache, states) for question in questions}
-    if headers is not None:
-        headers.update(states.headers())
     unknown = [question for question in questions if known[question] is None]
     with ExitStack() as stack:
         answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
         if unknown:
             from concurrent.futures import ThreadPoolExecutor  # most configurings know all, and load none of it
 
-            answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache)
+            answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache, states)
             meanwhile()
         for question in questions:
             name = question.level.name
             yield (name, question.compiler.language), known[question] or answers[question].result()[name]
+    if headers is not None:
+        headers.update(states.headers())
 
 
 def _asked(
-    questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache
+    questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache, states: _States
 ) -> Mapping[_Question, Future[Mapping[str, Verdict]]]:
     """Let compilers answer in parallel; what is known of a question comes with all that is asked together with it.
 
@@ -98,19 +98,20 @@ def _asked(
     settled = {one: pool.submit(one.settled) for group in groups.values() if len(group) > 1 for one in group}
     answers = {}
     for group in groups.values():
-        answer = pool.submit(_answers, group, {one.level.name: settled[one] for one in group if one in settled}, cache)
+        own = {one.level.name: settled[one] for one in group if one in settled}
+        answer = pool.submit(_answers, group, own, cache, states)
         answers.update(dict.fromkeys(group, answer))
     return answers
 
 
 def _answers(
-    questions: Sequence[_Question], settled: Mapping[str, Future[Settled | None]], cache: Cache
+    questions: Sequence[_Question], settled: Mapping[str, Future[Settled | None]], cache: Cache, states: _States
 ) -> Mapping[str, Verdict]:
     """Ask a compiler about a group of levels, highest first, keep the answers, and return the verdicts by name."""
     levels = tuple(question.level for question in questions)
     found = questions[0].answers(levels, {name: one.result() for name, one in settled.items()})
     for question in questions:
-        question.keep(found[question.level.name], cache)
+        question.keep(found[question.level.name], cache, states)
     return {name: verdict for name, (verdict, _) in found.items()}
 
 
@@ -194,12 +195,14 @@ class _Question:
         """Ask about several levels, this one the highest."""
         return ask(self._table, levels, self.compiler, self._bare, settled)
 
-    def keep(self, answer: Answer, cache: Cache) -> None:
+    def keep(self, answer: Answer, cache: Cache, states: _States) -> None:
         """Keep an answer to this question, if it is one to keep."""
         verdict, headers = answer
-        if headers is not None:
+        if headers is None:
+            note_unkept()
+        else:
             listed = NUL.join(sorted(headers))
-            cache.put(self._key, asdict(Kept(verdict, listed, _States().of(listed))))
+            cache.put(self._key, asdict(Kept(verdict, listed, states.of(listed))))
 
 
 class _States:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from isagen.configure.request import FRAGMENT_FORMAT
+from isagen.model.digests import digest_of
 from support.checkout import ROOT
 from support.projects import base_environment
 
@@ -37,6 +38,7 @@ class Fragment:
         self.output.mkdir(parents=True)
         self.tool = self.output / "isa_tool"
         self.record = self.output / ".isa_plan.answer"
+        self.longer = folder / "cache/isagen/answers" / digest_of(os.fsencode(self.record))
         self.bin = folder / "bin"
         self.bin.mkdir()
         (self.bin / "own-cc").write_text(COMPILER.format(folder=folder))
@@ -96,8 +98,18 @@ class Fragment:
         assert "isagen.configure.again" in loaded
         return done.stdout, not {"tomllib", "json", "subprocess", "isagen.configure.configure"} & loaded
 
+    def forget(self) -> None:
+        """Remove the records of the last answer."""
+        self.record.unlink()
+        self.longer.unlink()
+
+    def files(self) -> dict[str, tuple[int, bytes]]:
+        """Return what configuring left, with permissions; the record says when."""
+        found = [path for path in self.output.rglob("*") if path.is_file() and path != self.record]
+        return {str(path): (path.stat().st_mode, path.read_bytes()) for path in found}
+
     def settle(self) -> str:
-        """Configure until the last answer is given again, and return it. The first configuring asks compilers more."""
+        """Configure until the last answer is given again, and return it. The first one may leave bytecode."""
         for _ in range(4):
             text, again = self.configure()
             if again:

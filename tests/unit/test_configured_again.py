@@ -23,7 +23,7 @@ def test_the_answer_is_that_of_configuring(fragment):
     depfile.unlink()  # Meson may
     assert fragment.configure() == (text, True)
     assert depfile.read_text() == said
-    fragment.record.unlink()
+    fragment.forget()
     assert fragment.configure() == (text, False)
     assert depfile.read_text() == said
 
@@ -36,7 +36,8 @@ def test_what_shells_change_and_kernels_hold_does_not_count(fragment):
 
 def test_the_record_holds_no_environment(fragment):
     fragment.settle()
-    assert fragment.environment["TOKEN"].encode() not in fragment.record.read_bytes()
+    for record in (fragment.record, fragment.longer):
+        assert fragment.environment["TOKEN"].encode() not in record.read_bytes()
 
 
 def append(name):
@@ -100,22 +101,22 @@ def append_text(path, text):
 
 
 def other_python(fragment):
-    content = fragment.record.read_bytes()
-    fragment.record.write_bytes(content.replace(HEAD, HEAD.replace(b"cpython-3", b"cpython-9")))
-    assert fragment.record.read_bytes() != content
-    return lambda: None
+    return change_records(fragment, lambda content: content.replace(HEAD, HEAD.replace(b"cpython-3", b"cpython-9")))
 
 
 def damage(fragment):
-    content = bytearray(fragment.record.read_bytes())
-    content[-9] ^= 1
-    fragment.record.write_bytes(content)
-    return lambda: None
+    return change_records(fragment, lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
 
 
 def cut(fragment):
-    content = fragment.record.read_bytes()
-    fragment.record.write_bytes(content[: len(content) // 2])
+    return change_records(fragment, lambda content: content[: len(content) // 2])
+
+
+def change_records(fragment, changed):
+    for record in (fragment.record, fragment.longer):
+        content = record.read_bytes()
+        record.write_bytes(changed(content))
+        assert record.read_bytes() != content
     return lambda: None
 
 
@@ -150,8 +151,8 @@ CHANGES = {
     "a header of compat": add("build/isagen/isa_compat/isa_torch.h"),
     "a module in the tool's folder": add("build/isagen/isa_tool/isagen/former.py"),
     "another Python": other_python,
-    "a damaged record": damage,
-    "half a record": cut,
+    "damaged records": damage,
+    "half of the records": cut,
     **{f"edited: {name}": append(f"build/isagen/{name}") for name in OUTPUTS},
     **{f"removed: {name}": remove(f"build/isagen/{name}") for name in OUTPUTS},
 }
@@ -204,6 +205,7 @@ def test_an_error_is_not_given_again(fragment):
         assert text.replace("%20", " ").startswith("error=isagen: isa_kernels: two.c: there is no such kernel source")
         assert not again
         assert not fragment.record.exists()
+        assert not fragment.longer.exists()
     (fragment.folder / "gone.c").rename(fragment.folder / "two.c")
     fragment.settle()
 

@@ -42,17 +42,18 @@ with open(place, "w") as stream:
 def unrecorded(fragment, also="") -> list[str]:
     """Return what configuring reads, and what the record of its answer does not hold."""
     fragment.settle()
-    fragment.record.unlink()
+    fragment.forget()
     script, place = fragment.folder / "watched.py", fragment.folder / "watched.json"
     script.write_text(WATCHED)
     fragment.call(str(script), str(place), also, *fragment.words())
     read, written = json.loads(place.read_text())
     kept = read_kept(fragment.record)
-    recorded = {*kept["states"], *kept["folders"], *kept["kernels"]}
+    recorded = {*kept["states"], *kept["folders"], *kept["kernels"], *kept["outputs"]}
     recorded |= {os.path.realpath(path) for path in recorded}
-    below = [f"{path}/" for path in (*kept["trees"], *kept["folders"])]
+    trees = {*kept["trees"], *kept["left"]}
+    below = [f"{path}/" for path in (*trees, *kept["folders"])]
     # The depfile is left with each answer.
-    known = {*recorded, *kept["trees"], *written, os.devnull, str(fragment.folder / "build/isa_plan.d")}
+    known = {*recorded, *trees, *written, os.devnull, str(fragment.folder / "build/isa_plan.d")}
     # The folders where Python looks for modules, all of its standard library, and no other library.
     known |= {*sys.path, str(fragment.folder), str(fragment.folder / "site")}
     library = [f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")]

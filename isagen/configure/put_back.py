@@ -1,0 +1,70 @@
+"""What configuring left in a build folder, kept in the user's cache for the build folder that is made again.
+
+Only the same folder gets it, as paths are in some of the files. Large files that stand elsewhere too are copied.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..model.digests import digest_of
+from ..model.files import read_bytes, write_if_changed
+from ..model.kept import state_of, user_folder, write_kept
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from ..model.kept import State
+
+    # Contents by path, with the permissions before the umask; and files by the paths of copies, with their states.
+    Contents = dict[str, tuple[int, bytes]]
+    Copies = dict[str, tuple[str, State]]
+
+# Of so many build folders, those that were configured last: each takes half a megabyte.
+MOST = 32
+
+
+def place_of(record: str) -> str:
+    """Return where the user's cache keeps what belongs to the `record` of a build folder."""
+    return os.path.join(user_folder("answers"), digest_of(os.fsencode(os.path.abspath(record))))
+
+
+def keep_longer(place: str, record: Mapping[str, Any], paths: Iterable[str], copies: Mapping[str, str]) -> None:
+    """Keep a record in the user's cache with files of the build folder, without the records that are oldest.
+
+    Of files that are the same as their `copies`, these are named. Nothing is kept where that cannot be done.
+    """
+    try:
+        folder = os.path.dirname(place)
+        os.makedirs(folder, exist_ok=True)
+        contents, copied = _contents_of(paths, copies)
+        write_kept(place, {**record, "contents": contents, "copies": copied})
+        found = sorted((entry.stat().st_mtime_ns, entry.path) for entry in os.scandir(folder))
+        for _, path in found[:-MOST]:
+            os.unlink(path)
+    except OSError:
+        pass
+
+
+def _contents_of(paths: Iterable[str], copies: Mapping[str, str]) -> tuple[Contents, Copies]:
+    contents, copied = {}, {}
+    for path in paths:
+        content, source = read_bytes(path), copies.get(path)
+        if source is not None and read_bytes(source) == content:
+            copied[path] = (source, state_of(source))
+        else:
+            contents[path] = (0o777 if os.access(path, os.X_OK) else 0o666, content)
+    return contents, copied
+
+
+def put_back(contents: Contents, copies: Copies) -> bool:
+    """Leave the files in the build folder; return whether those that are to be copied are as they were."""
+    if any(state_of(source) != state for source, state in copies.values()):
+        return False
+    for path, (mode, content) in contents.items():
+        write_if_changed(path, content, mode)
+    for path, (source, _) in copies.items():
+        write_if_changed(path, read_bytes(source))
+    return True
