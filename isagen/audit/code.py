@@ -1,17 +1,18 @@
-"""The code of a binary: its functions, and the pieces of code whose size no symbol tells."""
+"""The code of a binary: its functions, the pieces of code whose size no symbol tells, and variables by address."""
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..binary.pointing import Reference
-from ..binary.protocol import Binary, Kind, Section, Symbol
+from ..binary.protocol import DATA_KINDS, Binary, Kind, Section, Symbol
 from ..processors.decoding import CALL, INDIRECT_CALL, LEAVES, Codes, Decoder, Instruction
 from .flow import Flow, Follower
 from .functions import Functions
-from .variables import Variables
 
 
 class Code:
@@ -213,3 +214,39 @@ class Code:
                     return instruction.ip, "bytes that are no known instruction"
                 return instruction.ip, self.decoder.text(instruction)
         return self.start(number), ""
+
+
+class Variables:
+    """The variables that a binary's symbols name."""
+
+    def __init__(self, binary: Binary) -> None:
+        self._binary = binary
+
+    @cached_property
+    def _sorted(self) -> tuple[array[int], array[int], array[int]]:
+        """Their addresses, in order, sizes, and symbols' numbers."""
+        found = sorted(
+            (symbol.address, symbol.size, symbol.number)
+            for symbol in self._binary.symbols()
+            if symbol.kind in DATA_KINDS and symbol.defined
+        )
+        return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
+
+    def name_at(self, address: int) -> str:
+        """Return the name of the variable at an address, if a symbol names one."""
+        symbol = self.symbol_at(address)
+        return self._binary.name(symbol) if symbol is not None else ""
+
+    def symbol_at(self, address: int) -> Symbol | None:
+        """Return the symbol of the variable at an address; None if no symbol names one."""
+        addresses, sizes, numbers = self._sorted
+        place = bisect_right(addresses, address) - 1
+        if place < 0 or address >= addresses[place] + max(sizes[place], 1):
+            return None
+        return self._binary.symbol(numbers[place])
+
+    def after(self, address: int) -> int:
+        """Return the address of the first variable behind an address; 0 if there is none."""
+        addresses, _, _ = self._sorted
+        place = bisect_right(addresses, address)
+        return addresses[place] if place < len(addresses) else 0

@@ -20,7 +20,7 @@ from .compat import COMPAT_FOLDER
 from .limits import Chosen
 from .linkers import linker_names
 from .request import Request
-from .tool import SUFFIXES, tool_copies, tool_files
+from .tool import SUFFIXES, own_python, tool_copies, tool_files
 
 EVERY = ("",)  # the ending of all names
 # Questions that compilers are asked at the same time.
@@ -76,6 +76,7 @@ def made_from(
             [
                 *map(os.fspath, (request.config, *chosen.files)),
                 *headers,
+                own_python(),
                 *_programs(request.compilers, build.link_audit.linkers.values()),
                 *(os.path.join(place, name) for name in processor.decoder_parts()),
             ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Contents = dict[str, tuple[int, bytes]]
     Copies = dict[str, tuple[str, State]]
 
-# Of so many build folders, those that were configured last: each takes half a megabyte.
+# The records that are kept, those of the last configurings: one of 20 kernels takes 0.3 MB, one of 1000 takes 2 MB.
 MOST = 32
 
 
@@ -32,7 +32,7 @@ def place_of(record: str) -> str:
 
 
 def keep_longer(place: str, record: Mapping[str, Any], paths: Iterable[str], copies: Mapping[str, str]) -> None:
-    """Keep a record in the user's cache with files of the build folder, without the records that are oldest.
+    """Keep a record in the user's cache with files of the build folder, and remove the records that are oldest.
 
     Of files that are the same as their `copies`, these are named. Nothing is kept where that cannot be done.
     """
@@ -55,16 +55,14 @@ def _contents_of(paths: Iterable[str], copies: Mapping[str, str]) -> tuple[Conte
         if source is not None and read_bytes(source) == content:
             copied[path] = (source, state_of(source))
         else:
-            contents[path] = (0o777 if os.access(path, os.X_OK) else 0o666, content)
+            contents[path] = (0o777 if os.stat(path).st_mode & 0o111 else 0o666, content)
     return contents, copied
 
 
 def put_back(contents: Contents, copies: Copies) -> bool:
     """Leave the files in the build folder; return whether those that are to be copied are as they were."""
-    if any(state_of(source) != state for source, state in copies.values()):
-        return False
     for path, (mode, content) in contents.items():
         write_if_changed(path, content, mode)
     for path, (source, _) in copies.items():
         write_if_changed(path, read_bytes(source))
-    return True
+    return all(state_of(source) == state for source, state in copies.values())

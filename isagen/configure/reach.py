@@ -17,7 +17,7 @@ from pathlib import Path
 from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF
 from ..probe.cache import Cache
-from ..probe.compiler import SUFFIX, Compiler
+from ..probe.compiler import SUFFIX, Compiler, note_unkept
 from .linkers import SCRIPT
 
 # Part of every key: raise it when the way of asking changes.
@@ -45,6 +45,7 @@ def _is_kept(compiler: Compiler, output: Path, cache: Cache) -> bool:
     key = Cache.key(["reached", FORMAT, *whole, place])
     if cache.get(key) is not True:
         if not _calls_script(compiler, output):
+            note_unkept()
             return False
         cache.put(key, True)
     return True

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 
-from ..model.digests import digest_of
+from ..model.digests import digest_of_lines
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
 from ..model.frozen import dataclass, replace
@@ -121,19 +121,16 @@ class Compiler:
     def run(self, args: Sequence[str], source: str = "", kept: bool = False) -> Outcome:
         """Call the compiler with `args`, which compile nothing, and an empty `source`; return what it said.
 
-        `kept` says that the caller keeps a good answer, for later builds too.
+        `kept` says that the caller keeps what it concludes, for later builds too, and notes where not (`note_unkept`).
         """
         outcome, said = self._call([*args, *([source] if source else [])])
-        if not (kept and outcome.ok):
-            answer = digest_of(said) if outcome.ok else None
+        if not kept:
+            answer = digest_of_lines(said) if outcome.ok else None
             RUNS.append(Run((*self.command, *args), os.path.splitext(source)[1], answer))
         return outcome
 
     def _compile(self, args: Sequence[str], kept: bool) -> Outcome:
-        """Call the compiler with `args`, which compile something, and return what it said.
-
-        `kept` says that the caller keeps what it concludes, and notes where it does not (`note_unkept`).
-        """
+        """Call the compiler with `args`, which compile something, and return what it said; `kept` as in `run`."""
         if not kept:
             RUNS.append(Run((*self.command, *args), "", None))
         return self._call(args)[0]
@@ -174,7 +171,7 @@ class Compiler:
         return dict(found), outcome
 
     def accepts(self, flags: Sequence[str], kept: bool = False) -> Outcome:
-        """Compile an empty source under `flags`, with warnings as errors; `kept` as in `_compile`."""
+        """Compile an empty source under `flags`, with warnings as errors; `kept` as in `run`."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "int isagen_empty;\n")
@@ -192,7 +189,7 @@ class Compiler:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         A build links without the flags of levels too; and zig would make all of its C++ library anew for each level.
-        The caller keeps what it concludes, as of `_compile`.
+        The caller keeps what it concludes, as in `run`.
         """
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache, cached_property, partial
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 4
+# The clock of the times of files, which advances in ticks: Linux's CLOCK_REALTIME_COARSE.
+FILES_CLOCK = 5 if sys.platform == "linux" else time.CLOCK_REALTIME
 # Between the headers of a kept verdict: no path holds it.
 NUL = "\0"
 
@@ -198,7 +202,7 @@ class _Question:
     def keep(self, answer: Answer, cache: Cache, states: _States) -> None:
         """Keep an answer to this question, if it is one to keep."""
         verdict, headers = answer
-        if headers is None:
+        if headers is None or states.is_new(headers):
             note_unkept()
         else:
             listed = NUL.join(sorted(headers))
@@ -210,6 +214,11 @@ class _States:
 
     def __init__(self) -> None:
         self._found: dict[str, str] = {}
+        self._begun = time.clock_gettime_ns(FILES_CLOCK)
+
+    def is_new(self, headers: Iterable[str]) -> bool:
+        """Return whether one of the headers changed since then, perhaps after the compiler read it."""
+        return any(os.stat(header).st_ctime_ns >= self._begun for header in headers if os.path.exists(header))
 
     def of(self, headers: str) -> str:
         """Return the hash of the sizes and times of `headers`, which are one text."""

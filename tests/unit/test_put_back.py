@@ -8,6 +8,7 @@ import pytest
 
 from isagen.configure.again import LastAnswer
 from isagen.configure.put_back import MOST, keep_longer
+from isagen.configure.tool import own_python
 from isagen.model.kept import read_kept
 
 
@@ -47,6 +48,10 @@ def test_the_files_are_those_of_configuring(kept):
     assert fragment.files() == files
 
 
+def without_records(files):
+    return {path: content for path, content in files.items() if not path.endswith(".answer")}
+
+
 def test_permissions_are_before_the_umask(kept):
     fragment, _ = kept
     script = fragment.tool / "used.sh"
@@ -68,6 +73,49 @@ def test_the_answer_of_a_build_that_probed_is_kept(kept):
     assert fragment.configure() == (text, True)
     remove_build(fragment)
     assert fragment.configure() == (text, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'case "$*" in *-mno-avx256*) exit 1 ;; esac',  # an optional flag that Clang refuses
+        'case "$*" in *-dM*) gcc "$@" | sort -R; exit ;; esac',  # g++ lists macros by the path of the source
+    ],
+    ids=["flags are dropped", "macros in any order"],
+)
+def test_what_compilers_say_otherwise_is_kept(kept, text):
+    fragment, _ = kept
+    shutil.rmtree(fragment.folder / "cache")
+    remove_build(fragment)
+    chosen, table = fragment.folder / "chosen", fragment.folder / "own.toml"
+    before, levels = chosen.read_text(), table.read_text()
+    chosen.write_text(f"{before}{text}\n")
+    table.write_text(levels.replace('"AVX512"', '"AVX2_VNNI"'))  # is probed together with AVX2
+    try:
+        answer, again = fragment.configure()
+        assert not again
+        remove_build(fragment)
+        assert fragment.configure() == (answer, True)
+    finally:
+        chosen.write_text(before)
+        table.write_text(levels)
+
+
+def test_a_header_that_changes_after_a_probe_read_it_is_read_again(kept):
+    fragment, _ = kept
+    shutil.rmtree(fragment.folder / "cache")
+    remove_build(fragment)
+    chosen, header = fragment.folder / "chosen", fragment.folder / "probed.h"
+    before, content = chosen.read_text(), header.read_text()
+    bad = f"printf '#ifdef __AVX512F__\\n#error\\n#endif\\n' >> {header}"
+    chosen.write_text(f'{before}case "$*" in *-mavx512f*"-c "*probe.c*) gcc "$@" && {bad}; exit ;; esac\n')
+    first, _ = fragment.configure()
+    chosen.write_text(before)
+    second, again = fragment.configure()
+    header.write_text(content)
+    assert "\nlevels=DEFAULT|AVX2|AVX512\n" in first
+    assert not again
+    assert "\nlevels=DEFAULT|AVX2\n" in second
 
 
 def test_a_failed_probe_is_tried_again(kept):
@@ -178,7 +226,7 @@ def test_sets_are_put_back_one_after_the_other(kept):
     files = fragment.files()
     remove_build(fragment)
     assert [fragment.configure(words)[1] for words in sets] == [True, True]
-    assert fragment.files().keys() == files.keys()
+    assert without_records(fragment.files()) == without_records(files)
 
 
 def test_a_cache_that_cannot_be_written_keeps_nothing(kept):
@@ -192,6 +240,30 @@ def test_a_cache_that_cannot_be_written_keeps_nothing(kept):
         assert fragment.configure() == (text, False)
     finally:
         (fragment.folder / "cache").unlink()
+
+
+def test_the_python_of_the_steps_counts(kept):
+    fragment, _ = kept
+    assert own_python() in read_kept(fragment.longer)["states"]
+
+
+def test_putting_back_is_a_use(kept):
+    fragment, _ = kept
+    os.utime(fragment.longer, (1, 1))
+    remove_build(fragment)
+    assert fragment.configure()[1]
+    assert fragment.longer.stat().st_mtime > 1
+
+
+def test_files_that_differ_from_their_copies_are_kept(tmp_path):
+    same, other, source = (tmp_path / name for name in ("same", "other", "source"))
+    for path, content in ((same, b"content"), (other, b"another"), (source, b"content")):
+        path.write_bytes(content)
+    copies = {str(same): str(source), str(other): str(source)}
+    keep_longer(str(tmp_path / "kept/place"), {}, copies, copies)
+    record = read_kept(tmp_path / "kept/place")
+    assert set(record["copies"]) == {str(same)}
+    assert record["contents"] == {str(other): (0o666, b"another")}
 
 
 def test_the_oldest_go(tmp_path):
