@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 4
-# The clock of the times of files, which advances in ticks: Linux's CLOCK_REALTIME_COARSE.
-FILES_CLOCK = 5 if sys.platform == "linux" else time.CLOCK_REALTIME
+# The clock of the times of files on Linux, which advances in ticks.
+CLOCK_REALTIME_COARSE = 5
 # Between the headers of a kept verdict: no path holds it.
 NUL = "\0"
 
@@ -214,7 +214,8 @@ class _States:
 
     def __init__(self) -> None:
         self._found: dict[str, str] = {}
-        self._begun = time.clock_gettime_ns(FILES_CLOCK)
+        is_coarse = sys.platform == "linux"
+        self._begun = time.clock_gettime_ns(CLOCK_REALTIME_COARSE) if is_coarse else time.time_ns()
 
     def is_new(self, headers: Iterable[str]) -> bool:
         """Return whether one of the headers changed since then, perhaps after the compiler read it."""
