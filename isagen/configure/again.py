@@ -1,8 +1,8 @@
 """`isagen configure`: answers the fragment, with the last answer where all that it was made from is as it was.
 
 Most configurings of a build folder change nothing that isagen reads. To find that out takes less time than to load what
-configures, so this imports little. The record of an answer lies beside the plan; `made_from` says what is in it. For
-a build folder that is made again, the user's cache has a record that holds the files too.
+configures, so this imports little. The record of an answer lies beside the plan; `made_from` says what is in it. The
+user's cache has a second record, which holds the files too, for a build folder that is removed and made again.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class LastAnswer:
         return None
 
     def _put_back(self, kept: dict[str, Any]) -> bool:
-        """Leave what configuring left, and the record of it; return whether that is all there is."""
+        """Write what configuring left, and the record of it; return whether nothing else is there."""
         contents, copies = kept.pop("contents"), kept.pop("copies")
         outputs = {*contents, *copies}
         if not outputs.issuperset(_files_in(kept["left"])) or not put_back(contents, copies):

@@ -1,6 +1,7 @@
-"""What configuring left in a build folder, kept in the user's cache for the build folder that is made again.
+"""Keeps what configuring left in a build folder in the user's cache, and puts it back when the folder is made again.
 
-Only the same folder gets it, as paths are in some of the files. Large files that stand elsewhere too are copied.
+Only a folder at the same path gets it, because some of the files name that path. Large files of which another copy
+exists, the bundle and the decoder, are not kept but copied from there.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ def place_of(record: str) -> str:
 
 
 def keep_longer(place: str, record: Mapping[str, Any], paths: Iterable[str], copies: Mapping[str, str]) -> None:
-    """Keep a record in the user's cache with files of the build folder, and remove the records that are oldest.
+    """Keep a record in the user's cache with the files at `paths`, and remove the oldest of more than `MOST` records.
 
-    Of files that are the same as their `copies`, these are named. Nothing is kept where that cannot be done.
+    `copies` gives, by path, another file that may have the same content: then that file's path is kept in place of the
+    content. A cache that cannot be written keeps nothing.
     """
     try:
         folder = os.path.dirname(place)
@@ -60,7 +62,7 @@ def _contents_of(paths: Iterable[str], copies: Mapping[str, str]) -> tuple[Conte
 
 
 def put_back(contents: Contents, copies: Copies) -> bool:
-    """Leave the files in the build folder; return whether those that are to be copied are as they were."""
+    """Write the files into the build folder; return whether the files that were copied are still as they were."""
     for path, (mode, content) in contents.items():
         write_if_changed(path, content, mode)
     for path, (source, _) in copies.items():

@@ -20,7 +20,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def read_bytes(path: AnyPath) -> bytes:
-    """Return the content of a file, as `Path.read_bytes`, sooner."""
+    """Return the content of a file. Raises OSError."""
     with open(path, "rb", 0) as stream:
         return stream.read()
 

@@ -65,8 +65,8 @@ class Run:
     answer: str | None
 
 
-# The runs that the next build repeats, for who wants to know whether the compilers would answer the same again. Those
-# of which the cache keeps what they tell are none.
+# The runs that the next build repeats: it tells by them whether the compilers answer the same again. Runs whose
+# conclusion the cache keeps are not among them.
 RUNS: list[Run] = []
 
 
@@ -121,7 +121,7 @@ class Compiler:
     def run(self, args: Sequence[str], source: str = "", kept: bool = False) -> Outcome:
         """Call the compiler with `args`, which compile nothing, and an empty `source`; return what it said.
 
-        `kept` says that the caller keeps what it concludes, for later builds too, and notes where not (`note_unkept`).
+        `kept` says that the caller keeps its conclusion for later builds, and calls `note_unkept` where it does not.
         """
         outcome, said = self._call([*args, *([source] if source else [])])
         if not kept:
@@ -247,7 +247,7 @@ class Compiler:
 
 
 def note_unkept() -> None:
-    """Note that the next build repeats runs whose conclusion nobody keeps."""
+    """Note that the next build repeats runs, because their conclusion is not kept."""
     RUNS.append(Run((), "", None))
 
 

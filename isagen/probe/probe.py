@@ -218,8 +218,12 @@ class _States:
         self._begun = time.clock_gettime_ns(CLOCK_REALTIME_COARSE) if is_coarse else time.time_ns()
 
     def is_new(self, headers: Iterable[str]) -> bool:
-        """Return whether one of the headers changed since then, perhaps after the compiler read it."""
-        return any(os.stat(header).st_ctime_ns >= self._begun for header in headers if os.path.exists(header))
+        """Return whether a header changed since probing began, perhaps after the compiler read it."""
+        for header in headers:
+            with suppress(OSError):  # a header may be gone
+                if os.stat(header).st_ctime_ns >= self._begun:
+                    return True
+        return False
 
     def of(self, headers: str) -> str:
         """Return the hash of the sizes and times of `headers`, which are one text."""

@@ -109,10 +109,13 @@ def test_a_header_that_changes_after_a_probe_read_it_is_read_again(kept):
     before, content = chosen.read_text(), header.read_text()
     bad = f"printf '#ifdef __AVX512F__\\n#error\\n#endif\\n' >> {header}"
     chosen.write_text(f'{before}case "$*" in *-mavx512f*"-c "*probe.c*) gcc "$@" && {bad}; exit ;; esac\n')
-    first, _ = fragment.configure()
-    chosen.write_text(before)
-    second, again = fragment.configure()
-    header.write_text(content)
+    try:
+        first, _ = fragment.configure()
+        chosen.write_text(before)
+        second, again = fragment.configure()
+    finally:
+        chosen.write_text(before)
+        header.write_text(content)
     assert "\nlevels=DEFAULT|AVX2|AVX512\n" in first
     assert not again
     assert "\nlevels=DEFAULT|AVX2\n" in second
