@@ -5,10 +5,9 @@ What it knows of a file format and of a processor it has from the protocols in `
 
 - `functions`, `variables`, `flow`, `code`: what is in a binary, decoded; `references`, `gaps`: what leads where;
 - `states`, `frames`, `lending`, `loading`, `ways`, `values`: the values in registers and stack frames;
-- `subject`: one binary under audit; `secrets`: the addresses that are not to leave a level; `dispatched`: what
-  resolvers choose;
-- the rules: `reachable` from a root, what is `handed` out there and whose `results` are used, what is `kept` later,
-  `by_level`, at the `boundaries` of levels;
+- `subject`: one binary under audit; `secrets`: the addresses that are not to leave a level;
+- the rules: `reachable` from a root, what is `handed` out there, what is `kept` later, `by_level`, at the `boundaries`
+  of levels;
 - `built`, `foreign`: which rules a file is judged by; `build_objects`, `sealed_names`, `flags`,
   `records`: what its build says of it;
 - `targets`, `builds`, `files`: what an audit is called for; `findings`: its results, and `allow_files`, which of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
@@ -13,18 +13,22 @@ from ..audit.built import audit_linked, sets_of
 from ..audit.findings import Result
 from ..audit.records import merge, records_of
 from ..binary.formats import is_binary, open_binary
+from ..binary.protocol import Binary
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.names import FACTS_FILE, TOOL_FOLDER
+from ..model.names import DISPATCH_SOURCE, FACTS_FILE, TOOL_FOLDER, copy_of_object, level_of_section, sealed_name
 from ..model.plan import Build, Plan
-from ..model.plan_file import read_plan
+from ..model.plan_file import outputs_folder, read_plan
 from ..processors.kept_facts import are_for, kept_sets, save_facts
 from .link_script import listed
 from .linker import Linking, discard
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..model.record import Record
     from ..processors.instruction_sets import InstructionSets
+
 
 # Options that leave out symbols, without which the audit cannot tell one variable from the next.
 STRIPS = {"-s", "--strip-all", "-x", "--discard-all"}
@@ -162,8 +166,6 @@ def _audit(
         if not records:
             from pathlib import Path
 
-            from .recorded import check_unrecorded
-
             check_unrecorded(plan, Path(folder), binary, map(Path, _inputs(linking.words)))
             return None  # a target without kernels that has the same link arguments
         record = merge(records)
@@ -173,3 +175,32 @@ def _audit(
         result = audit_linked(binary, records, objects, sets)
         save_facts(os.path.join(folder, TOOL_FOLDER, FACTS_FILE), sets.facts)
         return result
+
+
+def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:
+    """Raise `BuildError` if a file without a record was linked from kernels of the plan in `folder`.
+
+    Other targets of the project may have the same link arguments, and need no record.
+    """
+    if _has_level_code(binary) or _are_of_kernels(plan, folder, inputs):
+        raise BuildError(
+            "holds no record of isagen, although kernels are linked into it",
+            where=binary.shown,
+            remedy="a linker script or an option of the link discards notes: keep the section .note.isagen",
+        )
+
+
+def _has_level_code(binary: Binary) -> bool:
+    """Return whether a linked file holds code of a sealed level, which archives may have brought."""
+    return any(level_of_section(section.name) for section in binary.sections)
+
+
+def _are_of_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
+    """Return whether sealed objects or the dispatch source's object are among the files that were linked."""
+    outputs = outputs_folder(folder)
+    sealed = {(outputs / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
+    return any(
+        path.resolve() in sealed
+        or (path.name.startswith("meson-generated_") and DISPATCH_SOURCE.search(copy_of_object(path.name)))
+        for path in inputs
+    )

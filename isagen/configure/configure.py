@@ -28,10 +28,9 @@ from ..processors.table import Table
 from .answer import PLAIN, Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts, prepare_texts
-from .fortran import libraries, linking_compiler
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
-from .linkers import find_linkers, write_linkers
+from .linkers import find_linkers, libraries, linking_compiler, write_linkers
 from .made_from import MadeFrom, made_from
 from .own_flags import check_own_flags, without_refused
 from .reach import is_reached

@@ -35,6 +35,8 @@ case " $* " in *" {proof} "*) exit 0 ;; esac
 exec {command} "$@"
 """
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
+# The run-time library of each Fortran compiler, by Meson's name of it: targets that link kernels do not know of it.
+RUNTIMES = {"gcc": "gfortran"}
 
 
 def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit, cache: Cache) -> LinkAudit:
@@ -102,3 +104,18 @@ def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
         command = " ".join(map(shlex.quote, words))
         write_if_changed(folder / name, SCRIPT.format(proof=LINK_PROOF, command=command), mode=0o777)
     return folder
+
+
+def linking_compiler(compilers: Sequence[Compiler]) -> Compiler:
+    """Return the compiler that links what the kernels go into: the last that is not Fortran's."""
+    return [compiler for compiler in compilers if compiler.language != "fortran" or len(compilers) == 1][-1]
+
+
+def libraries(compilers: Sequence[Compiler]) -> list[str]:
+    """Return the run-time library of the Fortran compiler, and the folder where it says that it is."""
+    for compiler in compilers:
+        name = RUNTIMES.get(compiler.id, "") if compiler.language == "fortran" else ""
+        if name:
+            path = Path(compiler.run([f"-print-file-name=lib{name}.so"]).out.strip())
+            return [name, path.parent.as_posix()] if path.is_absolute() else [name]
+    return []

@@ -15,10 +15,10 @@ from ..configure.limits import limits_of
 from ..model.errors import IsagenError, ProjectError
 from ..model.frozen import dataclass
 from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
+from ..model.toml import parse_toml
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..probe.compiler import Compiler, find_compiler, older
 from .meson_files import KERNELS, MODULE, Sources, fragment_folder, without_comments
-from .pyproject import build_system
 
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
@@ -252,3 +252,30 @@ def _config(folder: Path, fragment: str) -> Check:
     except IsagenError as error:
         return Check(False, f"{fragment}/{error.where}: {error.message}", error.remedy or "correct the file")
     return Check(True, f"{name}: can be read")
+
+
+@dataclass(frozen=True)
+class BuildSystem:
+    """The table `build-system`: what pip installs into its isolated environment, and what it calls there."""
+
+    requires: tuple[str, ...]
+    backend: str
+
+
+def build_system(folder: Path) -> tuple[BuildSystem | None, IsagenError | None]:
+    """Return the build system of the project in `folder`, None where it has none; or the error that it holds."""
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        return None, None
+    try:
+        table = parse_toml(path, ProjectError, path.name).get("build-system")
+    except ProjectError as error:
+        return None, error
+    requires = table.get("requires") if isinstance(table, dict) else None
+    if not isinstance(requires, list) or not all(isinstance(entry, str) for entry in requires):
+        return None, ProjectError(
+            "is no list of strings",
+            where="pyproject.toml: build-system.requires",
+            remedy='write requires = ["meson-python", "isagen"]',
+        )
+    return BuildSystem(tuple(requires), str(table.get("build-backend", "")) if isinstance(table, dict) else ""), None

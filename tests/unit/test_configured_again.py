@@ -137,7 +137,7 @@ CHANGES = {
     "the project's settings, restored": same_size_and_time,
     "a table": append("own.toml"),
     "a header that probes include": append("probed.h"),
-    "a module of isagen": append("site/isagen/configure/overrides.py"),
+    "a module of isagen": append("site/isagen/configure/own_flags.py"),
     "a module that only build steps load": append("site/isagen/build/seal.py"),
     "a new module of isagen": add("site/isagen/model/another.py"),
     "a table of isagen": append("site/isagen/processors/x86/tables/x86.toml"),
@@ -253,7 +253,7 @@ def test_macros_that_arguments_of_kernels_turn_on_are_asked_for_again(fragment):
     fragment.settle()
 
 
-@pytest.mark.parametrize("name", ["isa.toml", "own.toml", "probed.h", "site/isagen/configure/overrides.py"])
+@pytest.mark.parametrize("name", ["isa.toml", "own.toml", "probed.h", "site/isagen/configure/own_flags.py"])
 def test_what_changes_while_isagen_configures_is_seen(fragment, name):
     fragment.settle()
     path = fragment.folder / name

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.build.copies import around_source, including_copy, shim_of
-from isagen.build.emit import emit
+from isagen.build.emit import around_source, emit, including_copy, shim_of
 from isagen.build.main import main
 from isagen.model.errors import BuildError, KernelError
 from support.model import kernel_row, plan_of, write_build

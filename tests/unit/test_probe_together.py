@@ -8,8 +8,7 @@ import pytest
 from isagen.model.plan import Verdict
 from isagen.probe.cache import NO_CACHE
 from isagen.probe.compiler import Compiler
-from isagen.probe.probe import probe_all
-from isagen.probe.together import groups_of
+from isagen.probe.probe import groups_of, probe_all
 from isagen.processors.table import Table, load_table
 from support.probing import calls, fake, table
 
