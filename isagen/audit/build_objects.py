@@ -138,7 +138,7 @@ class BuildObjects:
         """Yield where objects of no level refer to levels by name: (object, name, levels).
 
         The names are those of `names` that are private to levels, those that sealing gives, and registrations, which
-        the dispatch source alone may refer to.
+        the table of stubs alone may refer to.
         """
         names = self.private.keys() & names
         starts = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
@@ -151,7 +151,7 @@ class BuildObjects:
                 start = next((start for start in starts if symbol.startswith(start)), "")
                 if symbol in names:
                     found = self.private[symbol]
-                elif start and not marked.dispatch:
+                elif start and not marked.table:
                     found = (starts[start],)
                 elif self._is_of_other_set(path):  # a sealed object, whose names are another plan's
                     continue
@@ -254,10 +254,10 @@ class BuildObjects:
 
 @dataclass(frozen=True)
 class _Marked:
-    """An object of no level: the names that it does not define, and whether it is a dispatch source's."""
+    """An object of no level: the names that it does not define, and whether it holds the table of stubs."""
 
     undefined: tuple[str, ...]
-    dispatch: bool
+    table: bool
 
 
 def _marked(path: str, marks: Iterable[str]) -> _Marked | None:
@@ -267,8 +267,8 @@ def _marked(path: str, marks: Iterable[str]) -> _Marked | None:
     if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
         return None  # Clang's objects for link-time optimisation are of a format of its own
     symbols = load_object(path).symbols
-    dispatch = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
-    return _Marked(tuple(symbol.name for symbol in symbols if not symbol.defined), dispatch)
+    table = any(symbol.defined and symbol.name.startswith(UNREGISTERED_SYMBOL) for symbol in symbols)
+    return _Marked(tuple(symbol.name for symbol in symbols if not symbol.defined), table)
 
 
 def _add(found: dict[str, Path], path: Path) -> None:

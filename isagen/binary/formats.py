@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Sequence
 
     from ..model.files import AnyPath
-    from .protocol import Architecture, Binary, Format, ObjectFile
+    from .protocol import Architecture, Binary, Format, ObjectFile, Variable
 
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
@@ -100,6 +100,16 @@ def seal_objects(
 def emptied_object(file: ObjectFile) -> bytes:
     """Return an object that takes the place of a sealed one, and defines nothing; `file` is what was to be sealed."""
     return next(one for one in FORMATS if one.name == file.format).emptied(file)
+
+
+def holds_variables(name: str, machine: int, bits: int, order: str) -> bool:
+    """Return whether objects of variables can be written: the format's name, and its words for a processor."""
+    return any(one.name == name and one.holds_variables(machine, bits, order) for one in FORMATS)
+
+
+def object_with_variables(file: ObjectFile, variables: Sequence[Variable]) -> bytes:
+    """Return an object that defines `variables`, for the same processor and ABI as `file`."""
+    return next(one for one in FORMATS if one.name == file.format).with_variables(file, variables)
 
 
 def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) -> bytes:

@@ -227,6 +227,20 @@ class NamedSymbol(Protocol):
         """Whether it names code that the object defines."""
 
 
+@dataclass(frozen=True)
+class Variable:
+    """A variable of an object that isagen writes itself; code of other objects in the program knows it by its name.
+
+    It is a constant of `pointers`, or of unsigned `numbers` of 4 bytes; or a program may write to it, and it starts as
+    `zeros` bytes that are zero. A pointer is to what has a name, to a text that ends in a zero (bytes), or to nothing.
+    """
+
+    name: str
+    pointers: Sequence[str | bytes | None] = ()
+    numbers: Sequence[int] = ()
+    zeros: int = 0
+
+
 class ObjectFile(Protocol):
     """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
 
@@ -321,6 +335,12 @@ class Format(Protocol):
 
     def emptied(self, file: Any) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing; `file` is what was to be sealed."""
+
+    def holds_variables(self, machine: int, bits: int, order: str) -> bool:
+        """Return whether `with_variables` knows how objects hold pointers: of an `Architecture` with these words."""
+
+    def with_variables(self, file: Any, variables: Sequence[Variable]) -> bytes:
+        """Return an object that defines `variables`, for the same processor and ABI as the object `file`."""
 
     def record(self, owner: str, text: bytes) -> bytes:
         """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..audit.demangle import demangle
 from ..binary.formats import is_binary, load_object
 from ..binary.protocol import Binding
 from ..model.errors import BuildError, IsagenError, did_you_mean
-from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
-from ..model.plan_file import outputs_folder, read_registrations
+from ..model.names import (
+    BIND_SYMBOL,
+    PLAN,
+    UNREGISTERED_SYMBOL,
+    copy_of_object,
+    dispatch_name,
+    registrations_name,
+    stubs_name,
+)
+from ..model.plan_file import outputs_folder, plans_in, read_registrations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from pathlib import Path
+# What GCC's objects define that hold nothing but what is compiled when they are linked. Clang's are of another format.
+FOR_LTO = "__gnu_lto_slim"
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
@@ -36,17 +44,22 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     defined: dict[str, list[str]] = {}
     registered: set[str] = set()
     bound: set[str] = set()
-    for path in objects.others:
-        for symbol in load_object(path).symbols if is_binary(path) else ():
+    all_read = True
+    others = [path.resolve() for path in objects.others]
+    linked = [*others, *_own_table(objects, folder)]
+    for path in dict.fromkeys([*linked, *_tables(Path(objects.root))]):
+        symbols = load_object(path).symbols if is_binary(path) else ()
+        all_read = all_read and is_binary(path) and all(symbol.name != FOR_LTO for symbol in symbols)
+        for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):
                 stub = symbol.name.removeprefix(BIND_SYMBOL)
                 if symbol.defined:
                     defined.setdefault(stub, []).append(objects.shown(path))
-                else:
+                elif path in linked:
                     bound.add(stub)
             elif symbol.name.startswith(UNREGISTERED_SYMBOL) and symbol.defined:
                 registered.add(symbol.name.removeprefix(UNREGISTERED_SYMBOL))
-    for stub in sorted(bound - defined.keys()):
+    for stub in sorted(bound - defined.keys()) if all_read else ():
         yield BuildError(
             f"{_registering(objects, folder, stub)} registers a kernel for it, but no source of this target defines it",
             where=stub,
@@ -59,13 +72,30 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
                 where=stub,
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
-    for stub in sorted(defined.keys() - registered) if bound else ():  # else the dispatch source was not read
+    for stub in sorted(defined.keys() - registered) if bound else ():  # else the table was not read
         yield BuildError(
             f"{defined[stub][0]} defines it, but no kernel source registers a function for it",
             where=stub,
             remedy=f"write ISA_REGISTER_DISPATCH({stub}, &function) in a kernel source, or remove the definition; "
             + did_you_mean(stub, sorted(registered)),
         )
+
+
+def _own_table(objects: BuildObjects, folder: Path) -> Iterator[Path]:
+    """Yield the plan's own table of stubs, if it is linked: an archive may hold it, of which the sources are known."""
+    name = objects.plan.kernel_set
+    sources = tuple(dispatch_name(name, language) for language in ("c", "cpp"))
+    if any(copy_of_object(path.name).endswith(sources) for path in objects.others):
+        yield from filter(Path.is_file, [(outputs_folder(folder) / stubs_name(name, "o")).resolve()])
+
+
+def _tables(root: Path) -> Iterator[Path]:
+    """Yield the tables of stubs that are objects, of all sets of kernels in a build folder."""
+    for plan in plans_in(root):
+        found = PLAN.fullmatch(plan.name)
+        table = outputs_folder(plan.parent) / stubs_name((found and found.group(1)) or "", "o")
+        if table.is_file():
+            yield table.resolve()
 
 
 def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 
-from ..binary.formats import emptied_object, note_in_object, seal_objects
+from ..binary.formats import emptied_object, note_in_object, object_with_variables, seal_objects
 from ..model.digests import blake2b
 from ..model.files import read_bytes, write_if_changed
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from ..binary.protocol import Variable
     from .carriers import Sealed
+    from .known_objects import KnownObject
     from .sealing_work import Work
 
 
@@ -28,12 +30,19 @@ class Outputs:
 
     def write(self, one: Sealed) -> None:
         """Write a sealed object, if what makes it is not what made the one that is there."""
-        made = self._made(one)
-        self.made[one.path] = made
-        if self._left.get(one.path) == made and one.path not in self._changed:
-            self.keep(one.path)
+        self._write(one.path, self._made(one), lambda: self._content(one))
+
+    def write_variables(self, path: str, like: KnownObject, variables: Sequence[Variable]) -> None:
+        """Write an object of `variables`, for the processor and ABI of a compiled one, in the same way."""
+        made = _digest((self._work.key, like.path, like.content, list(map(vars, variables))))
+        self._write(path, made, lambda: object_with_variables(like.file, variables))
+
+    def _write(self, path: str, made: bytes, content: Callable[[], bytes]) -> None:
+        self.made[path] = made
+        if self._left.get(path) == made and path not in self._changed:
+            self.keep(path)
         else:
-            self.write_text(one.path, self._content(one))
+            self.write_text(path, content())
 
     def write_text(self, path: str, content: bytes | str) -> None:
         """Write another file of the run, if its content is not that which is there."""
@@ -55,7 +64,7 @@ class Outputs:
     def _made(self, one: Sealed) -> bytes:
         """Return a digest of all that the content of a sealed object depends on."""
         how = self._work.key, one.file.content, one.level, one.private, one.bounded, one.notes, one.emptied, one.whole
-        return blake2b(repr((os.fspath(one.file.path), how)).encode(errors="surrogateescape"), digest_size=16).digest()
+        return _digest((os.fspath(one.file.path), how))
 
     def _content(self, one: Sealed) -> bytes:
         if one.emptied:
@@ -68,3 +77,7 @@ class Outputs:
         for owner, text in one.notes:
             content = note_in_object(file, content, owner, text)
         return content
+
+
+def _digest(made_of: object) -> bytes:
+    return blake2b(repr(made_of).encode(errors="surrogateescape"), digest_size=16).digest()

@@ -7,7 +7,7 @@ import os
 from ..model.digests import blake2b
 from ..model.files import read_bytes
 from ..model.frozen import dataclass
-from ..model.names import registrations_name, sealed_name, stubs_name
+from ..model.names import registrations_name, sealed_name, stubs_name, symbols_suffix
 from .texts import text_for
 
 TYPE_CHECKING = False  # as in typing
@@ -39,7 +39,8 @@ class Work:
     """All levels of a plan that are built, lowest first, and what of the plan sealing depends on.
 
     `key` changes with the plan and with isagen, `features` names the processor's features, and
-    `every_level` are the names of all levels. The source of stubs is laid out in `stubs_text`, and goes to `stubs`.
+    `every_level` are the names of all levels. The table of stubs goes to `stubs`: a source, laid out in `stubs_text`,
+    or an object without such a text, whose symbols end in the `suffix`.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Work:
     fold: bool
     mark: str
     every_level: tuple[str, ...]
+    suffix: str
     stubs_text: str
     stubs: str
     levels: tuple[LevelWork, ...]
@@ -94,7 +96,8 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
         record = build.record.of_module(level).to_json() if plan.module else ""
         levels.append(LevelWork(level, rows[level].below, registrations, tuple(items), record))
-    stubs = os.path.join(folder, stubs_name(plan.kernel_set, plan.dispatch_language))
+    in_object = build.sealing.writes_table
+    stubs = os.path.join(folder, stubs_name(plan.kernel_set, "o" if in_object else plan.dispatch_language))
     return Work(
         key=_key(planned),
         planned=tuple(planned),
@@ -106,7 +109,8 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         fold=build.sealing.fold,
         mark=build.sealing.mark,
         every_level=tuple(level.name for level in plan.levels),
-        stubs_text=text_for(os.fspath(plan_path), stubs),
+        suffix=symbols_suffix(build.record.project),
+        stubs_text="" if in_object else text_for(os.fspath(plan_path), stubs),
         stubs=stubs,
         levels=tuple(levels),
     )

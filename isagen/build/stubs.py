@@ -1,15 +1,40 @@
-"""The source of stubs: which kernel every stub has at every level, as sealing found it in the compiled objects."""
+"""The table of stubs: which kernel every stub has at every level, as sealing found it in the compiled objects.
+
+Every stub must have the kernels that it needs, and data that all levels share must be of one size at all of them.
+Sealing writes it as an object where it knows how objects hold pointers, because a compiler would take a third as long
+as sealing, after each edit; elsewhere as a source in C.
+"""
 
 from __future__ import annotations
 
+from ..binary.protocol import Variable
+from ..model.errors import BuildError
 from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, UNREGISTERED_SYMBOL
-from .completeness import stubs_of
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ..model.registrations import Registrations
+
+
+def stubs_variables(suffix: str, levels: Sequence[str], found: Sequence[Registrations]) -> list[Variable]:
+    """Return the variables of the table (templates/isa_stub.h.j2), whose names end in the `suffix`.
+
+    `levels` are those of the plan, lowest first, and `found` those that are built. Raises `BuildError` where a stub is
+    incomplete.
+    """
+    stubs, folded = stubs_of(found, levels[0]), folded_stubs(found)
+    cells: list[str | bytes | None] = []
+    for stub, own in stubs.items():
+        cells += [stub.encode(), f"{BIND_SYMBOL}{stub}"]
+        cells += [kernel_symbol(level, stub, folded) if level in own else None for level in levels]
+    return [
+        Variable(f"isa_stub_total_{suffix}", numbers=[len(stubs)]),
+        Variable(f"isa_stubs_{suffix}", pointers=cells),
+        Variable(f"isa_stub_levels_{suffix}", zeros=4 * len(stubs)),
+        *(Variable(f"{UNREGISTERED_SYMBOL}{stub}", pointers=[f"isa_no_level_{suffix}"]) for stub in stubs),
+    ]
 
 
 def stubs_source(text: str, levels: Sequence[str], found: Sequence[Registrations]) -> str:
@@ -42,25 +67,92 @@ def folded_stubs(found: Iterable[Registrations]) -> dict[tuple[str, str], str]:
     }
 
 
+def kernel_symbol(level: str, stub: str, folded: Mapping[tuple[str, str], str]) -> str:
+    """Return the symbol of the kernel of a stub at a level: of a lower one, where it is `folded`."""
+    return f"{KERNEL_SYMBOL.format(level=folded.get((level, stub), level))}{stub}"
+
+
 def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded: Mapping[tuple[str, str], str]) -> str:
     """Return the C text that declares every kernel and lists every stub with its kernels, lowest level first.
 
     At a level and for a stub that is `folded`, the kernel is that of the level given.
     """
 
-    def kernel(level: str, stub: str) -> str:
-        return f"{KERNEL_SYMBOL.format(level=folded.get((level, stub), level))}{stub}"
-
     lines = ["ISA_BEGIN_C"]
     for stub, found in stubs.items():
         lines += [f"ISA_HIDDEN void {BIND_SYMBOL}{stub}(const struct isa_kernel *kernel);"]
         own = [level for level in found if (level, stub) not in folded]
-        lines += [f"extern ISA_HIDDEN const struct isa_kernel {kernel(level, stub)};" for level in own]
+        lines += [f"extern ISA_HIDDEN const struct isa_kernel {kernel_symbol(level, stub, folded)};" for level in own]
         lines += [f"extern ISA_HIDDEN void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name);"]
         lines += [f"void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name) = isa_no_level;"]
     lines += ["ISA_END_C", "", f"const unsigned isa_stub_total = {len(stubs)};"]
     lines += [f"const struct isa_stub isa_stubs[{len(stubs)}] = {{"]
     for stub, found in stubs.items():
-        cells = ", ".join(f"&{kernel(level, stub)}" if level in found else "0" for level in levels)
+        cells = ", ".join(f"&{kernel_symbol(level, stub, folded)}" if level in found else "0" for level in levels)
         lines.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
     return "\n".join([*lines, "};", f"int isa_stub_levels[{len(stubs)}];"])
+
+
+def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
+    """Return, by stub, the levels at which it has a kernel. Raises `BuildError` for one that is incomplete.
+
+    A stub needs a kernel at the `lowest` level, and every kernel source that registers a stub must say something of it
+    at every level that it is compiled for.
+    """
+    levels = list(levels)
+    stubs: dict[str, list[str]] = {}
+    first: dict[str, str] = {}
+    for registrations in levels:
+        for source, found in registrations.kernels.items():
+            for stub in found.registers:
+                stubs.setdefault(stub, []).append(registrations.level)
+                first.setdefault(stub, source)
+    if not stubs:
+        raise BuildError(
+            "no kernel registers itself",
+            where="isa_kernels",
+            remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces",
+        )
+    for stub, found_at in sorted(stubs.items()):
+        if lowest not in found_at:
+            raise BuildError(
+                f"{first[stub]} registers it at {', '.join(found_at)}, but no kernel does at {lowest}",
+                where=stub,
+                remedy=f"register a kernel at {lowest} too, for CPUs without any higher level",
+            )
+    _check_every_level(levels, stubs)
+    _check_shared(levels)
+    return dict(sorted(stubs.items()))
+
+
+def _check_every_level(levels: Sequence[Registrations], stubs: Mapping[str, Sequence[str]]) -> None:
+    said: dict[str, set[str]] = {}
+    for registrations in levels:
+        for source, found in registrations.kernels.items():
+            said.setdefault(source, set()).update(found.registers)
+    for registrations in levels:
+        for source, found in registrations.kernels.items():
+            silent = said[source] - set(found.registers) - set(found.without)
+            for stub in sorted(silent):
+                raise BuildError(
+                    f"{source} registers it at {', '.join(stubs[stub])}, but not at {registrations.level}, "
+                    "which it is compiled for too",
+                    where=stub,
+                    remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) there, or leave the level out in isa.toml",
+                )
+
+
+def _check_shared(levels: Sequence[Registrations]) -> None:
+    """Raise `BuildError` for data that all levels share, but that is not of the same size at all of them."""
+    first: dict[str, tuple[str, int]] = {}
+    for registrations in levels:
+        for symbol, size in registrations.shared.items():
+            level, known = first.setdefault(symbol, (registrations.level, size))
+            if size != known:
+                raise BuildError(
+                    f"this variable is shared by all levels, but has {known} bytes at {level} and {size} at "
+                    f"{registrations.level}",
+                    where=symbol,
+                    remedy="let it be a constant that the compiler computes, or put it, or the function that holds it, "
+                    "into an anonymous namespace: then each level has its own",
+                )

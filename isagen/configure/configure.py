@@ -17,9 +17,10 @@ from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..model.toml import keep_parsed
 from ..planning.config import Config, load_config
-from ..planning.limit import folds, sealing_of
+from ..planning.limit import folds, sealing_of, writes_table
 from ..planning.plan import UNNAMEABLE, Style, make_plan
 from ..planning.requirement import check_required
+from ..probe.ahead import bare_macros
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
 from ..probe.limited import limited_verdicts
@@ -165,6 +166,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         request.seal or bool(request.module),
         limit,
         folds(config.fold, request.module, request.optimization),
+        writes_table(request.module, limit, table.features.processor.decodable, map(bare_macros, request.compilers)),
     )
     plan = make_plan(
         config=config,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from ..binary.formats import FORMATS
@@ -18,6 +17,7 @@ from ..model.names import (
     front_name,
     guard_name,
     stubs_name,
+    symbols_suffix,
 )
 from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
@@ -58,7 +58,7 @@ FUNCTIONS = (
 
 def prepare_texts() -> None:
     """Do what laying out texts needs and no plan decides on."""
-    prepare("isa_dispatch.h.j2", "isa_python.h.j2", "isa_guard.h.j2", "isa_dispatch.c.j2", "isa_stubs.c.j2")
+    prepare("isa_dispatch.h.j2", "isa_python.h.j2", "isa_guard.h.j2", "isa_dispatch.c.j2")
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,10 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> Dispat
     values: Mapping[str, Any] = {
         "header": header,
         "kernels": any(plan.copies()),
+        "stubs_source": any(plan.copies()) and not build.sealing.writes_table,
         "table": plan.table,
         **override_values(plan),
-        "suffix": re.sub(r"\W", "_", project, flags=re.ASCII),
+        "suffix": symbols_suffix(project),
         "functions": FUNCTIONS,
         **(
             detection_values(_unchecked(plan), table.features, ())
@@ -131,7 +132,7 @@ def front_texts(plan: Plan, kept: Cache = NO_CACHE) -> Texts:
 
 
 def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping[str, Any]) -> dict[str, str]:
-    """Lay out the headers by name, the dispatch source, and that of stubs where there are kernels."""
+    """Lay out the headers by name, the dispatch source, and that of stubs where a compiler makes their table."""
     parts = render("isa_object.py").split("\n\n\n")
     return {
         **_forwarded(values["header"], render("isa_dispatch.h.j2", **values)),
@@ -141,7 +142,7 @@ def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping
             for level, unchecked in guards.items()
         },
         SOURCE: render("isa_dispatch.c.j2", **values),
-        **({STUBS: render("isa_stubs.c.j2", **values)} if values["kernels"] else {}),
+        **({STUBS: render("isa_stubs.c.j2", **values)} if values["stubs_source"] else {}),
     }
 
 

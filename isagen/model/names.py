@@ -17,7 +17,7 @@ TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = Pattern(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", only_ascii=True)
 # The name of a set of kernels: it becomes part of file names and symbols.
 SET_NAME = Pattern(r"[A-Za-z]\w*", only_ascii=True)
-# The mark in the source of stubs that sealing replaces with them.
+# The mark in a source of stubs that sealing replaces with their table.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 # And, as a note of each binary format, with what the private modules of the levels hold.
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
@@ -34,7 +34,7 @@ CODE_SECTION = ".isa_text."
 # Demanglers read `.` and letters, or digits, as the marks of a clone; anything else makes them give up.
 SEALED = r"\.{level}\.\d+\Z"
 # The starts of two symbols of each stub, which read as sentences where a linker misses one: the function that a
-# stub calls which is not set, whose address the source of stubs has, and the one that sets it, in its definition.
+# stub calls which is not set, whose address the table of stubs has, and the one that sets it, in its definition.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
@@ -77,9 +77,14 @@ def dispatch_name(kernels: str, language: str) -> str:
     return _of_set("isa_dispatch", kernels, language)
 
 
-def stubs_name(kernels: str, language: str) -> str:
-    """Return the file name of the source that lists a set's stubs with their kernels, in a Meson language."""
-    return _of_set("isa_stubs", kernels, language)
+def stubs_name(kernels: str, suffix: str) -> str:
+    """Return the file name of the table that lists a set's stubs with their kernels: a source, or an object."""
+    return _of_set("isa_stubs", kernels, suffix)
+
+
+def symbols_suffix(project: str) -> str:
+    """Return how the symbols of a project's dispatch end: several projects may be linked into one program."""
+    return "".join(one if one.isascii() and one.isalnum() else "_" for one in project)
 
 
 def front_name(kernels: str, language: str) -> str:

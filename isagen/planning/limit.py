@@ -9,9 +9,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Container, Iterable
 
-from ..binary.formats import are_made_under, format_names, known_systems
+from ..binary.formats import are_made_under, format_names, holds_variables, known_systems
 from ..model.frozen import dataclass
 from ..model.plan import Limit, Sealing
+from ..processors.processor import DecodableCode
 
 # Meson's names of optimisation for debuggers, which show the level of each function.
 UNFOLDED = frozenset({"0", "g"})
@@ -59,11 +60,24 @@ def folds(wanted: bool, module: str, optimization: str) -> bool:
     return wanted and not module and optimization not in UNFOLDED
 
 
-def sealing_of(project: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
-    """Return how the levels of `project` are sealed, and whether they `fold`; `wanted` is the Meson option."""
+def writes_table(module: str, limit: Limit, code: DecodableCode | None, macros: Iterable[Container[str]]) -> bool:
+    """Return whether sealing writes the table of stubs as an object: where it knows how objects hold pointers.
+
+    `code` is the processor's, and `macros` what each compiler predefines. The table of a whole `module` holds more.
+    """
+    if module or limit.reason or code is None or not any(holds_variables(*one) for one in code.binaries):
+        return False
+    return all(map(code.is_made_under, macros))
+
+
+def sealing_of(project: str, wanted: bool, limit: Limit, fold: bool, table: bool) -> Sealing:
+    """Return how the levels of `project` are sealed; `wanted` is the Meson option.
+
+    Levels may `fold`, and the `table` of stubs may be an object.
+    """
     if not wanted:
-        return Sealing(reason="switched off by the Meson option isa_seal")
+        return Sealing(reason="switched off by the Meson option isa_seal", writes_table=table)
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
     # Several projects may be linked into one program. Demanglers know suffixes of digits.
-    return Sealing(mark=str(zlib.crc32(project.encode())), fold=fold)
+    return Sealing(mark=str(zlib.crc32(project.encode())), fold=fold, writes_table=table)

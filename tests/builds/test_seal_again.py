@@ -47,13 +47,9 @@ def seal(project, folder="isagen"):
 
 
 def results(project, folder="isagen"):
-    """The sealed objects, the registrations and the source of stubs in a folder, by name."""
+    """The sealed objects, the registrations and the table of stubs in a folder, by name."""
     found = project.path(folder).glob("isa_*.*")
-    return {
-        one.name: one.read_bytes()
-        for one in found
-        if (one.suffix in (".o", ".json") and one.name != PLAN_FILE) or one.name.startswith("isa_stubs")
-    }
+    return {one.name: one.read_bytes() for one in found if one.suffix in (".o", ".json") and one.name != PLAN_FILE}
 
 
 def check(project, error=""):

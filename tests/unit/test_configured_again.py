@@ -128,7 +128,6 @@ OUTPUTS = (
     "isa_tool/__main__.py",
     "isa_tool/isagen.bundle",
     "isa_tool/texts/isa_dispatch.c",
-    "isa_tool/texts/isa_stubs.c",
     "isa_tool/audit_error/ld",
     *(f"isa_tool/iced_x86/{name}" for name in PARTS if not name.endswith(".py")),
 )

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.elf.objects import ElfObject
-from isagen.build.completeness import stubs_of
 from isagen.build.registrations import registered_by_kernel, source_of
-from isagen.build.stubs import stub_table, stubs_source
+from isagen.build.stubs import stub_table, stubs_of, stubs_source
 from isagen.build.texts import write_sources
 from isagen.model.errors import BuildError
 from isagen.model.names import STUBS_MARK

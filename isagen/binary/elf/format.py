@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .layout import MAGIC
-from .machines import architecture_of
+from .machines import POINTERS, architecture_of
 from .notes import note_of
 
 TYPE_CHECKING = False  # as in typing
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ...model.files import AnyPath
-    from ..protocol import Architecture
+    from ..protocol import Architecture, Variable
     from .objects import ElfObject
     from .pointers import LoadedElf
 
@@ -57,6 +57,16 @@ class ElfFormat:
         from .rewritten import emptied
 
         return emptied(file)
+
+    def holds_variables(self, machine: int, bits: int, order: str) -> bool:
+        """Return whether it is known how objects for a processor hold pointers."""
+        return (machine, bits, order) in POINTERS
+
+    def with_variables(self, file: ElfObject, variables: Sequence[Variable]) -> bytes:
+        """Return an object that defines `variables`, for the same processor and ABI as the object `file`."""
+        from .rewritten import with_variables
+
+        return with_variables(file, variables)
 
     def record(self, owner: str, text: bytes) -> bytes:
         """Return the note that says `text`."""

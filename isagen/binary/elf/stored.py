@@ -14,8 +14,7 @@ from .reader import Elf
 from .relocations import relocations, word_at
 from .values import ElfSection
 
-PROGBITS = 1
-DATA = frozenset({PROGBITS, e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY})
+DATA = frozenset({e.SHT_PROGBITS, e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY})
 # Tables that say where code is, for unwinding the stack; no code is called through them.
 DESCRIPTIONS = (".eh_frame", ".gcc_except_table")
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isagen.audit.findings import KINDS
-from isagen.build.completeness import stubs_of
 from isagen.build.emit import emit
 from isagen.build.link import finish
 from isagen.build.linker import Linking
 from isagen.build.seal import seal
+from isagen.build.stubs import stubs_of
 from isagen.build.texts import text_for
 from isagen.model.errors import IsagenError
 from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, headers_folder, sealed_name
@@ -78,7 +78,7 @@ def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True)
     folder.mkdir(parents=True, exist_ok=True)
     reduced = base.reduced(folder, project.kernels)
     if not sealed:
-        reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are"))
+        reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are", writes_table=True))
     plan_path = folder / PLAN_FILE
     plan_path.write_text(plan_text(reduced), encoding="utf-8")
     tool = folder / TOOL_FOLDER
@@ -96,7 +96,7 @@ def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True)
         seal(plan_path, folder, [path for paths in objects.values() for path in paths])
     except IsagenError as problem:
         return Built(REFUSED, output, output, str(problem))
-    inputs = [folder / "ordinary.o", _dispatch(base, project, folder)]
+    inputs = [folder / "ordinary.o", _dispatch(base, project, folder), folder / "isa_stubs.o"]
     if sealed:
         kernels = [folder / sealed_name(cell.copy, cell.level) for _, cell in reduced.plan.copies()]
     else:
@@ -143,10 +143,9 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
 
 
 def _dispatch(base: Base, project: Random, folder: Path) -> Path:
-    """Compile the sources of dispatch and stubs as one, or take the object of one that has the same text."""
+    """Compile the dispatch source, or take the object of one that has the same text."""
     source = folder / "isa_dispatch.c"
-    (stubs,) = folder.glob("isa_stubs.c*")
-    text = (text_for(str(folder / PLAN_FILE), source.name) + stubs.read_text()).encode()
+    text = text_for(str(folder / PLAN_FILE), source.name).encode()
     source.write_bytes(text)
     pic = "-fno-pie" if project.kind == "fixed" else "-fPIC"
     key = hashlib.sha256(text + repr((base.cc, pic)).encode()).hexdigest()[:20]
