@@ -4,7 +4,7 @@
 //   group              elements in a word
 //   words(to, from, n) if group is 1: packs n elements of A or B
 //   word(const A *)    otherwise: packs `group` elements of a row of A
-//   word(B, ...)       otherwise: packs one element of each of `group` rows of B
+//   word(B, B)         if group is 2: packs one element of each of two rows of B; four are bytes
 //   TileA, TileB       the elements' types in tiles, if tiles take these words
 #ifndef ISAGEN_KERNELS_MATMUL_FORMATS_H
 #define ISAGEN_KERNELS_MATMUL_FORMATS_H
@@ -31,13 +31,6 @@ struct U8S8Bytes {
     memcpy(&bits, a, sizeof bits);
     return bits;
   }
-  static uint32_t word(B a, B b, B c, B d)
-  {
-    return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
-  }
-
-private:
-  static uint32_t byte(B b) { return static_cast<uint8_t>(b); }
 };
 
 // The same bytes as two 16-bit integers, because the instructions for bytes saturate their sums.
@@ -183,10 +176,16 @@ private:
     else if constexpr (group == 2)
       for (size_t j = 0; j < n; j++)
         to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j));
-    else
-      for (size_t j = 0; j < n; j++)
-        to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j), load_one(from[2] + j),
-                             load_one(from[3] + j));
+    else { // byte by byte, because compilers interleave vectors for such stores
+      unsigned char *__restrict bytes = reinterpret_cast<unsigned char *>(to);
+      const B *const first = from[0], *const second = from[1], *const third = from[2], *const fourth = from[3];
+      for (size_t j = 0; j < n; j++) {
+        bytes[4 * j] = static_cast<unsigned char>(first[j]);
+        bytes[4 * j + 1] = static_cast<unsigned char>(second[j]);
+        bytes[4 * j + 2] = static_cast<unsigned char>(third[j]);
+        bytes[4 * j + 3] = static_cast<unsigned char>(fourth[j]);
+      }
+    }
   }
 };
 
