@@ -46,7 +46,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     bound: set[str] = set()
     all_read = True
     others = [path.resolve() for path in objects.others]
-    linked = [*others, *_own_table(objects, folder)]
+    linked = dict.fromkeys([*others, *_own_table(objects, folder)])
     for path in dict.fromkeys([*linked, *_tables(Path(objects.root))]):
         symbols = load_object(path).symbols if is_binary(path) else ()
         all_read = all_read and is_binary(path) and all(symbol.name != FOR_LTO for symbol in symbols)
@@ -82,7 +82,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
 
 
 def _own_table(objects: BuildObjects, folder: Path) -> Iterator[Path]:
-    """Yield the plan's own table of stubs, if it is linked: an archive may hold it, of which the sources are known."""
+    """Yield the plan's own table of stubs, if it is linked: an archive of it has the dispatch source's object too."""
     name = objects.plan.kernel_set
     sources = tuple(dispatch_name(name, language) for language in ("c", "cpp"))
     if any(copy_of_object(path.name).endswith(sources) for path in objects.others):

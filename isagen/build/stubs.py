@@ -27,7 +27,7 @@ def stubs_variables(suffix: str, levels: Sequence[str], found: Sequence[Registra
     stubs, folded = stubs_of(found, levels[0]), folded_stubs(found)
     cells: list[str | bytes | None] = []
     for stub, own in stubs.items():
-        cells += [stub.encode(), f"{BIND_SYMBOL}{stub}"]
+        cells += [stub.encode(errors="surrogateescape"), f"{BIND_SYMBOL}{stub}"]
         cells += [kernel_symbol(level, stub, folded) if level in own else None for level in levels]
     return [
         Variable(f"isa_stub_total_{suffix}", numbers=[len(stubs)]),

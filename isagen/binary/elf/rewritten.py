@@ -166,7 +166,7 @@ class _Variables:
         place, info, other = 0, kind, e.STV_DEFAULT
         if name != TEXTS:
             place, info, other = len(self._names), (e.STB_GLOBAL << 4) + kind, e.STV_HIDDEN
-            self._names += name.encode() + b"\0"
+            self._names += name.encode(errors="surrogateescape") + b"\0"
         self._numbers[name] = len(self._symbols) // self._layout.symbol.size
         self._symbols += self._layout.symbol.pack(place, info, other, section, start, size)
 
