@@ -22,8 +22,7 @@ from .. import __version__
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
-from .folders import check_empty, override_name, project_name
-from .meson_files import Sources
+from .meson_files import NAME, Sources, without_comments
 
 CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
@@ -39,6 +38,19 @@ PROJECT_FILES = {
 }
 # Folders of the scaffold, which the package's own folder cannot be.
 TAKEN_NAMES = ("isagen", "kernels", "src", "build")
+# Files and folders that a folder may have for which a project is written: hidden ones, and texts about a project.
+BESIDE = re.compile(
+    r"\..*|(README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTING|CHANGELOG|CHANGES|SECURITY)\b.*", re.I
+)
+# Files of other build systems, which a message names before others.
+BUILD_FILES = ("CMakeLists.txt", "setup.py", "pyproject.toml", "Makefile", "configure.ac", "BUILD.bazel")
+PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
+# The least that a project with kernels has.
+LEAST = """\
+project('{name}', 'c', 'cpp', version: '0.1', meson_version: '>=1.0.1')
+    isa_kernels = files('kernels/one.cpp')
+    subdir('{fragment}')
+    library('{name}', 'src/other.cpp', dependencies: isa_kernels_dep)"""
 
 
 def init_project(
@@ -228,3 +240,37 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
         yield 'Add "isagen" to build-system.requires in pyproject.toml, if the project has one.'
         yield "`isagen doctor` checks all of it."
     yield from _where_pip_finds_isagen()
+
+
+def check_empty(folder: Path, name: str, fragment: str) -> None:
+    """Raise `ProjectError` where a folder without meson.build holds more than texts about a project that begins.
+
+    `name` is the package's, and `fragment` the folder for isagen's files, in the meson.build that the error shows.
+    """
+    found = sorted(path.name for path in folder.iterdir() if not BESIDE.fullmatch(path.name))
+    found = [one for one in found if not (folder / one / "pyvenv.cfg").exists()]
+    if found:
+        first = next((one for one in BUILD_FILES if one in found), found[0])
+        raise ProjectError(
+            "exists already, but there is no meson.build",
+            where=str(folder / first),
+            remedy="isagen works in projects that Meson builds: write a meson.build, and run `isagen init` again. "
+            "In an empty folder, it writes a whole project. To start from:\n    "
+            + LEAST.format(name=name, fragment=fragment),
+        )
+
+
+def project_name(folder: Path) -> str:
+    """Return the name that a project's meson.build gives it; "" where it has none that can be read."""
+    path = folder / NAME
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    found = PROJECT.search(without_comments(text))
+    return re.sub(r"\\(.)", r"\1", found[1]) if found else ""
+
+
+def override_name(project: str) -> str:
+    """Return the override variable for a project's name."""
+    letters = unicodedata.normalize("NFKD", project).encode("ascii", "ignore").decode()
+    plain = re.sub(r"\W+", "_", letters).strip("_").upper()
+    own = plain[:1].isalpha()
+    return "_".join(part for part in ("" if own else "MY", plain, "ISA") if part)
