@@ -4,7 +4,7 @@
 //   group              elements in a word
 //   words(to, from, n) if group is 1: packs n elements of A or B
 //   word(const A *)    otherwise: packs `group` elements of a row of A
-//   word(B, B)         if group is 2: packs one element of each of two rows of B; four are bytes
+//   word(B, B)         if group is 2: packs one element of each of two rows of B; a group of 4 is one of bytes
 //   TileA, TileB       the elements' types in tiles, if tiles take these words
 #ifndef ISAGEN_KERNELS_MATMUL_FORMATS_H
 #define ISAGEN_KERNELS_MATMUL_FORMATS_H
@@ -177,6 +177,7 @@ private:
       for (size_t j = 0; j < n; j++)
         to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j));
     else { // byte by byte, because compilers interleave vectors for such stores
+      static_assert(group == 4 && sizeof(B) == 1, "a group of four is one of bytes");
       unsigned char *__restrict bytes = reinterpret_cast<unsigned char *>(to);
       const B *const first = from[0], *const second = from[1], *const third = from[2], *const fourth = from[3];
       for (size_t j = 0; j < n; j++) {

@@ -102,9 +102,9 @@ def emptied_object(file: ObjectFile) -> bytes:
     return next(one for one in FORMATS if one.name == file.format).emptied(file)
 
 
-def holds_variables(name: str, machine: int, bits: int, order: str) -> bool:
-    """Return whether objects of variables can be written: the format's name, and its words for a processor."""
-    return any(one.name == name and one.holds_variables(machine, bits, order) for one in FORMATS)
+def can_write_variables(name: str, machine: int, bits: int, order: str) -> bool:
+    """Return whether objects of variables can be written for a processor, in the format with a name."""
+    return any(one.name == name and one.can_write_variables(machine, bits, order) for one in FORMATS)
 
 
 def object_with_variables(file: ObjectFile, variables: Sequence[Variable]) -> bytes:

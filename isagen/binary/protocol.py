@@ -336,8 +336,8 @@ class Format(Protocol):
     def emptied(self, file: Any) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing; `file` is what was to be sealed."""
 
-    def holds_variables(self, machine: int, bits: int, order: str) -> bool:
-        """Return whether `with_variables` knows how objects hold pointers: of an `Architecture` with these words."""
+    def can_write_variables(self, machine: int, bits: int, order: str) -> bool:
+        """Return whether `with_variables` knows how objects for an `Architecture` hold pointers."""
 
     def with_variables(self, file: Any, variables: Sequence[Variable]) -> bytes:
         """Return an object that defines `variables`, for the same processor and ABI as the object `file`."""

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..audit.demangle import demangle
 from ..binary.formats import is_binary, load_object
-from ..binary.protocol import Binding
+from ..binary.protocol import Binding, NamedSymbol
 from ..model.errors import BuildError, IsagenError, did_you_mean
-from ..model.names import (
-    BIND_SYMBOL,
-    PLAN,
-    UNREGISTERED_SYMBOL,
-    copy_of_object,
-    dispatch_name,
-    registrations_name,
-    stubs_name,
-)
+from ..model.names import BIND_SYMBOL, TABLE_SYMBOL, UNREGISTERED_SYMBOL, registrations_name, table_beside
 from ..model.plan_file import outputs_folder, plans_in, read_registrations
 
-# What GCC's objects define that hold nothing but what is compiled when they are linked. Clang's are of another format.
+# Defined by objects of GCC without machine code, which is made when they are linked. Clang's are of another format.
 FOR_LTO = "__gnu_lto_slim"
+Symbols = Sequence[NamedSymbol]
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
@@ -44,18 +38,17 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     defined: dict[str, list[str]] = {}
     registered: set[str] = set()
     bound: set[str] = set()
-    all_read = True
     others = [path.resolve() for path in objects.others]
-    linked = dict.fromkeys([*others, *_own_table(objects, folder)])
-    for path in dict.fromkeys([*linked, *_tables(Path(objects.root))]):
-        symbols = load_object(path).symbols if is_binary(path) else ()
-        all_read = all_read and is_binary(path) and all(symbol.name != FOR_LTO for symbol in symbols)
+    linked: dict[Path, Symbols] = {path: load_object(path).symbols for path in others if is_binary(path)}
+    # Objects for link-time optimisation do not tell what they define.
+    all_read = linked.keys() >= set(others) and not any(one.name == FOR_LTO for one in chain(*linked.values()))
+    for path, symbols in (*linked.items(), *_tables_in_archives(linked, Path(objects.root))):
         for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):
                 stub = symbol.name.removeprefix(BIND_SYMBOL)
                 if symbol.defined:
                     defined.setdefault(stub, []).append(objects.shown(path))
-                elif path in linked:
+                else:
                     bound.add(stub)
             elif symbol.name.startswith(UNREGISTERED_SYMBOL) and symbol.defined:
                 registered.add(symbol.name.removeprefix(UNREGISTERED_SYMBOL))
@@ -81,21 +74,20 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
         )
 
 
-def _own_table(objects: BuildObjects, folder: Path) -> Iterator[Path]:
-    """Yield the plan's own table of stubs, if it is linked: an archive of it has the dispatch source's object too."""
-    name = objects.plan.kernel_set
-    sources = tuple(dispatch_name(name, language) for language in ("c", "cpp"))
-    if any(copy_of_object(path.name).endswith(sources) for path in objects.others):
-        yield from filter(Path.is_file, [(outputs_folder(folder) / stubs_name(name, "o")).resolve()])
+def _tables_in_archives(linked: Mapping[Path, Symbols], root: Path) -> Iterator[tuple[Path, Symbols]]:
+    """Yield the tables of stubs in archives, with their symbols: those that objects of the archives refer to.
 
-
-def _tables(root: Path) -> Iterator[Path]:
-    """Yield the tables of stubs that are objects, of all sets of kernels in a build folder."""
+    Of an archive, the objects that Meson compiled for it are known, but no table. The tables of all plans in the build
+    folder `root` are looked at.
+    """
+    missing = {one.name for one in chain(*linked.values()) if one.name.startswith(TABLE_SYMBOL) and not one.defined}
     for plan in plans_in(root):
-        found = PLAN.fullmatch(plan.name)
-        table = outputs_folder(plan.parent) / stubs_name((found and found.group(1)) or "", "o")
-        if table.is_file():
-            yield table.resolve()
+        table = (outputs_folder(plan.parent) / table_beside(plan.name)).resolve()
+        symbols: Symbols = ()
+        with suppress(IsagenError):  # one that is damaged explains nothing
+            symbols = load_object(table).symbols if table not in linked and is_binary(table) else ()
+        if any(symbol.defined and symbol.name in missing for symbol in symbols):
+            yield table, symbols
 
 
 def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..binary.protocol import Variable
 from ..model.errors import BuildError
-from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, UNREGISTERED_SYMBOL
+from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, TABLE_SYMBOL, UNREGISTERED_SYMBOL
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def stubs_variables(suffix: str, levels: Sequence[str], found: Sequence[Registra
         cells += [kernel_symbol(level, stub, folded) if level in own else None for level in levels]
     return [
         Variable(f"isa_stub_total_{suffix}", numbers=[len(stubs)]),
-        Variable(f"isa_stubs_{suffix}", pointers=cells),
+        Variable(f"{TABLE_SYMBOL}{suffix}", pointers=cells),
         Variable(f"isa_stub_levels_{suffix}", zeros=4 * len(stubs)),
         *(Variable(f"{UNREGISTERED_SYMBOL}{stub}", pointers=[f"isa_no_level_{suffix}"]) for stub in stubs),
     ]

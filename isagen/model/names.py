@@ -37,6 +37,8 @@ SEALED = r"\.{level}\.\d+\Z"
 # stub calls which is not set, whose address the table of stubs has, and the one that sets it, in its definition.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
+# The start of the symbol of a set's table of stubs.
+TABLE_SYMBOL = "isa_stubs_"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
@@ -80,6 +82,11 @@ def dispatch_name(kernels: str, language: str) -> str:
 def stubs_name(kernels: str, suffix: str) -> str:
     """Return the file name of the table that lists a set's stubs with their kernels: a source, or an object."""
     return _of_set("isa_stubs", kernels, suffix)
+
+
+def table_beside(plan: str) -> str:
+    """Return the file name of the table of stubs that sealing writes as an object, by that of the plan."""
+    return f"{plan.replace('isa_plan', 'isa_stubs', 1).removesuffix('json')}o"
 
 
 def symbols_suffix(project: str) -> str:

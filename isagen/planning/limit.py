@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Container, Iterable
 
-from ..binary.formats import are_made_under, format_names, holds_variables, known_systems
+from ..binary.formats import are_made_under, can_write_variables, format_names, known_systems
 from ..model.frozen import dataclass
 from ..model.plan import Limit, Sealing
 from ..processors.processor import DecodableCode
@@ -65,7 +65,7 @@ def writes_table(module: str, limit: Limit, code: DecodableCode | None, macros: 
 
     `code` is the processor's, and `macros` what each compiler predefines. The table of a whole `module` holds more.
     """
-    if module or limit.reason or code is None or not any(holds_variables(*one) for one in code.binaries):
+    if module or limit.reason or code is None or not any(can_write_variables(*one) for one in code.binaries):
         return False
     return all(map(code.is_made_under, macros))
 

@@ -7,26 +7,39 @@ from support.projects import Project, need
 
 MESON = """
 project('several', 'c', 'cpp', default_options: ['cpp_std=c++17', 'c_std=gnu11', 'buildtype=release'])
-isa_kernels = files('one.c', 'two.cpp')
+isa_sets = {'first': {'kernels': files('one.c')}, 'second': {'kernels': files('two.cpp')}}
 subdir('isagen')
-library = static_library('library', 'stubs.c', 'run.c', dependencies: isa_kernels_dep)
-executable('archived', 'main.c', link_with: library)
-executable('direct', 'main.c', 'stubs.c', 'run.c', dependencies: isa_kernels_dep, build_by_default: false)
+first = isa_kernels_deps['first']
+second = isa_kernels_deps['second']
+one = static_library('one', 'one_stub.c', dependencies: first)
+two = static_library('two', 'two_stub.c', dependencies: second)
+both = static_library('both', 'one_stub.c', 'two_stub.c', dependencies: [first, second])
+executable('direct', 'main.c', 'one_stub.c', 'two_stub.c', dependencies: [first, second])
+executable('one_archive', 'main.c', link_with: both)
+executable('two_archives', 'main.c', link_with: [one, two])
+executable('mixed', 'main.c', 'one_stub.c', link_with: two, dependencies: first)
+executable('second_only', 'main_two.c', 'two_stub.c', dependencies: second)
 """
+STUB = '#include "stubs.h"\nISA_DEFINE_DISPATCH({0})\nint run_{0}(void) {{ return {0}(); }}\n'
 FILES = {
     "stubs.h": (
         '#include "isa_dispatch.h"\ntypedef int (*stub_fn)(void);\n'
         "ISA_DECLARE_DISPATCH(stub_fn, one)\nISA_DECLARE_DISPATCH(stub_fn, two)\n"
     ),
     "one.c": '#include "stubs.h"\nstatic int f(void) { return 1; }\nISA_REGISTER_DISPATCH(one, &f)\n',
-    "two.cpp": '#include "stubs.h"\nstatic int f() { return 2; }\nISA_REGISTER_DISPATCH(two, &f)\n',
-    "stubs.c": '#include "stubs.h"\nISA_DEFINE_DISPATCH(one)\nISA_DEFINE_DISPATCH(two)\n',
-    "run.c": '#include "stubs.h"\nint run(void) { return one(); }\n',
-    "main.c": "int run(void);\nint main(void) { return run(); }\n",
+    "two.cpp": (
+        '#include "stubs.h"\nISA_DECLARE_DISPATCH(stub_fn, more)\nstatic int f() { return 2; }\n'
+        "ISA_REGISTER_DISPATCH(two, &f)\nISA_REGISTER_DISPATCH(more, &f)\n"
+    ),
+    "one_stub.c": STUB.format("one"),
+    "two_stub.c": STUB.format("two") + "ISA_DECLARE_DISPATCH(stub_fn, more)\nISA_DEFINE_DISPATCH(more)\n",
+    "main.c": "int run_one(void), run_two(void);\nint main(void) { return run_one() + run_two(); }\n",
+    "main_two.c": "int run_two(void);\nint main(void) { return run_two(); }\n",
     "meson.build": MESON,
 }
-NOT_DEFINED = "isagen: error: two: two.cpp registers a kernel for it, but no source of this target defines it\n"
-NOT_REGISTERED = "stubs.c.o defines it, but no kernel source registers a function for it\n"
+ALL = ["direct", "one_archive", "two_archives", "mixed"]
+NOT_DEFINED = "isagen: error: two: {} registers a kernel for it, but no source of this target defines it\n"
+NOT_REGISTERED = "defines it, but no kernel source registers a function for it\n"
 
 
 @pytest.fixture
@@ -38,32 +51,56 @@ def project(new_project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("target", ["archived", "direct"])
-@pytest.mark.parametrize(
-    ("edit", "said"),
-    [
-        (("stubs.c", "ISA_DEFINE_DISPATCH(two)\n", ""), NOT_DEFINED),
-        (("two.cpp", "ISA_REGISTER_DISPATCH(two, &f)\n", ""), NOT_REGISTERED),
-    ],
-    ids=["not defined", "not registered"],
-)
-def test_kernels_may_be_in_an_archive(project, target, edit, said):
-    project.edit(*edit)
-    project.edit("run.c", "return one()", "return one() + two()")
+def said(project: Project, target: str) -> str:
+    """What a failed build of a target prints."""
+    done = project.run("ninja", "-C", project.build, target, check=False)
+    assert done.returncode != 0
+    return done.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--unity=on"]], ids=["", "unity"])
+def test_a_stub_that_is_not_defined(project, options):
+    project.edit("two_stub.c", "ISA_DEFINE_DISPATCH(two)\n", "")
+    project.setup(FEW, *options)
+    for target in [*ALL, "second_only"]:
+        printed = said(project, target)
+        assert any(NOT_DEFINED.format(source) in printed for source in ("two.cpp", "a kernel source")), target
+        assert printed.count("isagen: error:") == 1, target
+
+
+@pytest.mark.parametrize("options", [[], ["--unity=on"]], ids=["", "unity"])
+def test_a_stub_that_no_kernel_registers(project, options):
+    project.edit("two.cpp", "ISA_REGISTER_DISPATCH(two, &f)\n", "")
+    project.setup(FEW, *options)
+    for target in [*ALL, "second_only"]:
+        printed = said(project, target)
+        assert "isagen: error: two: " in printed, target
+        assert NOT_REGISTERED in printed, target
+        assert printed.count("isagen: error:") == 1, target
+
+
+def test_a_stub_of_a_set_that_the_target_does_not_link(project):
+    project.edit("two_stub.c", "ISA_DEFINE_DISPATCH(more)", "ISA_DEFINE_DISPATCH(more)\nISA_DEFINE_DISPATCH(one)")
     project.setup(FEW)
-    printed = project.run("ninja", "-C", project.build, target, check=False).stdout
-    assert said in printed
+    project.run("ninja", "-C", project.build, "libone.a")  # the other set's table is there
+    printed = said(project, "second_only")
+    assert "isagen: error: one: " in printed
+    assert NOT_REGISTERED in printed
     assert printed.count("isagen: error:") == 1
 
 
-@pytest.mark.parametrize(("compiler", "linker"), [("gcc", "bfd"), ("clang-14", "lld")])
-def test_objects_for_link_time_optimisation_are_not_taken_for_empty_ones(project, compiler, linker):
-    """They hold the definitions of stubs, and isagen reads no such objects."""
+@pytest.mark.parametrize(
+    ("compiler", "linker", "lto"),
+    [("gcc", "bfd", "false"), ("gcc", "bfd", "true"), ("clang-14", "lld", "true")],
+)
+def test_stubs_are_not_blamed_for_something_else(project, compiler, linker, lto):
+    """Objects for link-time optimisation hold the definitions of stubs, and isagen reads no such objects."""
     need(compiler, f"ld.{linker}")
-    project.edit("main.c", "return run()", "return run() + nowhere()")
-    project.edit("main.c", "int run(void);", "int run(void), nowhere(void);")
+    for name in ("main.c", "main_two.c"):
+        project.edit(name, "int main(void) { return", "int nowhere(void);\nint main(void) { return nowhere() +")
     cxx = compiler.replace("gcc", "g++").replace("clang", "clang++")
-    project.setup(FEW, "-Db_lto=true", CC=compiler, CXX=cxx, CC_LD=linker, CXX_LD=linker)
-    printed = project.run("ninja", "-C", project.build, "direct", check=False).stdout
-    assert "nowhere" in printed
-    assert "isagen: error:" not in printed
+    project.setup(FEW, f"-Db_lto={lto}", CC=compiler, CXX=cxx, CC_LD=linker, CXX_LD=linker)
+    for target in [*ALL, "second_only"]:
+        printed = said(project, target)
+        assert "nowhere" in printed, target
+        assert "isagen: error:" not in printed, target

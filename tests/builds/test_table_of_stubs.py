@@ -152,16 +152,23 @@ def test_nobody_may_write_to_a_table(tmp_path):
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
-def test_branch_protection_stays(tmp_path, compiler):
-    """A linker turns it off where one object does not say that it has it."""
+@pytest.mark.parametrize("protection", ["full", "none"])
+def test_what_an_object_says_to_the_linker_stays(tmp_path, compiler, protection):
+    """A linker turns branch protection off where one object does not say that it has it."""
     need(compiler)
-    main = compile_c(tmp_path, "main", "int main(void) { return 0; }", compiler, "-fcf-protection")
-    made = written(tmp_path, main, [Variable("pointers", pointers=["main"])])
-    words = [compiler, main, made, "-Wl,-z,ibt,-z,shstk,--fatal-warnings", "-o", tmp_path / "program"]
-    subprocess.run(words, check=True)
-    assert defined(made)["pointers"][4][0][1] == "main"
-    with made.open("rb") as stream:
-        assert ELFFile(stream).get_section_by_name(".note.gnu.property") is not None
+    like = compile_c(tmp_path, "like", "int one(void) { return 1; }", compiler, f"-fcf-protection={protection}")
+    made = written(tmp_path, like, [Variable("pointers", pointers=["one"])])
+    assert (property_of(like) is not None) == (protection == "full")
+    joined = tmp_path / "joined.o"
+    subprocess.run(["ld", "-r", like, made, "-o", joined], check=True)
+    assert property_of(made) == property_of(joined) == property_of(like)
+
+
+def property_of(path: Path) -> bytes | None:
+    """What an object says of its branch protection and the like."""
+    with path.open("rb") as stream:
+        section = ELFFile(stream).get_section_by_name(".note.gnu.property")
+        return section.data() if section is not None else None
 
 
 @pytest.mark.parametrize("command", [["aarch64-linux-gnu-gcc"], ["gcc", "-mx32"]], ids=" ".join)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .layout import MAGIC
-from .machines import POINTERS, architecture_of
+from .machines import POINTER_RELOCATIONS, architecture_of
 from .notes import note_of
 
 TYPE_CHECKING = False  # as in typing
@@ -58,9 +58,9 @@ class ElfFormat:
 
         return emptied(file)
 
-    def holds_variables(self, machine: int, bits: int, order: str) -> bool:
+    def can_write_variables(self, machine: int, bits: int, order: str) -> bool:
         """Return whether it is known how objects for a processor hold pointers."""
-        return (machine, bits, order) in POINTERS
+        return (machine, bits, order) in POINTER_RELOCATIONS
 
     def with_variables(self, file: ElfObject, variables: Sequence[Variable]) -> bytes:
         """Return an object that defines `variables`, for the same processor and ABI as the object `file`."""

@@ -7,7 +7,7 @@ import struct
 from ...model.errors import BuildError
 from ...model.shapes import NamedTuple
 from . import layout as e
-from .machines import POINTERS
+from .machines import POINTER_RELOCATIONS
 from .notes import note_of
 from .objects import ElfObject
 
@@ -123,7 +123,7 @@ def with_variables(file: ElfObject, variables: Sequence[Variable]) -> bytes:
 class _Variables:
     def __init__(self, file: ElfObject) -> None:
         self._layout = layout = file.elf.layout
-        found = POINTERS.get((file.elf.machine, 8 * layout.word, layout.byteorder))
+        found = POINTER_RELOCATIONS.get((file.elf.machine, 8 * layout.word, layout.byteorder))
         if found is None:
             raise BuildError(
                 "is for a processor for which isagen writes no tables",
