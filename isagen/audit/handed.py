@@ -1,6 +1,6 @@
 """Addresses of a level's code in what the level runs when it is loaded: which of them code outside could keep.
 
-The register for a result holds something after functions without one, too: so it counts whose results are used.
+A function without a result leaves something in the register for one. So only results that a caller uses count.
 """
 
 from __future__ import annotations

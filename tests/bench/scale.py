@@ -203,7 +203,8 @@ def main() -> None:
     results = {}
     with tempfile.TemporaryDirectory(prefix="isagen-bench-cache-") as cache:
         os.environ["XDG_CACHE_HOME"] = f"{cache}/cache"
-        os.environ.setdefault("CC", "cc")  # Meson calls ccache for a compiler that nobody names
+        os.environ["CCACHE_DISABLE"] = "1"
+        os.environ.setdefault("CC", "cc")  # else Meson calls ccache, which takes time even so
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for count in map(int, options.kernels.split(",")):
             results[count] = compare(count, options.rounds, options.build)
