@@ -8,6 +8,7 @@ from ..binary.pointing import within
 from ..binary.protocol import MERGEABLE
 from ..model.frozen import dataclass, field
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
+from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects
 from .demangle import demangle
 from .findings import Finding
@@ -52,7 +53,7 @@ def crossings(subject: Subject) -> Crossings:
         for kind, place, target in _crossing(subject, number):
             level = _level_at(spans, target, caller)
             callee = code.functions.at(target)
-            if level != caller and level in above and (callee, kind) not in result.found:
+            if callee >= 0 and level != caller and level in above and (callee, kind) not in result.found:
                 finding = _crossed(subject, kind, number, place, callee, level)
                 if finding is not None:
                     result.found[callee, kind] = finding
@@ -74,12 +75,9 @@ def _level_at(spans: list[Span], address: int, otherwise: str) -> str:
 
 def _crossing(subject: Subject, number: int) -> Iterator[tuple[str, int, int]]:
     """Yield what a function calls, and whose address it takes: (kind of finding, instruction's address, target)."""
-    for place, target in subject.references.calls(number):
-        yield "past", place, target
-    for instruction in subject.code.decode(number):
-        target = subject.references.pointed(instruction)
-        if target:
-            yield "address", instruction.ip, target
+    for one in subject.references.of(number):
+        if one.target:
+            yield "past" if one.kind in DIRECT else "address", one.place, one.target
 
 
 def _crossed(subject: Subject, kind: str, number: int, place: int, callee: int, level: str) -> Finding | None:
@@ -173,3 +171,13 @@ def unresolved(subject: Subject, objects: BuildObjects) -> list[Finding]:
         why = f"referred to by name, but {what} {', '.join(levels)}"
         found.append(Finding("past", name, why, levels[0], objects.shown(path)))
     return found
+
+
+def split(subject: Subject, objects: BuildObjects) -> list[Finding]:
+    """Return the variables of which levels and ordinary code each have their own, because code initialises them."""
+    found = {}
+    for path, name, levels in objects.shared_with_levels():
+        if not demangle(name).startswith("guard variable") and not subject.allowances.cover(name):
+            detail = f"one of ordinary code, and one of {', '.join(levels)}"
+            found[name] = Finding("split", name, detail, object=objects.shown(path), variable=name)
+    return list(found.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from ..binary.formats import open_binary
@@ -11,11 +10,11 @@ from ..model.record import Record
 from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
-from .boundaries import borrowed, code_outside, crossings, exported, stored, unresolved
+from .boundaries import borrowed, code_outside, crossings, exported, split, stored, unresolved
 from .build_objects import BuildObjects, borrowable
-from .by_level import level_findings
+from .by_level import Counted, level_findings
 from .findings import Finding, Result
-from .kept import kept
+from .flags import meant
 from .reachable import load_findings
 from .records import judged_by, merge
 from .subject import Origin, Subject, unknown_origin
@@ -43,9 +42,11 @@ def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel:
     """Audit an object of a build: one of a `level`, or of none."""
     allowances = Allowances(record.allow)
     sets = sets_of(binary, record)
-    findings, counted = _object_findings(binary, record, sets, level, allowances, lambda *_: (shown, kernel))
+    counted = Counted()
+    findings = _object_findings(binary, record, sets, level, allowances, lambda *_: (shown, kernel), counted)
     what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
-    return Result(shown, f"{what}; {judged_by(record, sets)}", tuple(findings), dict(counted), allowances.allowed())
+    allowed = allowances.allowed()
+    return Result(shown, f"{what}; {judged_by(record, sets)}", tuple(findings), counted.names, allowed)
 
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
@@ -68,16 +69,15 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
     subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, known=known)
     load = load_findings(subject)
     findings = list(load.values())
-    counted: Counter[str] = Counter()
+    counted = Counted()
     notes = []
     outside: tuple[str, ...] = ()
     if record.sealed:
-        called, counted = level_findings(subject, load)
+        called = level_findings(subject, load, counted)
         crossed = crossings(subject)
         findings += called + borrowed(subject) + crossed.findings() + exported(subject) + stored(subject)
-        handed_out = {(finding.symbol, finding.level) for finding in findings if finding.kind == "address"}
-        findings += [finding for finding in kept(subject) if (finding.symbol, finding.level) not in handed_out]
-        findings += unresolved(subject, objects) if objects is not None else []
+        if objects is not None:
+            findings += unresolved(subject, objects) + split(subject, objects) + meant(subject, objects)
         outside = code_outside(subject, crossed.outside)
         if binary.stripped and allowances.entries:
             notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")
@@ -87,7 +87,7 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
         target=binary.shown,
         judged=judged_by(record, sets),
         findings=tuple(findings),
-        counted=dict(counted),
+        counted=counted.names,
         allowed=allowances.allowed(),
         unused=() if binary.stripped else allowances.unused(),
         outside=outside,
@@ -96,42 +96,45 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
 
 
 def _object_findings(
-    binary: Binary, record: Record, sets: InstructionSets, level: str, allowances: Allowances, origin: Origin
-) -> tuple[list[Finding], Counter[str]]:
-    """Judge an object of a build; return findings, and what cannot be judged, counted by feature."""
+    binary: Binary,
+    record: Record,
+    sets: InstructionSets,
+    level: str,
+    allowances: Allowances,
+    origin: Origin,
+    counted: Counted,
+) -> list[Finding]:
+    """Judge an object of a build; return findings, and add to `counted` what cannot be judged."""
     subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, level)
     load = load_findings(subject)
-    called, counted = level_findings(subject, load)
-    return [*load.values(), *called], counted
+    return [*load.values(), *level_findings(subject, load, counted)]
 
 
 def _audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects) -> Result:
     """Audit a linked file whose levels are not sealed, by the objects that it was linked from."""
     allowances = Allowances(record.allow)
     findings: list[Finding] = []
-    counted: Counter[str] = Counter()
+    counted = Counted()
     groups = [(level, paths) for level, paths in objects.by_level.items() if level in record.levels]
     for level, paths in (*groups, ("", objects.others)):
         for path in paths:
             place = (objects.shown(path), objects.kernel(path))
             with open_binary(path, place[0]) as part:
-                found, more = _object_findings(part, record, sets, level, allowances, lambda *_, place=place: place)
-            findings += found
-            counted.update(more)
+                origin = lambda *_, place=place: place  # noqa: E731
+                findings += _object_findings(part, record, sets, level, allowances, origin, counted)
     findings += _shared(record, objects)
     # The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what
     # is of no level may be from archives.
     known = {(finding.kind, finding.symbol) for finding in findings}
     subject = Subject(binary, sets, frozenset(record.outside), allowances, objects.origin)
     load = load_findings(subject)
-    called, more = level_findings(subject, load, objects.functions)
+    called = level_findings(subject, load, counted, objects.functions)
     findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]
-    counted |= more
     return Result(
         target=binary.shown,
         judged=judged_by(record, sets),
         findings=tuple(findings),
-        counted=dict(counted),
+        counted=counted.names,
         allowed=allowances.allowed(),
         unused=allowances.unused(),
     )

@@ -1,37 +1,38 @@
-"""The code of a binary: its functions, the pieces of code whose size no symbol tells, and variables by address."""
+"""The code of a binary by number: its functions, then the pieces of code whose size no symbol tells."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ..binary.pointing import Reference
 from ..binary.protocol import DATA_KINDS, Binary, Kind, Section, Symbol
-from ..processors.decoding import CALL, INDIRECT_CALL, LEAVES, Codes, Decoder, Instruction
-from .flow import Flow, Follower
+from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Reference
+from ..processors.decoding import Kind as Refers
+from .flow import Flow, follow
 from .functions import Functions
+
+NAMELESS = 128  # bytes of a variable without a name
 
 
 class Code:
-    """The code of a binary, by the numbers of `functions`.
+    """The code of a binary.
 
-    Where a function's size is unknown, or code belongs to no function, what runs there is a piece: the code that
-    control reaches from an entry. Pieces have numbers beyond those of the functions.
+    Numbers below `len` are functions. Where a function's size is unknown, or code belongs to no function, what runs
+    there is a piece: the code that control reaches from an entry. Pieces have the numbers beyond.
     """
 
     def __init__(self, binary: Binary, decoder: Decoder) -> None:
         self.binary = binary
         self.decoder = decoder
-        self._mark = decoder.mark
         self.pointers = binary.pointers(decoder.relocations[binary.format])
         self.functions = Functions(binary)
         self.variables = Variables(binary)
-        self._first_piece = len(self.functions)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
 
     def __len__(self) -> int:
         """Return the number of functions; pieces come after them."""
@@ -44,119 +45,127 @@ class Code:
 
         That is a function of known size, or a piece.
         """
-        functions = self.functions
-        number = functions.at(address)
-        if number < 0 or address < functions.end(number):
+        number = self.functions.at(address)
+        if number < 0 or address < self.functions.end(number) or address < self._end(number):
             return number
         if address not in self._piece_at:
-            low = functions.end(number) or functions.starts[number]
-            follower = Follower(self.decoder, self.binary.read, self.branch, low, functions.limit(number))
-            self._piece_at[address] = self._first_piece + len(self._pieces)
-            self._pieces.append((address, follower.follow(address)))
+            low, high = self._end(number) or self.functions.starts[number], self.functions.limit(number)
+            self._piece_at[address] = len(self) + len(self._pieces)
+            self._pieces.append((address, follow(self.decoder, self.binary.read, self.target, address, low, high)))
         return self._piece_at[address]
 
     def body(self, number: int) -> int:
         """Return the number of what runs when a function is called: itself, or a piece where its size is unknown."""
         return number if self.sized(number) or self.piece(number) else self.entry(self.functions.starts[number])
 
-    def flow(self, number: int) -> Flow | None:
-        """Return how control flows through a piece, or through what a function goes on with after its size."""
-        return self.piece(number) or self._tails.get(number)
-
     def piece(self, number: int) -> Flow | None:
         """Return how control flows through a piece; None for a function."""
-        found = self._piece(number)
-        return found[1] if found else None
+        return self._pieces[number - len(self)][1] if number >= len(self) else None
 
-    def _piece(self, number: int) -> tuple[int, Flow] | None:
-        return self._pieces[number - self._first_piece] if number >= self._first_piece else None
+    def target(self, reference: Reference) -> int:
+        """Return where a direct jump leads to; 0 if the linker has yet to say it."""
+        if self.binary.relocatable:
+            section = self.functions.section_of(reference.at)
+            if self.pointers.reference(section, reference.at, reference.after):
+                return 0
+        return reference.address
 
-    def branch(self, instruction: Instruction) -> int:
-        """Return where a jump inside a function leads to; 0 if the linker has yet to say it."""
-        if self.binary.relocatable and self.reference(instruction):
+    def _end(self, number: int) -> int:
+        """Return the address after a function's last whole instruction; 0 where its size is unknown.
+
+        A symbol's size may end in the middle of an instruction.
+        """
+        start, end = self.functions.extent(number)
+        if not self.functions.sizes[number] or end == self.functions.limit(number):
+            return end if self.functions.sizes[number] else 0
+        if number not in self._ends:
+            last = self._last(start, end)
+            cut = last is not None and last.kind is Refers.INVALID and end - last.at < self.decoder.longest
+            raw = self.binary.read(last.at, self.decoder.longest) if last is not None and cut else b""
+            whole = next(iter(self.decoder.decode(raw, last.at)), None) if last is not None and raw else None
+            fits = whole is not None and whole.code != self.decoder.invalid
+            self._ends[number] = min(whole.next_ip, self.functions.limit(number)) if whole and fits else end
+        return self._ends[number]
+
+    def runs_on(self, number: int, last: Reference | None = None) -> int:
+        """Return where control goes on behind the last byte of a function or piece; 0 where it does not.
+
+        `last` is the last reference of its code, where that is at hand. What comes after an instruction that leaves,
+        and is padding, does not run: some compilers count it in.
+        """
+        piece = self.piece(number)
+        if piece is not None:
+            return piece.end
+        start, end = self.functions.starts[number], self._end(number)
+        after = self.functions.limit(number)
+        if not end or (end == after and self.functions.section_of(start) is not self.binary.section_at(after)):
             return 0
-        return instruction.near_branch_target
+        last = last or self._last(start, end)
+        only_padding = self._is_padding(end, after)
+        if last is not None and (last.kind in LEAVES or last.kind in CALLS) and self._is_padding(last.after, end):
+            # A call may not return, and data may come after it.
+            runs = last.kind in CALLS and not only_padding and self._is_sound(end)
+            return end if runs else 0
+        return after if only_padding else end
 
-    def reference(self, instruction: Instruction) -> Reference | None:
-        """Return the relocation of an instruction in an object."""
-        section = self.functions.section_of(instruction.ip)
-        return self.pointers.reference(section, instruction.ip, instruction.next_ip)
+    def _last(self, start: int, end: int) -> Reference | None:
+        """Return the last reference of code."""
+        return next(iter(deque(self.decoder.references(self.binary.read(start, end - start), start), maxlen=1)), None)
+
+    def _is_padding(self, start: int, end: int) -> bool:
+        raw = self.binary.read(start, end - start)
+        return self.decoder.padding(raw) == len(raw)
+
+    def _is_sound(self, address: int) -> bool:
+        piece = self.piece(self.entry(address))
+        return piece is not None and piece.sound
+
+    # ---- bytes in no function
 
     @cached_property
     def gaps(self) -> tuple[tuple[int, int], ...]:
         """Where bytes are that are in no function of known size, apart from padding: (first, after the last)."""
-        return tuple((self.functions.end(number), self.functions.limit(number)) for number in self._before_gaps)
-
-    @cached_property
-    def tails(self) -> tuple[tuple[int, int], ...]:
-        """Where functions go on after their size: (first address, address after the last) of each block, in order."""
-        return tuple(sorted(block for flow in self._tails.values() for block in flow.blocks))
-
-    @cached_property
-    def _before_gaps(self) -> tuple[int, ...]:
-        """The functions of known size that come before bytes that are neither of a function nor padding."""
         found = []
-        functions, padding = self.functions, self.decoder.padding
-        for number in range(len(functions)):
-            end = functions.end(number)
-            if end and end < (limit := functions.limit(number)):
-                raw = self.binary.read(end, limit - end)
-                if padding(raw) < len(raw):
-                    found.append(number)
+        for number in range(len(self)):
+            end, limit = self.functions.end(number), self.functions.limit(number)
+            if end and end < limit and not self._is_padding(end, limit):
+                found.append((self._end(number), limit))
         return tuple(found)
 
-    @cached_property
-    def _tails(self) -> Mapping[int, Flow]:
-        """How control goes on after the size of functions whose last instruction leads, or reaches, beyond it."""
-        flows = ((number, self._tail(number)) for number in self._before_gaps)
-        return {number: flow for number, flow in flows if flow is not None}
-
-    def _tail(self, number: int) -> Flow | None:
-        """Return how control goes on after a function's size; None where it does not."""
-        start, end = self.functions.extent(number)
-        every = deque(self.decoder.decode(self.binary.read(start, end - start), start), maxlen=1)
-        if not every:
-            return None
-        last = every.pop()
-        unknown = last.code == self.decoder.invalid
-        cut = unknown and last.ip + self.decoder.longest > end
-        if last.flow_control in LEAVES and not cut:
-            return None
-        first = last.ip if cut else end
-        follower = Follower(self.decoder, self.binary.read, self.branch, first, self.functions.limit(number))
-        flow = follower.follow(first)
-        # After a call that does not return, and after data, there may be data.
-        runs_on = not unknown and last.flow_control not in (CALL, INDIRECT_CALL)
-        return flow if flow.blocks and (runs_on or flow.sound) else None
+    def rest(self, pieces: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes in gaps and in none of the `pieces` that are not just padding: (address, bytes)."""
+        known = sorted({block for piece in pieces for block in self.blocks(piece)})
+        for start, end in self.gaps:
+            inside = [block for block in known if start <= block[0] < end]
+            for low, high in zip([start, *(b[1] for b in inside)], [*(b[0] for b in inside), end], strict=True):
+                raw = self.binary.read(low, high - low) if low < high else b""
+                code = raw[self.decoder.padding(raw) :]
+                if code:
+                    yield high - len(code), code
 
     # ---- what it is called, and where it is
 
     def start(self, number: int) -> int:
         """Return the first address of a function or piece."""
-        piece = self._piece(number)
-        return piece[0] if piece else self.functions.starts[number]
+        return self._pieces[number - len(self)][0] if number >= len(self) else self.functions.starts[number]
 
     def symbol(self, number: int) -> Symbol | None:
         """Return the symbol of a function or piece, if it has one."""
-        piece = self._piece(number)
-        if not piece:
-            return self.functions.symbol(number)
-        found = self.functions.starting_at(piece[0])
-        return self.functions.symbol(found) if found >= 0 else self._label(piece[0])
-
-    def _label(self, address: int) -> Symbol | None:
-        """Return the local label at an address, as assembly without types has them."""
-        for symbol in self.binary.symbols():
-            if symbol.address == address and symbol.kind == Kind.LABEL and symbol.defined and symbol.named:
-                return symbol
-        return None
+        start = self.start(number)
+        found = self.functions.starting_at(start)
+        if found >= 0:
+            return self.functions.symbol(found)
+        labels = (one for one in self.binary.symbols() if one.address == start and one.kind == Kind.LABEL)
+        label = next((one for one in labels if one.defined and one.named), None)
+        before = self.functions.at(start)
+        if label is None and before >= 0 and start == self._end(before):
+            return self.functions.symbol(before)  # which goes on there
+        return label
 
     def name(self, number: int) -> str:
         """Return a function's name, or where it is."""
         symbol = self.symbol(number)
-        if symbol is not None:
-            return self.binary.name(symbol)
-        return f"function at {self.start(number):#x}"
+        return self.binary.name(symbol) if symbol is not None else f"function at {self.start(number):#x}"
 
     def named(self, number: int) -> bool:
         """Return whether a function has a name."""
@@ -168,22 +177,20 @@ class Code:
 
     def sized(self, number: int) -> bool:
         """Return whether the size is known, so that all bytes are instructions."""
-        return number < self._first_piece and self.functions.end(number) != 0
+        return number < len(self) and self.functions.end(number) != 0
 
     # ---- its instructions
 
     def blocks(self, number: int) -> tuple[tuple[int, int], ...]:
         """Return where a function's instructions are: (first address, the one after the last) of each block."""
-        piece = self._piece(number)
-        if piece:
-            return piece[1].blocks
+        piece = self.piece(number)
+        if piece is not None:
+            return piece.blocks
         start, end = self.functions.extent(number)
-        marked = self.binary.read(start, len(self._mark)) == self._mark
-        first = start + self.decoder.mark_size if marked else start
-        tail = self._tails.get(number)
-        if tail is None:
-            return ((first, end),)
-        return ((first, min(end, tail.blocks[0][0])), *tail.blocks)
+        mark = self.decoder.mark
+        if self.binary.read(start, len(mark)) == mark:
+            start += self.decoder.mark_size
+        return ((start, self._ends.get(number, end)),)
 
     def covers(self, number: int, address: int) -> bool:
         """Return whether an address is in a function."""
@@ -201,10 +208,15 @@ class Code:
         found = [named(read(start, end - start), start, fixed) for start, end in self.blocks(number)]
         return found[0] if len(found) == 1 else set().union(*found)
 
+    def raw(self, number: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes of a function, block by block: (address, bytes)."""
+        for start, end in self.blocks(number):
+            yield start, self.binary.read(start, end - start)
+
     def decode(self, number: int) -> Iterator[Instruction]:
         """Yield a function's instructions."""
-        for start, end in self.blocks(number):
-            yield from self.decoder.decode(self.binary.read(start, end - start), start)
+        for start, raw in self.raw(number):
+            yield from self.decoder.decode(raw, start)
 
     def first(self, number: int, codes: Codes) -> tuple[int, str]:
         """Return the address and the text of a function's first instruction among `codes`."""
@@ -245,8 +257,18 @@ class Variables:
             return None
         return self._binary.symbol(numbers[place])
 
-    def after(self, address: int) -> int:
-        """Return the address of the first variable behind an address; 0 if there is none."""
+    def extent(self, address: int) -> tuple[int, int]:
+        """Return the first address of the variable at an address, and the one after its last.
+
+        Where no symbol tells a size, it goes on until the next symbol, for NAMELESS bytes at most.
+        """
+        symbol = self.symbol_at(address)
+        if symbol is not None and symbol.size:
+            return symbol.address, symbol.address + symbol.size
+        section = self._binary.section_at(address)
+        if section is None:
+            return address, address
         addresses, _, _ = self._sorted
         place = bisect_right(addresses, address)
-        return addresses[place] if place < len(addresses) else 0
+        end = min(section.address + section.size, address + NAMELESS)
+        return address, min(end, addresses[place]) if place < len(addresses) else end

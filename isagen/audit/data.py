@@ -8,24 +8,27 @@ from .. import __version__
 from ..model.frozen import asdict
 from .allow_files import AllowFiles
 from .demangle import demangle
-from .findings import KINDS, Entry, Finding, Result, found_any
+from .findings import CAUSES, KINDS, Entry, Finding, Result, fails
 from .summary import Summary, summaries
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from typing import Any
 
-REPORT_FORMAT = 2
+REPORT_FORMAT = 3
 
 
 def as_data(
     results: Sequence[Result],
-    fail_on: Collection[str] = tuple(KINDS),
+    fail_on: Collection[str] | None = None,
     allowances: AllowFiles | None = None,
     *,
     brief: bool = False,
+    counted: bool = False,
 ) -> dict[str, Any]:
     """Return audits as plain data; `brief` leaves out what was found in each file.
+
+    With `counted`, functions that are not judged are named. Without `fail_on`, the kinds are those of `findings.fails`.
 
     Names in it are the linker's, with `name` beside where C++ writes it otherwise. What a finding does not have is
     left out of it.
@@ -34,10 +37,11 @@ def as_data(
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,
         "isagen": __version__,
-        "clean": not found_any(results) and not any(result.problem for result in results),
-        "failed": found_any(results, fail_on),
-        "fail_on": [kind for kind in KINDS if kind in fail_on],
+        "clean": not any(result.findings or result.problem for result in results),
+        "failed": any(fails(result, fail_on) for result in results),
+        "fail_on": [kind for kind in KINDS if kind in fail_on] if fail_on is not None else "default",
         "kinds": {kind: {"meaning": meaning, "remedy": remedy} for kind, (meaning, remedy) in KINDS.items()},
+        "causes": {cause: {"meaning": meaning, "remedy": remedy} for cause, (meaning, remedy) in CAUSES.items()},
         "allow": [
             {**asdict(entry), "files": used.files[entry], "findings": used.used[entry]} for entry in used.entries
         ],
@@ -46,6 +50,8 @@ def as_data(
     if not brief:
         numbers = {entry: number for number, entry in enumerate(used.entries)}
         data["targets"] = [{**_target(result), "excused": list(_excused(result, numbers))} for result in results]
+        for target, result in zip(data["targets"], results, strict=True) if counted else ():
+            target["counted_names"] = {feature: list(names) for feature, names in result.counted.items()}
     return readable(data)  # type: ignore[no-any-return]
 
 
@@ -58,6 +64,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "allowed": summary.allowed,
         "not_audited": summary.unread,
         "problems": list(summary.problems),
+        "counted": dict(summary.counted),
     }
 
 
@@ -70,7 +77,7 @@ def _target(result: Result) -> dict[str, Any]:
         "empty": result.empty,
         "problem": str(result.problem or ""),
         "findings": [_finding(finding) for finding in result.findings],
-        "counted": dict(result.counted or {}),
+        "counted": {feature: len(names) for feature, names in result.counted.items()},
         "allowed": [{"symbol": s, "reason": r, "functions": n} for s, r, n in result.allowed],
         "unused": [{"symbol": s, "reason": r} for s, r in result.unused],
         "outside": list(result.outside),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from ..model.errors import AuditError, IsagenError
-from ..model.frozen import dataclass
+from ..model.frozen import dataclass, field
 
 # The kinds of findings, with what each means and what helps.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -19,12 +19,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "take out the attribute, pragma or assembly that brings them in, or add the feature to the level",
     ),
     "load": (
-        "code that the loader runs uses instructions beyond the baseline",
-        "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
+        "code that runs at load or exit uses instructions beyond the baseline",
+        "compile this source for the baseline; or make the variable constexpr, or a static variable of the function "
+        "that uses it: then it is set after dispatch",
     ),
     "unproven": (
-        "code that the loader runs calls through a pointer, and where that leads is unknown",
-        "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch",
+        "whether this is sound is not proven",
+        "look at the causes below",
     ),
     "address": (
         "the address of a level's code is where code outside the level can take it",
@@ -47,9 +48,37 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "the levels are not sealed: which level a function of the linked file belongs to is unknown",
         "audit the build folder, whose objects tell, or build with the Meson option isa_seal",
     ),
+    "split": (
+        "a variable that kernels and ordinary code each have for themselves, because code initialises it",
+        "where both are to share it, define it in an ordinary source and declare it extern; else make it static in the "
+        "kernel source, or allow it",
+    ),
     "bindable": (
         "a weak, unique or exported function beyond the baseline: other objects may bind to it",
         "give it hidden visibility, or compile it for the baseline",
+    ),
+}
+
+# Kinds that are reported, and fail no build.
+WARNINGS = frozenset({"unproven", "split"})
+# The causes of unproven findings, each with what it means and what helps.
+CAUSES: Mapping[str, tuple[str, str]] = {
+    "check": (
+        "code beyond the baseline runs at load or exit, perhaps only behind a check of the CPU",
+        "see whether the check covers what the code needs, and allow it with that reason; or compile this source for "
+        "the baseline",
+    ),
+    "pointer": (
+        "code that runs at load or exit takes the address of code beyond the baseline, which may run then",
+        "compile this source for the baseline; or see who calls it, and allow it with that reason",
+    ),
+    "bytes": (
+        "code that runs at load or exit holds bytes that are no known instruction",
+        "see what they are: an instruction newer than the decoder, or data; then allow the function with that reason",
+    ),
+    "question": (
+        "a resolver chooses code beyond the baseline, and which features it asks for is unknown",
+        "let the resolver use __builtin_cpu_supports; or see what it asks for, and allow the function with that reason",
     ),
 }
 
@@ -64,6 +93,7 @@ class Finding:
     `symbol` is what the linker calls the function, `features` are those that are not checked there, `instruction` is
     the first unchecked one with its `address`, `path` the chain of calls that leads to it from a root, which the loader
     runs, and `variable` what that code initialises. `level`, `object` and `kernel` are empty where they are unknown.
+    `cause` is one of CAUSES where the kind is unproven.
     """
 
     kind: str
@@ -77,16 +107,17 @@ class Finding:
     address: int = 0
     path: tuple[str, ...] = ()
     variable: str = ""
+    cause: str = ""
 
     @property
     def meaning(self) -> str:
         """The fault, in general words."""
-        return KINDS[self.kind][0]
+        return CAUSES[self.cause][0] if self.cause else KINDS[self.kind][0]
 
     @property
     def remedy(self) -> str:
         """The remedy, in general words."""
-        return KINDS[self.kind][1]
+        return CAUSES[self.cause][1] if self.cause else KINDS[self.kind][1]
 
 
 @dataclass(frozen=True)
@@ -114,19 +145,20 @@ class Entry:
 class Result:
     """The audit of one file.
 
-    `judged` says by what. `counted` are functions beyond the baseline that are not judged, since what guards them is
-    unknown, by feature, and those that are undecodable; `allowed` and `unused` are entries of isa.toml, the former with
-    how many functions each allowed. `outside` are functions and vtables of no level that code of levels calls or points
-    to: one copy of them runs for all levels. `decoded` tells whether there is a decoder for its code, and `problem` why
-    the file could not be audited. `excused` are findings that a file of allowances allows, by entry. `group` is the
-    wheel or folder that the file is in, if it was audited as a part of one, which is `empty` if it holds no machine
-    code.
+    `judged` says by what. `counted` are the names of functions beyond the baseline that are not judged, since what
+    guards them is unknown, by feature, and of those that are undecodable. `allowed` and `unused` are entries of
+    isa.toml, the former with how many functions each allowed. `outside` are functions and vtables of no level that code
+    of levels calls or points to: one copy of them runs for all levels. `decoded` tells whether there is a decoder for
+    the code, and `problem` why the file could not be audited. `excused` are findings that a file of allowances allows,
+    by entry. `group` is the wheel or folder that the file is in, if it was audited as a part of one, which is `empty`
+    if it holds no machine code. `calls` are the names of other files' functions that the file calls at load, and
+    `recorded` tells whether isagen built it.
     """
 
     target: str
     judged: str
     findings: tuple[Finding, ...] = ()
-    counted: Mapping[str, int] | None = None
+    counted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allowed: tuple[tuple[str, str, int], ...] = ()
     unused: tuple[tuple[str, str], ...] = ()
     outside: tuple[str, ...] = ()
@@ -136,6 +168,8 @@ class Result:
     excused: tuple[tuple[Entry, tuple[Finding, ...]], ...] = ()
     group: str = ""
     empty: bool = False
+    calls: frozenset[str] = frozenset()
+    recorded: bool = True
 
     def __post_init__(self) -> None:
         kinds = list(KINDS)
@@ -154,6 +188,15 @@ def failed(shown: str, problem: IsagenError | OSError) -> Result:
     return Result(shown, f"not audited: {error.message}", decoded=False, problem=error)
 
 
-def found_any(results: Iterable[Result], kinds: Container[str] = KINDS) -> bool:
-    """Return whether any of the audits found a fault of one of the `kinds`."""
-    return any(finding.kind in kinds for result in results for finding in result.findings)
+def fails(result: Result, kinds: Container[str] | None = None) -> bool:
+    """Return whether an audit found a fault of one of the `kinds`.
+
+    By default these are all but warnings, and of a file without a record, code that runs at load: it is unknown what
+    guards the rest.
+    """
+    return any(
+        finding.kind in kinds
+        if kinds is not None
+        else finding.kind not in WARNINGS and (result.recorded or finding.kind == "load")
+        for finding in result.findings
+    )

@@ -1,75 +1,104 @@
-"""Whether what kernels were compiled with is checked at run time: asks the compiler, by the build's own commands."""
+"""Whether what sources were compiled with is checked at run time: asks the compiler, by the build's own commands."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from ..model.command_words import split_words
 from ..model.errors import AuditError
 from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..model.record import Record
-from ..processors.features import Features, features_of
+from ..processors.features import features_of
 from .build_objects import BuildObjects
 from .findings import Finding
+from .subject import Subject
 
 COMMANDS = "compile_commands.json"
 # Options of a compile command that say what is read and written, with and without a value of their own.
 WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S"}
 
+# A folder, and the words of a command that is called there.
+Command = tuple[Path, tuple[str, ...]]
+
+
+class Commands:
+    """The compile commands of the build folder `root`, which Meson leaves there; none where it does not.
+
+    Entries that isagen added for editors make nothing: they have no output.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._path = root / COMMANDS
+        self._macros: dict[Command, frozenset[str]] = {}
+
+    @cached_property
+    def by_output(self) -> Mapping[Path, Command]:
+        """The commands, without what names files, by the objects that they make."""
+        if not self._path.is_file():
+            return {}
+        try:
+            entries = [one for one in json.loads(self._path.read_text(encoding="utf-8")) if "output" in one]
+            return {
+                Path(one["directory"], one["output"]): (
+                    Path(one["directory"]),
+                    tuple(_without_files(split_words(one["command"]))),
+                )
+                for one in entries
+            }
+        except (ValueError, KeyError, TypeError, OSError) as problem:
+            remedy = "configure the build again"
+            raise AuditError(f"cannot be read: {problem}", where=str(self._path), remedy=remedy) from None
+
+    def macros(self, objects: Iterable[Path]) -> Mapping[Path, frozenset[str]]:
+        """Return the macros that are predefined where objects are compiled, as far as their commands are known."""
+        known = {path: self.by_output[path] for path in objects if path in self.by_output}
+        from concurrent.futures import ThreadPoolExecutor  # most links ask nothing
+
+        new = [command for command in dict.fromkeys(known.values()) if command not in self._macros]
+        with ThreadPoolExecutor() as pool:
+            self._macros.update(zip(new, pool.map(_macros, new), strict=True))
+        return {path: self._macros[command] for path, command in known.items()}
+
 
 def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Finding]:
-    """Return the features that a kernel's compile command turns on, but that its level does not check.
+    """Return the features that a kernel's compile command turns on, but that its level does not check."""
+    commands, features = Commands(root), features_of(record)
+    levels = {path: level for path in commands.by_output if (level := objects.level(path)) in record.levels}
+    found = []
+    for path, macros in commands.macros(levels).items():
+        level = levels[path]
+        on = [name for name in features.turned_on(macros) if name not in record.levels[level]]
+        if on:
+            said = " ".join(m for m in sorted(macros) if (f := features.of_macro(m)) and f.name in on)
+            place = (objects.shown(path), objects.kernel(path))
+            found.append(Finding("flags", "", f"compiled with {said}", level, *place, features=tuple(on)))
+    return found
 
-    Meson leaves the commands of a build folder in compile_commands.json; without it there is nothing to find. Entries
-    that isagen added for editors make nothing: they have no output.
+
+def meant(subject: Subject, objects: BuildObjects) -> list[Finding]:
+    """Return functions of no level with instructions that older CPUs run as another one, where the compiler means them.
+
+    It does where its command turns them on.
     """
-    path = root / COMMANDS
-    if not path.is_file():
-        return []
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        commands = [
-            (Path(e["directory"]), Path(e["directory"], e["output"]), split_words(e["command"]))
-            for e in entries
-            if "output" in e
-        ]
-    except (ValueError, KeyError, TypeError, OSError) as problem:
-        raise AuditError(f"cannot be read: {problem}", where=str(path), remedy="configure the build again") from None
-    features = features_of(record)
-    questions: dict[tuple[str, Path, tuple[str, ...]], Path] = {}
-    for folder, output, words in commands:
-        level = objects.level(output)
-        if level in record.levels:
-            questions.setdefault((level, folder, tuple(_without_files(words))), output)
-    with ThreadPoolExecutor() as pool:
-        answers = pool.map(lambda question: _macros(question[1], question[2]), questions)
-        return [
-            finding
-            for (level, _, _), output, macros in zip(questions, questions.values(), answers, strict=True)
-            for finding in _judge(record, features, level, macros, objects, output)
-        ]
-
-
-def _judge(
-    record: Record, features: Features, level: str, macros: frozenset[str], objects: BuildObjects, output: Path
-) -> Iterator[Finding]:
-    checked = set(record.levels[level])
-    on = [name for name in features.turned_on(macros) if name not in checked]
-    if on:
-        yield Finding(
-            kind="flags",
-            symbol="",
-            detail="compiled with "
-            + " ".join(m for m in sorted(macros) if (f := features.of_macro(m)) and f.name in on),
-            level=level,
-            object=objects.shown(output),
-            kernel=objects.kernel(output),
-            features=tuple(on),
-        )
+    alike, beyond = subject.sets.facts.alike, subject.sets.beyond(subject.baseline)
+    found: dict[int, Path] = {}
+    for number in range(len(subject.code)) if not beyond.isdisjoint(alike) else ():
+        if not subject.level_of(number) and not beyond.isdisjoint(subject.code.codes(number).intersection(alike)):
+            path = objects.place(subject.code.name(number), "")
+            if path is not None:
+                found[number] = path
+    macros = Commands(Path(objects.root)).macros(set(found.values())) if found else {}
+    findings = []
+    for number, path in found.items():
+        wanted = (code for code in subject.code.codes(number) & beyond if code in alike)
+        codes = frozenset(code for code in wanted if not macros.get(path, frozenset()).isdisjoint(alike[code]))
+        if codes and not subject.allowances.cover(subject.code.name(number)):
+            findings.append(subject.finding("baseline", number, codes, subject.baseline, ""))
+    return findings
 
 
 def _without_files(words: Sequence[str]) -> Iterator[str]:
@@ -90,11 +119,12 @@ def _without_files(words: Sequence[str]) -> Iterator[str]:
     yield from ("-x", "c++" if language == "cpp" else "c", *(["-Wno-error"] if language == "fortran" else []))
 
 
-def _macros(folder: Path, words: Sequence[str]) -> frozenset[str]:
+def _macros(command: Command) -> frozenset[str]:
     """Return the macros that are predefined under a compile command."""
-    command = [*words, "-dM", "-E", "/dev/null"]
+    folder, words = command
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+        asked = [*words, "-dM", "-E", "/dev/null"]
+        done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     except OSError as problem:
         raise AuditError(f"cannot be run: {problem.strerror}", where=words[0]) from None
     if done.returncode != 0:

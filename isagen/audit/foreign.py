@@ -2,50 +2,84 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
+from functools import cache
 
 from ..binary.protocol import Binary
 from ..model.frozen import replace
 from ..processors.features import read_features
 from ..processors.instruction_sets import InstructionSets
-from ..processors.registry import decoder_of
+from ..processors.registry import decoder_of, find_processor
 from .allowances import Allowances
 from .baseline import Baseline
-from .by_level import uncovered
+from .by_level import Counted
 from .findings import UNDECODABLE, Result
 from .reachable import load_findings
 from .subject import Subject
 
+# How the function's name starts that Python calls when it imports a module.
+IMPORTED = "PyInit_"
+MANY = 3  # roots that lead beyond the baseline because of how their sources are compiled
 
-def audit_foreign(binary: Binary, baseline: Baseline) -> Result:
-    """Audit a binary of which nothing is known but the `baseline` that it should run on."""
-    decoder = decoder_of(binary.architecture, binary.shown)
-    sets = InstructionSets(read_features(decoder.name), decoder)
+
+@cache
+def _sets(processor: str) -> InstructionSets:
+    """Return the features that instructions of a processor need; most files of an audit are for one."""
+    found = find_processor(processor)
+    assert found is not None and found.decoder is not None
+    return InstructionSets(read_features(processor), found.decoder())
+
+
+def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
+    """Audit a binary of which nothing is known but the `baseline` that it should run on.
+
+    `called` are the names of its functions that other files, which are loaded with it, call at load.
+    """
+    sets = _sets(decoder_of(binary.architecture, binary.shown).name)
     allowed = frozenset(baseline.features)
     subject = Subject(binary, sets, allowed, Allowances())
     code = subject.code
-    load = load_findings(subject, everywhere=True)
-    beyond = sets.beyond(allowed)
-    counted: Counter[str] = Counter()
+    exported = {binary.name(one): one.address for one in binary.exports() if one.defined and one.visible}
+    imports = [(address, "when imported") for name, address in exported.items() if name.startswith(IMPORTED)]
+    others = [(exported[name], "when another file is loaded") for name in called if name in exported]
+    load = load_findings(subject, [*imports, *others], foreign=True)
+    counted = Counted()
     offenders = {}
+    alike, doubtful = 0, sets.beyond(allowed).intersection(sets.facts.alike)
     for number in range(len(code)):
         every = code.codes(number)
         if subject.is_undecodable(number, every):
-            counted[UNDECODABLE] += 1
-        if every & beyond:
-            offenders[number] = every & beyond
+            counted.add(subject, number, [UNDECODABLE])
+        if codes := subject.unsound(number, every, allowed):
+            offenders[number] = codes
+        alike += not doubtful.isdisjoint(every)
     findings = list(load.values())
     bound = set()
     for number, symbol, why in code.functions.bindable():
         body = code.body(number)
-        codes = code.codes(body) & beyond if number in offenders else frozenset()
+        codes = subject.unsound(body, code.codes(body), allowed) if number in offenders else frozenset()
         if codes and body not in load:
             bound.add(number)
             finding = subject.finding("bindable", body, codes, allowed, "")
             findings.append(replace(finding, symbol=binary.name(symbol), detail=why))
     for number, codes in offenders.items():
         if code.body(number) not in load and number not in bound:
-            counted.update(sets.missing(codes, allowed))
-    counted.update(uncovered(subject))
+            counted.add(subject, number, sets.missing(codes, allowed))
+    counted.rest(subject, ())
+    roots = {address for address, _ in code.pointers.called_by_loader()}
+    beyond = {finding.path[0] for finding in load.beyond.values() if finding.path}
+    notes = []
+    if len(beyond) >= MANY and 2 * len(beyond) >= len(roots):
+        notes.append(
+            f"{len(beyond)} of {len(roots)} functions that the loader runs lead to such code: the sources are compiled "
+            f"for CPUs beyond {baseline.name}"
+        )
+    if load.unknown:
+        notes.append(
+            f"functions that the loader runs and that call through pointers, which are not followed: {load.unknown}"
+        )
+    notes += [f"{alike} functions use TZCNT, which older CPUs run as BSF: its result for 0 is another"] if alike else []
     judged = f"no record of isagen in it; judged as code for {baseline.name}"
-    return Result(binary.shown, judged, tuple(findings), dict(counted))
+    return Result(
+        binary.shown, judged, tuple(findings), counted.names, notes=tuple(notes), calls=load.calls, recorded=False
+    )

@@ -1,323 +1,310 @@
-"""References of code: to code that it calls, to data that it sets or points to, and to addresses that it names."""
+"""The references of code by number, as the linker and the loader resolve them, and of pointers in data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from ..binary.pointing import within
-from ..processors.decoding import (
-    CALL,
-    DIRECT,
-    INDIRECT,
-    INDIRECT_CALL,
-    LEAVES,
-    NEXT,
-    UNCONDITIONAL,
-    Effect,
-    Instruction,
-    Loaded,
-    Place,
-)
+from ..model.shapes import NamedTuple
+from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
+from ..processors.instruction_sets import Asked
 from .code import Code
-from .states import Lent
 
-# Functions that run a function that they are given, at once or at exit, with the number of that argument.
-RUN = {
-    **dict.fromkeys(("__cxa_atexit", "__cxa_thread_atexit", "__cxa_at_quick_exit", "atexit", "at_quick_exit"), 0),
-    "on_exit": 0,
-    "pthread_once": 1,
-    "call_once": 1,
-    "pthread_create": 2,
-    "__cxa_throw": 2,
-}
-
-# Those of them that call it with the argument after it.
-GIVES = frozenset({"__cxa_atexit", "__cxa_thread_atexit", "pthread_create"})
-# How the names of functions start that note where code and variables are, for sanitizers, profiles and tracers: they do
-# not call what they are given.
-NOTES = (
-    "__asan_",
-    "__hwasan_",
-    "__msan_",
-    "__tsan_",
-    "__ubsan_",
-    "__sanitizer_",
-    "__llvm_profile_",
-    "__gcov_",
-    "__cyg_",
-)
-# What a pointer is called that holds a resolver's answer.
-RESOLVED = "chosen by a resolver"
-WORD = 8  # bytes of a pointer
 SMALL = 64  # bytes of a function that hands its argument on
-# One reference: (address of the instruction, how it refers, address that it refers to). It may "call" code, "set" data,
-# or make a pointer to it, "point"; "somewhere" is a call or jump to what no name tells, of address 0.
-Event = tuple[int, str, int]
+# What calls and jumps through a pointer are where it is known what the pointer leads to, and where it is not.
+SAID = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
+UNSAID = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
+
+
+class Refers(NamedTuple):
+    """One reference of the instruction at `place`: how, and to which address, or name where that is of another file.
+
+    Of what the linker's pointers lead to, `kind` is CALL, JUMP or ADDRESS. Where both are missing, it is unknown.
+    """
+
+    place: int
+    kind: Kind
+    target: int
+    name: str
 
 
 class References:
-    """The references of the functions and pieces of `code`, by number."""
+    """The references of the functions and pieces of `code`, by number.
 
-    def __init__(self, code: Code) -> None:
+    `runs` are functions that run one that they are given, with the number of that argument.
+    """
+
+    def __init__(self, code: Code, runs: Mapping[str, int], asked: Asked) -> None:
         self.code = code
+        self._runs = runs
+        self._asked_by = asked
         self._binary = code.binary
         self._pointers = code.pointers
         self._functions = code.functions
-        self._decoder = code.decoder
-        self._asks: dict[int, bool] = {}  # by function
-        self._landings: dict[int, int] = {}  # by address
-        self.lent: dict[tuple[int, int], Lent | None] = {}  # by function and register: what it does with memory there
-        self._run: dict[int, str] = {}  # by function, its name if it is one that runs another
+        self._landings: dict[int, tuple[int, str]] = {}
+        self._asks: dict[tuple[int, bool], bool] = {}
 
-    # ---- single instructions
+    # ---- of code
+
+    def of(self, number: int) -> Iterator[Refers]:
+        """Yield the references of a function in the order of its code, and where control goes on behind it.
+
+        Jumps inside of the function are left out. A function that is handed over to be run counts as called.
+        """
+        resolve = self._in_object if self._binary.relocatable else self._in_linked
+        last = None
+        for start, raw in self.code.raw(number):
+            listed = list(resolve(start, raw))
+            calls = {one.at: self._runs[found.name] for one, found in listed if self._is_run(found)}
+            handed = self._handed(start, raw, listed, calls) if calls else {}
+            last = listed[-1][0] if listed and listed[-1][0].kind is not Kind.ADDRESS else None
+            for one, found in listed:
+                jump = found.kind in (Kind.JUMP, Kind.BRANCH)
+                if not (jump and self.code.covers(number, found.target)):
+                    yield found
+                if one.at in calls and self._is_run(found):
+                    given = handed.get(one.at, 0)
+                    yield Refers(found.place, Kind.CALL, given if self._functions.is_code(given) else 0, "")
+        end = self.code.runs_on(number, last)
+        if end:
+            yield Refers(end, Kind.JUMP, end, "")
+
+    def _is_run(self, one: Refers) -> bool:
+        """Return whether a reference calls a function that runs one that it is given."""
+        return one.name in self._runs and one.kind is not Kind.ADDRESS
+
+    def _handed(
+        self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, int]
+    ) -> Mapping[int, int]:
+        """Return the address that each call hands over, by the call's own; `calls` has the argument's number."""
+        formed = {found.place: found.target for _, found in listed if found.kind is Kind.ADDRESS and found.target}
+        entered = {one.after for one, _ in listed if one.kind in LEAVES}
+        entered |= {one.address for one, _ in listed if one.kind in (Kind.JUMP, Kind.BRANCH)}
+        return self.code.decoder.handed(raw, address, formed, entered, calls)
+
+    def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:
+        """Yield the references in bytes of a linked file."""
+        section_at = self._binary.section_at
+        for one in self.code.decoder.references(raw, address, self._binary.fixed):
+            kind, target, name = one.kind, one.address, ""
+            if kind in DIRECT:
+                target, name = self.landing(target)
+            elif kind in SLOTS or kind is Kind.LOAD:
+                target, name = self._pointers.follow(one.address), self._pointers.name(one.address)
+                if target or name or self._pointers.is_resolved(one.address):
+                    kind = SAID.get(kind, Kind.ADDRESS)
+                elif kind in SLOTS:
+                    if self._pointers.is_null(one.address):
+                        continue
+                    kind = UNSAID[kind]
+                else:
+                    kind, target = Kind.ACCESS, one.address
+            elif kind is Kind.NUMBER:
+                if section_at(target) is None:
+                    continue
+                kind = Kind.ADDRESS
+            yield one, Refers(one.at, kind, target, name)
+
+    def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:
+        """Yield the references in bytes of an object: by its relocations, and those inside a section."""
+        section = self._functions.section_of(address) if raw else None
+        listed = self._pointers.references(section) if section is not None else []
+        place = bisect_left(listed, address, key=lambda reference: reference.address)
+        waiting = iter(listed[place:])
+        relocation = next(waiting, None)
+        for one in chain(self.code.decoder.references(raw, address), [None]):
+            # Those of instructions that refer to nothing at a distance are absolute addresses.
+            while relocation is not None and relocation.address < (one.at if one is not None else address + len(raw)):
+                target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
+                known = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
+                yield known, Refers(relocation.address, Kind.ADDRESS, target, name)
+                relocation = next(waiting, None)
+            if one is None:
+                return
+            kind, target, name = one.kind, one.address, ""
+            if relocation is not None and relocation.address < one.after:
+                direct = kind in DIRECT or kind in SLOTS
+                found = self._pointers.target if direct else self._pointers.operand
+                target = found(relocation, one.after)
+                name = "" if target else self._pointers.target_name(relocation)
+                if relocation.through_slot:
+                    kind = SAID.get(kind, Kind.ADDRESS)
+                elif kind in UNKNOWN:  # through a table
+                    yield one, Refers(one.at, Kind.ADDRESS, target, name)
+                    target, name = 0, ""
+                relocation = next(waiting, None)
+            if kind in SLOTS:  # a variable holds the address
+                kind, target, name = UNSAID[kind], 0, ""
+            elif kind is Kind.LOAD:
+                kind = Kind.ACCESS
+            yield one, Refers(one.at, kind, target, name)
 
     def landing(self, target: int) -> tuple[int, str]:
-        """Return the address that a call of `target` leads to, through the linker's table, and a name out of `RUN`.
+        """Return the address that a call of `target` leads to, through the linker's table, and a name of what is there.
 
-        The name may also be that of another external function.
+        The name is that of an external function, or of one in `runs`.
         """
+        if target not in self._landings:
+            self._landings[target] = target, ""  # while a function that calls itself is looked at
+            self._landings[target] = self._landing(target)
+        return self._landings[target]
+
+    def _landing(self, target: int) -> tuple[int, str]:
         if within(self._pointers.jumps, target):
-            slot = self._decoder.jump(self._binary.read(target, self._decoder.jump_size), target)
+            slot = self.code.decoder.jump(self._binary.read(target, self.code.decoder.jump_size), target)
             return (self._pointers.follow(slot), self._pointers.name(slot)) if slot else (0, "")
-        if self._binary.stripped:
-            return target, self._wrapped(target)
         number = self._functions.starting_at(target)
         if number < 0:
             return target, ""
-        if number not in self._run:
-            name = self.code.name(number)
-            self._run[number] = name if name in RUN else ""
-        return target, self._run[number]
+        if self._binary.stripped:
+            return target, self._wrapped(number)
+        name = self.code.name(number)
+        return target, name if name in self._runs else ""
 
-    def _wrapped(self, target: int) -> str:
-        """Return the name out of `RUN` of the function that one without a name only jumps to; "" if it does not.
+    def _wrapped(self, number: int) -> str:
+        """Return the name in `runs` of the function that a small one without a name only jumps to; "" if it does not.
 
         glibc has atexit in every file that calls it, and in stripped ones it has no name.
         """
-        number = self._functions.starting_at(target)
-        if number < 0 or not self.code.sized(number) or self._functions.sizes[number] > SMALL:
+        if not self.code.sized(number) or self._functions.sizes[number] > SMALL:
             return ""
-        if number not in self._run:
-            self._run[number] = ""
-            changed: set[int] = set()
-            for instruction in self.code.decode(number):
-                if instruction.flow_control == UNCONDITIONAL and within(
-                    self._pointers.jumps, instruction.near_branch_target
-                ):
-                    name = self.landing(instruction.near_branch_target)[1]
-                    passed = name in RUN and self._decoder.arguments[RUN[name]] not in changed
-                    self._run[number] = name if passed else ""
-                if instruction.flow_control != NEXT:
+        for start, raw in self.code.raw(number):
+            for one in self.code.decoder.references(raw, start):
+                if one.kind is Kind.JUMP and within(self._pointers.jumps, one.address):
+                    name = self.landing(one.address)[1]
+                    return name if name in self._runs else ""
+                if one.kind in DIRECT or one.kind in UNKNOWN:
                     break
-                changed.update(self._decoder.effect(instruction).writes)
-        return self._run[number]
-
-    def called(self, instruction: Instruction) -> tuple[int, str]:
-        """Return the address that a call or jump leads to and the name of what is there; 0 and nothing if unknown."""
-        near = instruction.flow_control in DIRECT
-        if not near and not instruction.is_ip_rel_memory_operand:
-            return 0, ""
-        if self._binary.relocatable:
-            reference = self.code.reference(instruction)
-            if reference is not None:
-                if not near and not reference.through_slot:
-                    return 0, ""  # a variable holds the address
-                return self._pointers.target(reference, instruction.next_ip), self._pointers.target_name(reference)
-            return (instruction.near_branch_target, "") if near else (0, "")
-        if near:
-            return self.landing(instruction.near_branch_target)
-        slot = instruction.ip_rel_memory_address
-        return self._pointers.follow(slot), self._pointers.name(slot)
-
-    def pointed(self, instruction: Instruction) -> int:
-        """Return the address of code or data that an instruction loads into a register; 0 if it loads none."""
-        loaded, value = self._decoder.loaded(instruction)
-        if loaded == Loaded.NOTHING:
-            return 0
-        if self._binary.relocatable:
-            reference = self.code.reference(instruction)
-            if reference is None or (loaded == Loaded.POINTER and not reference.through_slot):
-                return 0
-            return self._pointers.operand(reference, instruction.next_ip)
-        if loaded == Loaded.NUMBER:
-            return value if self._binary.fixed and self._binary.section_at(value) is not None else 0
-        return self._pointers.follow(value) if loaded == Loaded.POINTER else value
-
-    def external(self, instruction: Instruction) -> str:
-        """Return the name of the external function or variable whose address an instruction uses; "" if none."""
-        if self._binary.relocatable:
-            reference = self.code.reference(instruction)
-            if reference is None or self._pointers.target(reference, instruction.next_ip):
-                return ""
-            return self._pointers.target_name(reference)
-        if not instruction.is_ip_rel_memory_operand:
-            return ""
-        slot = instruction.ip_rel_memory_address
-        return RESOLVED if self._pointers.is_resolved(slot) else self._pointers.name(slot)
-
-    def is_null(self, instruction: Instruction) -> bool:
-        """Return whether an instruction uses a pointer that stays NULL."""
-        return not self._binary.relocatable and self._pointers.is_null(instruction.ip_rel_memory_address)
-
-    def operand(self, instruction: Instruction, place: Place) -> int:
-        """Return the address of an operand in memory that no register but an index tells; 0 if it is unknown."""
-        if not self._binary.relocatable:
-            return place.offset % (1 << 64) if place.relative or self._binary.fixed else 0
-        reference = self.code.reference(instruction)
-        if reference is None:
-            return place.offset if place.relative else 0
-        return 0 if reference.through_slot else self._pointers.operand(reference, instruction.next_ip)
-
-    def number(self, instruction: Instruction, effect: Effect) -> int:
-        """Return the address of code, or of a variable, that a number in an instruction is; 0 if it is none."""
-        if self._binary.relocatable:
-            section = self.code.functions.section_of(instruction.ip)
-            size = self._decoder.number_size
-            reference = self._pointers.reference(section, instruction.next_ip - size, instruction.next_ip)
-            # A distance is of an operand in memory.
-            known = reference is not None and self._pointers.is_absolute(reference) and effect.number is not None
-            return self._pointers.target(reference) if reference is not None and known else 0
-        if not self._binary.fixed or effect.number is None:
-            return 0
-        variable = self.code.variables.symbol_at(effect.number)
-        return effect.number if variable is not None or self._functions.starting_at(effect.number) >= 0 else 0
-
-    # ---- pointers in data
-
-    @cached_property
-    def stored(self) -> Mapping[int, int]:
-        """The pointers in data: the address that each leads to, by its own."""
-        return dict(self._pointers.stored())
-
-    def stored_at(self, address: int) -> int:
-        """Return the address that the pointer in constant data leads to; 0 if none is there."""
-        section = self._binary.section_at(address)
-        if section is None or not section.constant:
-            return 0
-        if self._binary.relocatable:
-            reference = self._pointers.reference(section, address, address + 1)
-            return self._pointers.target(reference) if reference else 0
-        # What is not written to at all is not relocated either.
-        return self.stored.get(address, 0) if self._binary.fixed or section.writable else 0
-
-    def entry(self, table: int, number: int, size: int) -> int:
-        """Return where an entry of a table of jumps leads to: a pointer, or a shorter distance from the table."""
-        place = table + number * size
-        if size == WORD:
-            return self.stored_at(place)
-        section = self._binary.section_at(place)
-        if self._binary.relocatable:
-            reference = self._pointers.reference(section, place, place + 1) if section else None
-            target = self._pointers.target(reference) if reference else 0
-            return target - number * size if target else 0
-        raw = self._binary.read(place, size)
-        return table + int.from_bytes(raw, "little", signed=True) if len(raw) == size else 0
-
-    # ---- functions
-
-    def asks(self, number: int) -> bool:
-        """Return whether a function asks what the CPU has, or reads what the toolchain's own code found."""
-        if number not in self._asks:
-            self._asks[number] = number >= 0 and any(map(self._is_question, self.code.decode(number)))
-        return self._asks[number]
-
-    def _is_question(self, instruction: Instruction) -> bool:
-        if instruction.code in self._decoder.asking:
-            return True
-        if instruction.flow_control in DIRECT or instruction.flow_control in INDIRECT:
-            target, name = self.called(instruction)
-            return self._is_informant(name) or (not self._binary.stripped and self._is_informant(self._name_at(target)))
-        if not instruction.is_ip_rel_memory_operand:
-            return False
-        if self._binary.relocatable:
-            reference = self.code.reference(instruction)
-            name = self._pointers.target_name(reference) if reference else ""
-        else:
-            slot = instruction.ip_rel_memory_address
-            name = self._pointers.name(slot) or self.code.variables.name_at(self._pointers.follow(slot) or slot)
-        return name.startswith(self._decoder.answers)
-
-    def _is_informant(self, name: str) -> bool:
-        return name in self._decoder.informants
-
-    def _name_at(self, address: int) -> str:
-        number = self._functions.starting_at(address) if address else -1
-        return self.code.name(number) if number >= 0 else ""
+        return ""
 
     def leads(self, number: int) -> Iterator[int]:
         """Yield the addresses that a function of a linked file may call or jump to, and others that it names."""
         for address in self.code.named_by(number):
             if not within(self._tables, address):
                 yield address
-                continue
-            if address not in self._landings:
-                is_code = self._functions.is_code(address)
-                self._landings[address] = self.landing(address)[0] if is_code else self._pointers.follow(address)
-            yield self._landings[address]
+            elif self._functions.is_code(address):
+                yield self.landing(address)[0]
+            else:
+                yield self._pointers.follow(address)
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
         """Where the linker's tables are, through which functions are called."""
         return sorted([*self._pointers.jumps, *self._pointers.spans])
 
-    def calls(self, number: int) -> Iterator[tuple[int, int]]:
-        """Yield what a function of a linked file calls by name: (address of the instruction, address of the code)."""
-        for instruction in self.code.decode(number):
-            flow = instruction.flow_control
-            if flow in DIRECT:
-                landing = self.landing(instruction.near_branch_target)[0]
-            elif flow in INDIRECT:
-                landing = self.called(instruction)[0]
-            else:
-                continue
-            if landing:
-                yield instruction.ip, landing
+    # ---- of data
 
-    def events(self, number: int) -> Iterator[Event]:
-        """Yield, in the order of the code, what a function passes control to, and the data that it sets or points to.
+    @cached_property
+    def stored(self) -> Mapping[int, int]:
+        """The pointers in data: the address that each leads to, by its own."""
+        return dict(self._pointers.stored())
 
-        A function that is handed over to be run at once or at exit counts as called. Where calls through registers and
-        tables lead is not seen.
+    @cached_property
+    def _places(self) -> list[int]:
+        return sorted(self.stored)
+
+    def held(self, address: int) -> Iterator[tuple[int, str]]:
+        """Yield the code that pointers in the variable at an address lead to: (address, name of that of other files).
+
+        Variables that these lead to are looked through as well.
         """
-        registers = self._decoder.addresses()
-        relocatable = self._binary.relocatable
-        last = None
-        for last in self.code.decode(number):
-            instruction = last
-            for relative, address in registers.stores(instruction):
-                place = address
-                if relative and relocatable and (reference := self.code.reference(instruction)):
-                    place = self._pointers.target(reference, instruction.next_ip)
-                if place:
-                    yield instruction.ip, "set", place
-            flow = instruction.flow_control
-            if flow in DIRECT or flow in INDIRECT:
-                landing, name = self.called(instruction)
-                if landing and not self.code.covers(number, landing):
-                    yield instruction.ip, "call", landing
-                if not landing and not name and flow in INDIRECT:
-                    yield instruction.ip, "somewhere", 0
-                handed = registers.argument(RUN[name]) if name in RUN else 0
-                if self._functions.is_code(handed):
-                    yield instruction.ip, "call", handed
-                continue
-            target = self.pointed(instruction)
-            registers.run(instruction, target)
-            if target and not self._functions.is_code(target):
-                yield instruction.ip, "point", target
-        end = self._end(number, last)
-        if end:
-            yield end, "call", end
+        for target, name in self.pointed(address):
+            if name or self._functions.is_code(target):
+                yield target, name
 
-    def _end(self, number: int, last: Instruction | None) -> int:
-        """Return where control goes on after the last byte of a function; 0 where it does not."""
-        flow = self.code.flow(number)
-        if flow is not None:
-            return flow.end
-        end = self._functions.overlap(number)
-        # A call is taken not to return where nothing of the function comes after it.
-        if end or last is None or last.flow_control in LEAVES or last.flow_control in (CALL, INDIRECT_CALL):
-            return end
-        after = self._functions.limit(number)
-        return after if self._functions.section_of(last.ip) is self._binary.section_at(after) else 0
+    def pointed(self, address: int) -> Iterator[tuple[int, str]]:
+        """Yield what pointers in the variable at an address lead to, and those in variables that they lead to.
+
+        Each is (address, name where another file defines it).
+        """
+        seen: set[int] = set()
+        waiting = [address]
+        while waiting:
+            start, end = self.code.variables.extent(waiting.pop())
+            if start in seen:
+                continue
+            seen.add(start)
+            for target, name in self._between(start, end):
+                yield target, name
+                if not name and not self._functions.is_code(target):
+                    waiting.append(target)
+
+    def _between(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        section = self._binary.section_at(start)
+        if not self._binary.relocatable or section is None:
+            for place in self._places[bisect_left(self._places, start) : bisect_left(self._places, end)]:
+                yield self.stored[place], ""
+            return
+        for one in self._pointers.references(section):
+            if start <= one.address < end:
+                target = self._pointers.target(one)
+                yield target, "" if target else self._pointers.target_name(one)
+
+    # ---- code in no function
+
+    @cached_property
+    def pieces(self) -> tuple[int, ...]:
+        """The pieces of code in gaps that functions, other such pieces, or pointers in data lead to."""
+        gaps = self.code.gaps
+        found: dict[int, None] = {}
+        for target in self.stored.values() if gaps else ():
+            if within(gaps, target):
+                self._add_piece(target, False, found)
+        for start, _ in gaps:
+            before = self.code.functions.at(start)
+            if within(gaps, end := self.code.runs_on(before)):
+                self._add_piece(end, True, found)
+        done = 0
+        for number in range(len(self.code) if gaps else 0):
+            self._add_pieces_of(number, gaps, found)
+        while done < len(found):
+            self._add_pieces_of(list(found)[done], gaps, found)
+            done += 1
+        return tuple(found)
+
+    def _add_pieces_of(self, number: int, gaps: Sequence[tuple[int, int]], found: dict[int, None]) -> None:
+        """Add the pieces in `gaps` that a function or piece leads to."""
+        if not self._binary.relocatable and not any(within(gaps, one) for one in self.code.named_by(number)):
+            return
+        for one in self.of(number):
+            if within(gaps, one.target) and not self.code.covers(number, one.target):
+                self._add_piece(one.target, one.kind in DIRECT, found)
+
+    def _add_piece(self, target: int, direct: bool, found: dict[int, None]) -> None:
+        """Add the piece at an address in a gap, unless it may be data where control does not come there `direct`."""
+        number = self.code.entry(target)
+        piece = self.code.piece(number)
+        if piece is not None and (direct or (piece.sound and not self.code.variables.name_at(target))):
+            found.setdefault(number)
+
+    # ---- questions
+
+    def asks(self, number: int, own: bool = False) -> bool:
+        """Return whether a function asks what the CPU has, or reads what the toolchain's own code found.
+
+        `own` asks whether it does so as only the C library's own code can.
+        """
+        if number < 0:
+            return False
+        if (number, own) not in self._asks:
+            self._asks[number, own] = any(self._is_question(one, own) for one in self.of(number))
+        return self._asks[number, own]
+
+    def _is_question(self, one: Refers, own: bool) -> bool:
+        if one.kind is Kind.QUESTION:
+            return not own
+        name = one.name
+        if not name and not self._binary.stripped and one.target:
+            called = self._functions.starting_at(one.target)
+            name = self.code.name(called) if called >= 0 else self.code.variables.name_at(one.target)
+        by = self._asked_by
+        return name.startswith(by.own) or (not own and (name in by.functions or name.startswith(by.variables)))
+
+    def asks_first(self, number: int) -> bool:
+        """Return whether a function asks what the CPU has, or a function that it calls does."""
+        return self.asks(number) or any(
+            one.kind in DIRECT and one.target and self.asks(self.code.entry(one.target)) for one in self.of(number)
+        )

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from .data import readable
 from .demangle import demangle
-from .findings import KINDS, UNDECODABLE, Finding, Result
+from .findings import UNDECODABLE, Finding, Result
 from .summary import summaries
 
 SHOWN = 5  # findings of one kind that are shown in full
@@ -22,12 +22,15 @@ def as_text(results: Sequence[Result], *, every: bool = False) -> str:
     )
 
 
-def text_of(result: Result, *, every: bool = False) -> str:
-    """Return one file's audit as text; `every` shows all findings and whole chains, else the first few of each."""
-    return _text(_target(result, every))
+def text_of(result: Result, *, every: bool = False, counted: bool = False) -> str:
+    """Return one file's audit as text; `every` shows all findings and whole chains, else the first few of each.
+
+    With `counted`, functions that are not judged are named.
+    """
+    return _text(_target(result, every, counted))
 
 
-def summary_text(results: Sequence[Result], fail_on: Container[str] = KINDS) -> str:
+def summary_text(results: Sequence[Result], fail_on: Container[str] | None = None) -> str:
     """Return a line for each target."""
     return _text(summary.line() for summary in summaries(results, fail_on))
 
@@ -36,25 +39,28 @@ def _text(lines: Iterable[str]) -> str:
     return "".join(f"{readable(line)}\n" for line in lines)
 
 
-def _target(result: Result, every: bool) -> Iterator[str]:
+def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
     yield f"{result.target}: {result.judged}"
-    for kind in KINDS:
-        findings = [finding for finding in result.findings if finding.kind == kind]
-        if not findings:
-            continue
-        yield f"  {KINDS[kind][0]} ({_how_many(kind, findings)})"
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in result.findings:
+        groups.setdefault((finding.kind, finding.cause), []).append(finding)
+    for (kind, _), findings in groups.items():
+        yield f"  {'unproven: ' if kind == 'unproven' else ''}{findings[0].meaning} ({_how_many(kind, findings)})"
         for finding in findings if every else findings[:SHOWN]:
             yield from (f"    {line}" for line in _finding(finding, every))
         if len(findings) > SHOWN and not every:
             yield f"    ... and {len(findings) - SHOWN} more: --all shows them"
-        yield f"    remedy: {KINDS[kind][1]}"
+        yield f"    remedy: {findings[0].remedy}"
     if not result.findings and result.decoded and not result.empty:
         yield "  nothing found" + (" but what is allowed" if result.excused else "")
-    counted = dict(result.counted or {})
+    counted = {feature: len(names) for feature, names in result.counted.items()}
     undecodable = counted.pop(UNDECODABLE, 0)
     if counted:
-        counts = ", ".join(f"{name} {count}" for name, count in sorted(counted.items(), key=_by_count))
-        yield f"  functions beyond that, not judged since what guards them is unknown: {counts}"
+        counts = ", ".join(f"{feature} {count}" for feature, count in sorted(counted.items(), key=_by_count))
+        how = "" if named else " (--list-counted names them)"
+        yield f"  functions beyond that, not judged since what guards them is unknown: {counts}{how}"
+    for feature, names in result.counted.items() if named else ():
+        yield f"  {feature}: {', '.join(map(demangle, names))}"
     if undecodable:
         yield f"  functions with bytes that are no known instruction, data or newer than the decoder: {undecodable}"
     for symbol, reason, number in result.allowed:

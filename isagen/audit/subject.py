@@ -10,12 +10,12 @@ from ..binary.protocol import Binary, Symbol
 from ..model.frozen import dataclass, field
 from ..model.names import is_sealed_name, level_of_section
 from ..model.record import matches
-from ..processors.decoding import Codes
+from ..processors.decoding import DIRECT, Codes
 from ..processors.instruction_sets import InstructionSets
 from .allowances import Allowances
 from .code import Code
 from .findings import Finding
-from .gaps import Gaps
+from .known_functions import RUNS
 from .references import References
 
 # Returns the object and the kernel that a function comes from, by symbol and level; empty strings where unknown.
@@ -47,12 +47,11 @@ class Subject:
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
-        self.references = References(self.code)
-        self.gaps = Gaps(self.references)
+        self.references = References(self.code, RUNS, self.sets.facts.asked)
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all functions, and of pieces in none that code leads to."""
-        return chain(range(len(self.code)), self.gaps.pieces)
+        return chain(range(len(self.code)), self.references.pieces)
 
     def level_of(self, number: int) -> str:
         """Return the level that a function's section, or the whole object, belongs to."""
@@ -75,6 +74,30 @@ class Subject:
         """Whether functions may have lost the names by which they would be allowed."""
         return bool(self.allowances.entries) and self.binary.stripped
 
+    # ---- what code may not use
+
+    def unsound(self, number: int, codes: Codes, allowed: Iterable[str]) -> Codes:
+        """Return those of a function's `codes` that a CPU with the `allowed` features alone may not have."""
+        found = self.sets.unsound(codes, allowed)
+        if found and not found.isdisjoint(self.sets.facts.after) and self._is_asked(number):
+            return self.sets.unsound(codes, allowed, asks=True)
+        return found
+
+    def _is_asked(self, number: int) -> bool:
+        """Return whether a function asks what the CPU has, or all functions that call it do before."""
+        if self.references.asks_first(number):
+            return True
+        # In files of others this would take as long as all else.
+        callers = list(self._callers(self.code.start(number))) if self.levels else []
+        return bool(callers) and all(map(self.references.asks_first, callers))
+
+    def _callers(self, address: int) -> Iterator[int]:
+        """Yield the functions that call an address."""
+        for number in self.numbers():
+            named = self.binary.relocatable or address in self.code.named_by(number)
+            if named and any(one.target == address and one.kind in DIRECT for one in self.references.of(number)):
+                yield number
+
     def is_checked(self, number: int) -> bool:
         """Return whether a function is one of the toolchain's that run only behind a check of their own."""
         symbol = self.code.name(number)
@@ -82,7 +105,8 @@ class Subject:
 
     def is_undecodable(self, number: int, codes: Codes) -> bool:
         """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""
-        return self.sets.decoder.invalid in codes and self.code.sized(number) and self.code.named(number)
+        piece = self.code.piece(number)
+        return not piece.sound if piece is not None else self.sets.decoder.invalid in codes and self.code.sized(number)
 
     def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
         """Describe a function that uses `codes`, none of which is `allowed`."""

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from ..model.frozen import dataclass
-from .findings import KINDS, Result, found_any
+from .findings import KINDS, UNDECODABLE, Result, fails
 
 # The kinds whose number each line says, also where there are none.
 ALWAYS = ("load", "unproven")
+SHOWN = 4  # features of functions that are not judged
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Summary:
 
     `found` are the findings of each kind, `allowed` is the number of functions and findings that entries allowed,
     `unread` that of files that are not for the audit to read, such as archives; `problems` says of others why they
-    could not be read. `failed` tells whether a finding is of a kind that fails the audit.
+    could not be read. `failed` tells whether a finding is of a kind that fails the audit, and `counted` how many
+    functions that are not judged need each feature.
     """
 
     target: str
@@ -28,6 +30,7 @@ class Summary:
     unread: int
     problems: tuple[str, ...]
     failed: bool
+    counted: Counter[str]
 
     @property
     def state(self) -> str:
@@ -53,10 +56,15 @@ class Summary:
         kinds = [kind for kind in KINDS if self.found[kind] and kind not in ALWAYS]
         counts = ", ".join((files, *(f"{self.found[kind]:,} {kind}" for kind in (*ALWAYS, *kinds))))
         parts = ((self.allowed, "allowed"), (self.unread, "not audited"), (len(self.problems), "cannot be read"))
-        return "; ".join((counts, *(f"{what} {number:,}" for number, what in parts if number)))
+        said = [f"{what} {number:,}" for number, what in parts if number]
+        if self.counted:
+            most = self.counted.most_common(SHOWN)
+            more = f" and {len(self.counted) - SHOWN} more" if len(self.counted) > SHOWN else ""
+            said.append("not judged: " + ", ".join(f"{name} {number:,}" for name, number in most) + more)
+        return "; ".join((counts, *said))
 
 
-def summaries(results: Iterable[Result], fail_on: Container[str] = KINDS) -> list[Summary]:
+def summaries(results: Iterable[Result], fail_on: Container[str] | None = None) -> list[Summary]:
     """Return the summaries of all targets, in the order of their first files."""
     groups: dict[str, list[Result]] = {}
     for result in results:
@@ -64,8 +72,11 @@ def summaries(results: Iterable[Result], fail_on: Container[str] = KINDS) -> lis
     return [_summary(target, group, fail_on) for target, group in groups.items()]
 
 
-def _summary(target: str, results: Sequence[Result], fail_on: Container[str]) -> Summary:
+def _summary(target: str, results: Sequence[Result], fail_on: Container[str] | None) -> Summary:
     allowed = sum(number for result in results for _, _, number in result.allowed)
+    counted: Counter[str] = Counter()
+    for result in results:
+        counted.update({feature: len(names) for feature, names in result.counted.items()})
     return Summary(
         target=target,
         files=sum(not result.empty for result in results),
@@ -73,5 +84,6 @@ def _summary(target: str, results: Sequence[Result], fail_on: Container[str]) ->
         allowed=allowed + sum(len(findings) for result in results for _, findings in result.excused),
         unread=sum(not result.decoded and result.problem is None for result in results),
         problems=tuple(result.problem.message for result in results if result.problem is not None),
-        failed=found_any(results, fail_on),
+        failed=any(fails(result, fail_on) for result in results),
+        counted=Counter({key: n for key, n in counted.items() if key != UNDECODABLE}),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
@@ -12,7 +12,7 @@ from ..processors.registry import decoded
 from .baseline import Baseline
 from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded, plans_of
 from .built import audit_linked
-from .files import WHEEL, Progress, files_in, other_format, unpacked, unseen
+from .files import WHEEL, Progress, digest_of, exported_by, files_in, other_format, unpacked, unseen
 from .findings import Result, failed
 from .foreign import audit_foreign
 from .records import records_of
@@ -78,29 +78,52 @@ class _Target:
 
     def _folder(self, folder: Path, shown: str, inside: bool = False) -> Iterator[Result]:
         """Audit the files in a folder; one that is the `inside` of a wheel holds no wheels."""
-        found = False
+        results: list[Result] = []
+        known: dict[bytes, str] = {}  # names of files by their content: some wheels hold a library several times
+        code: dict[Path, str] = {}
         paths = list(files_in(folder))
-        for number, path in enumerate(paths, 1):
+        for path in paths:
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
-            result = None
             if is_binary(path):
-                self._progress(name, number, len(paths))
-                result = self._attempt(name, path)
+                same = known.setdefault(digest_of(path), name)
+                if same == name:
+                    code[path] = name
+                else:
+                    results.append(Result(name, f"the same file as {same}"))
             elif is_archive(path):
-                result = Result(
-                    name, "not audited: an archive of objects; audit what they are linked into", decoded=False
-                )
+                judged = "not audited: an archive of objects; audit what they are linked into"
+                results.append(Result(name, judged, decoded=False))
             elif other := other_format(path):
-                result = Result(name, f"not audited: a file of the format {other}, which is not read", decoded=False)
+                judged = f"not audited: a file of the format {other}, which is not read"
+                results.append(Result(name, judged, decoded=False))
             elif path.suffix == WHEEL and not inside:
-                found = True
-                for part in self._wheel_inside(path, name):
-                    yield replace(part, group=name)
-            if result is not None:
-                found = True
-                yield result
-        if not found:
+                results += [replace(part, group=name) for part in self._wheel_inside(path, name)]
+        results += self._together(code)
+        yield from sorted(results, key=lambda result: result.group or result.target)
+        if not results:
             yield Result(shown, "holds no machine code: nothing to audit", empty=True)
+
+    def _together(self, code: Mapping[Path, str]) -> Iterable[Result]:
+        """Audit files, given with their names, that may be loaded together: what one calls at load runs in another.
+
+        Large ones come last, because a file is audited again if more of its functions turn out to be called.
+        """
+        results: dict[Path, Result] = {}
+        called: dict[Path, frozenset[str]] = {}
+        waiting = sorted(code, key=lambda path: path.stat().st_size)
+        while waiting:
+            for number, path in enumerate(waiting, 1):
+                self._progress(code[path], number, len(waiting))
+                called[path] = self._called(path, results)
+                results[path] = self._attempt(code[path], path, called[path])
+            waiting = [path for path in waiting if called[path] != self._called(path, results)]
+        return results.values()
+
+    @staticmethod
+    def _called(path: Path, results: Mapping[Path, Result]) -> frozenset[str]:
+        """Return the names of a file's functions that others call at load."""
+        calls = frozenset().union(*(one.calls for other, one in results.items() if other != path))
+        return exported_by(path, calls) if calls else frozenset()
 
     def _wheel(self, wheel: Path, shown: str) -> Iterator[Result]:
         self._progress(shown, 0, 0)
@@ -114,15 +137,18 @@ class _Target:
         except (IsagenError, OSError) as problem:
             yield failed(shown, problem)
 
-    def _attempt(self, shown: str, path: Path) -> Result:
-        """Return the result of a file's audit, or what went wrong with it: other files can still be audited."""
+    def _attempt(self, shown: str, path: Path, called: Iterable[str] = ()) -> Result:
+        """Return the result of a file's audit, or what went wrong with it: other files can still be audited.
+
+        `called` are the names of its functions that other files call at load.
+        """
         try:
-            return _file(path, shown, self._baseline)
+            return _file(path, shown, self._baseline, called)
         except (IsagenError, OSError) as problem:
             return failed(shown, problem)
 
 
-def _file(path: Path, shown: str, baseline: Baseline) -> Result:
+def _file(path: Path, shown: str, baseline: Baseline, called: Iterable[str]) -> Result:
     if is_archive(path):
         raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
     undecoded = not_decoded(path, shown)
@@ -134,7 +160,7 @@ def _file(path: Path, shown: str, baseline: Baseline) -> Result:
             return audit_one_object(binary, path, shown, root, baseline)
         records = records_of(binary)
         if not records:
-            return audit_foreign(binary, baseline)
+            return audit_foreign(binary, baseline, called)
         if root is not None:
             return replace(audit_with_plans(binary, path, plans_of(root), root, baseline), target=shown)
         return baseline.note(audit_linked(binary, [baseline.narrow(record) for record in records], None))

@@ -64,6 +64,16 @@ def untagged(name: str, tag: str) -> str:
     return name[: place - len(text)] + name[place:] if place >= 0 and core[:place].endswith(text) else name
 
 
+def is_destructor(name: str) -> bool:
+    """Return whether a function destroys a variable: code whose address no source can take, only a compiler.
+
+    ``__tcf_0`` and ``__cxx_global_array_dtor`` are those of GCC and Clang for arrays.
+    """
+    core = name.partition(".")[0]
+    of_class = core.startswith("_ZN") and core.endswith(("D0Ev", "D1Ev", "D2Ev"))
+    return of_class or core.startswith(("__tcf_", "__cxx_global_array_dtor"))
+
+
 class _Reader:
     """Reads a mangled name from the place `at` on."""
 

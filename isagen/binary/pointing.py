@@ -93,7 +93,7 @@ class Pointers(Protocol):
         """
 
     def operand(self, reference: Reference, after: int) -> int:
-        """Return the address that the relocation of an instruction is for; 0 too if it is out of its section.
+        """Return the address that the relocation of an instruction is for; its symbol's if it is out of its section.
 
         `after` is the address after the instruction.
         """

@@ -78,6 +78,10 @@ class Section(Protocol):
     def constant(self) -> bool:
         """Whether the program never writes to it, though the loader may."""
 
+    @property
+    def findable(self) -> bool:
+        """Whether it is data that code may find by the section's name: one that compilers do not use by themselves."""
+
 
 class Symbol(Protocol):
     """A symbol: its `number` in its table, what it names, and where; `address` is 0 where it is not defined here."""
@@ -261,8 +265,19 @@ class ObjectFile(Protocol):
     def held(self, symbol: Any) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
 
+    def value(self, symbol: Any) -> str:
+        """Return the size and the initial value of the data of one of `symbols` as text, which equal ones share."""
+
+    @property
+    def runs_at_load(self) -> bool:
+        """Whether the loader runs any of its code."""
+
+    @property
+    def initialised(self) -> frozenset[str]:
+        """The names of variables that code initialises, when they are first used or at load, and of their guards."""
+
     def held_by_sets(self) -> Mapping[str, Held]:
-        """Return the addresses in each section that any object of a program can find by the section's name."""
+        """Return the addresses in each section that is findable, apart from what compilers put there for a runtime."""
 
     @property
     def loaded_bytes(self) -> int:

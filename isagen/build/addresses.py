@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from ..binary.protocol import MERGEABLE
 from ..model.errors import BuildError
-from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, WITHOUT_SYMBOL
+from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from ..model.patterns import Pattern
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..binary.protocol import Held, NamedSymbol, ObjectFile
 
@@ -34,19 +34,30 @@ class LevelAddresses:
             for symbol in file.symbols:
                 if symbol.defined:
                     self._definitions.setdefault(symbol.name, []).append((file, symbol))
+        found = frozenset().union(*(file.initialised for file in files))
+        self.initialised = frozenset(
+            name for name in found for _, symbol in self._definitions.get(name, ()) if is_variable(symbol)
+        )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that no other level may use: of code, of unshared data that holds addresses of code, and of
-        a Fortran module's variables, which nothing but the level's own copies can name.
+        """Return the names that no other level may use: of code, of unshared data that holds addresses of code, of
+        variables that code initialises, and of a Fortran module's variables, which nothing but the level's own copies
+        can name.
         """
-        found = set()
+        found = set(self.initialised)
         for name, definitions in self._definitions.items():
             if name.startswith(self._notes):
                 continue
             for file, symbol in definitions:
-                if symbol.code or (not _is_shared(symbol) and (_is_of_module(name) or self.held(file, symbol))):
+                if symbol.code or (not is_variable(symbol) and (_is_of_module(name) or self.held(file, symbol))):
                     found.add(name)
         return frozenset(found)
+
+    def shared(self, file: ObjectFile) -> Iterator[NamedSymbol]:
+        """Yield the variables of an object that all levels share, which a program may write to."""
+        for symbol in file.symbols:
+            if symbol.defined and is_variable(symbol) and symbol.name not in self.initialised:
+                yield symbol
 
     def held(self, file: ObjectFile, symbol: NamedSymbol) -> str:
         """Return the name of code of the level whose address the data of a symbol holds, or leads to; "" if none."""
@@ -70,17 +81,15 @@ class LevelAddresses:
     def check(self, source: str, file: ObjectFile) -> None:
         """Raise `BuildError` where an object of a kernel `source` breaks the rule."""
         for symbol in file.symbols:
-            if not symbol.defined:
-                continue
-            if symbol.name.startswith(self._registers):
+            if symbol.defined and symbol.name.startswith(self._registers):
                 self._check_registered(source, file, symbol)
-            elif _is_shared(symbol):
-                self._check_shared(source, file, symbol)
+        for symbol in self.shared(file):
+            self._check_shared(source, file, symbol)
         for name, held in file.held_by_sets().items():
-            if name not in TOOLCHAIN_SETS and (code := self._code_in(held)):
+            if code := self._code_in(held):
                 raise BuildError(
-                    f"{source} puts the address of code of {self._level}, {code}, into this section, which any code "
-                    f"finds through __start_{name}",
+                    f"{source} puts the address of code of {self._level}, {code}, into this section, which other code "
+                    f"finds by its name{f', through __start_{name}' if name.isidentifier() else ''}",
                     where=name,
                     remedy="do not gather functions of kernel sources in a section: register them with a stub",
                 )
@@ -118,11 +127,6 @@ def _is_of_module(name: str) -> bool:
     return name.startswith("__") and "_MOD_" in name and MODULE_DATA.match(name) is not None
 
 
-def _is_shared(symbol: NamedSymbol) -> bool:
-    """Return whether a symbol names data that all levels share, which a program may write to."""
+def is_variable(symbol: NamedSymbol) -> bool:
+    """Return whether a symbol names data that linkers merge across objects and that a program may write to."""
     return symbol.binding in MERGEABLE and not symbol.code and not symbol.constant
-
-
-def shared_data(symbols: Iterable[NamedSymbol]) -> dict[str, int]:
-    """Return the size in bytes of each variable that all levels share, by name."""
-    return {symbol.name: symbol.size for symbol in symbols if symbol.defined and _is_shared(symbol)}

@@ -14,6 +14,7 @@ from ..binary.protocol import Held
 from ..model.digests import blake2b
 from ..model.kept import read_kept, write_kept
 from ..model.shapes import NamedTuple
+from .addresses import is_variable
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
     Answers = dict[str, Any]
 
-FORMAT = 1  # raise it when an answer has another form
+FORMAT = 2  # raise it when an answer has another form
 LONG = 100  # characters of a question, of which the digest is kept
 ROOM = 24 << 20  # bytes of objects that are in memory at a time: with what is read in them, they take five times that
 
 
 class KnownSymbol(NamedTuple):
-    """A global symbol (`binary.protocol.NamedSymbol`), whether it is the level's own, and what it holds."""
+    """A global symbol (`binary.protocol.NamedSymbol`), whether it is the level's own, its value, and what it holds."""
 
     name: str
     kind: Kind
@@ -41,6 +42,7 @@ class KnownSymbol(NamedTuple):
     defined: bool
     code: bool
     private: bool
+    value: str
     held: tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -93,7 +95,7 @@ class KnownObject:
     @property
     def answers(self) -> Answers:
         """What to keep: the answers that this run asked for."""
-        first = {"symbols": self._kept["symbols"], "sets": self._kept["sets"]}
+        first = {key: self._kept[key] for key in ("symbols", "sets", "initialised", "runs")}
         return {"state": self.state, "content": self.content, **first, **self._said}
 
     def _first(self) -> Answers:
@@ -107,10 +109,16 @@ class KnownObject:
                 found = file.held(one)
                 held = (found.code, found.names)
             own = one.defined and one.name in private
-            known = one.name, int(one.kind), int(one.binding), one.size, one.constant, one.defined, one.code, own, held
-            symbols.append(known)
+            value = file.value(one) if one.defined and is_variable(one) else ""
+            known = one.name, int(one.kind), int(one.binding), one.size, one.constant, one.defined, one.code, own, value
+            symbols.append((*known, held))
         sets = {name: (held.code, held.names) for name, held in file.held_by_sets().items()}
-        return {"symbols": tuple(symbols), "sets": sets}
+        return {
+            "symbols": tuple(symbols),
+            "sets": sets,
+            "initialised": tuple(file.initialised),
+            "runs": file.runs_at_load,
+        }
 
     def _answer(self, question: str, ask: Callable[[], Any]) -> Any:
         """Return the answer to a question: of this run, or kept, or a new one."""
@@ -137,6 +145,20 @@ class KnownObject:
     def held(self, symbol: KnownSymbol) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
         return Held(*symbol.held)
+
+    def value(self, symbol: KnownSymbol) -> str:
+        """Return the size and the initial value of a variable that linkers merge across objects."""
+        return symbol.value
+
+    @property
+    def runs_at_load(self) -> bool:
+        """Whether the loader runs any of its code."""
+        return bool(self._kept["runs"])
+
+    @property
+    def initialised(self) -> frozenset[str]:
+        """The names of variables that code initialises, and of their guards."""
+        return frozenset(self._kept["initialised"])
 
     def held_by_sets(self) -> Mapping[str, Held]:
         """Return the addresses in each section that any object of a program can find by the section's name."""

@@ -7,15 +7,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked, sets_of
-from ..audit.findings import Result
+from ..audit.findings import WARNINGS, Result
 from ..audit.records import merge, records_of
 from ..binary.formats import is_binary, open_binary
-from ..binary.protocol import Binary
+from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.names import DISPATCH_SOURCE, FACTS_FILE, TOOL_FOLDER, copy_of_object, level_of_section, sealed_name
+from ..model.names import (
+    DISPATCH_SOURCE,
+    FACTS_FILE,
+    TOOL_FOLDER,
+    copy_of_object,
+    is_sealed_name,
+    level_of_section,
+    sealed_name,
+)
 from ..model.plan import Build, Plan
 from ..model.plan_file import outputs_folder, read_plan
 from ..processors.kept_facts import are_for, kept_sets, save_facts
@@ -24,29 +33,26 @@ from .linker import Linking, discard
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..model.record import Record
     from ..processors.instruction_sets import InstructionSets
 
 
-# Options that leave out symbols, without which the audit cannot tell one variable from the next.
-STRIPS = {"-s", "--strip-all", "-x", "--discard-all"}
+# Options that leave out symbols, without which the audit cannot tell one function from the next; GNU ld takes the start
+# of a long one, with one dash or two. The last has a value of its own.
+STRIPS, LONG = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
 
 
 def finish(linking: Linking, plan_path: str, mode: str) -> int:
     """Wait for a link, audit its output, and return the exit status.
 
-    In `mode` error, what was found fails the link, and the output is removed; in `mode` warn, it is only reported.
+    In `mode` error, a fault fails the link, and the output is removed; in `mode` warn, it is only reported.
     """
     build = read_plan(plan_path)
-    folder, name = os.path.split(plan_path)
-    kept_in = os.path.join(folder, f".{name.removesuffix('.json')}.linked")
-    objects = BuildObjects(build.plan, folder, expand(_inputs(linking.words)), os.getcwd(), kept_in)
+    folder = os.path.dirname(plan_path)
+    objects = BuildObjects(build.plan, Path(folder), expand(_inputs(linking.words)), Path.cwd())
     sets = None
     with suppress(IsagenError, OSError):  # the audit says what is wrong
         sets = _known_sets(folder, build.record)
-        objects.read_ahead()
     status = linking.wait()
     if status != 0:
         if status < 0:
@@ -64,7 +70,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
 def _with_symbols(linking: Linking) -> Iterator[str]:
     """Yield the linked file that is audited: the output, or the same with the symbols that an option leaves out."""
     output = linking.output or ""
-    kept = [word for word in linking.words if word not in STRIPS]
+    kept = _without_stripping(linking.words)
     if len(kept) == len(linking.words):
         yield output
         return
@@ -73,13 +79,26 @@ def _with_symbols(linking: Linking) -> Iterator[str]:
     with TemporaryDirectory(prefix="isagen-link-") as folder:
         again = [*kept, "-o", f"{folder}/{os.path.basename(output)}"]
         if _linked_again(linking.linker, again) != 0:
-            options = " ".join(word for word in linking.words if word in STRIPS)
             raise BuildError(
-                f"cannot be linked without {options} for the audit, which needs the symbols",
-                where=output,
-                remedy=f"take {options} out of the link arguments, and strip when installing",
+                "cannot be linked with its symbols for the audit", where=output, remedy=STRIP_WHEN_INSTALLING
             )
         yield os.path.join(folder, os.path.basename(output))
+
+
+STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, and strip when installing"
+
+
+def _without_stripping(words: Sequence[str]) -> list[str]:
+    """Return a linker's arguments without those that leave out symbols."""
+    kept = []
+    waiting = False
+    for word in words:
+        bare, equals, _ = word.lstrip("-").partition("=")
+        strips = word.startswith("-") and len(bare) > 6 and any(name.startswith(bare) for name in LONG)
+        if not waiting and not strips and word not in STRIPS:
+            kept.append(word)
+        waiting = strips and LONG[-1].startswith(bare) and not equals
+    return kept
 
 
 def _linked_again(linker: str, words: Sequence[str]) -> int:
@@ -114,9 +133,9 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
         return 0
     from ..audit.report import as_text  # most links have no finding
 
-    text = as_text([result])
-    print(f"isagen audit: {'error' if mode == 'error' else 'warning'}: {text}", end="", file=sys.stderr)
-    if mode != "error":
+    is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
+    print(f"isagen audit: {'error' if is_fault else 'warning'}: {as_text([result])}", end="", file=sys.stderr)
+    if not is_fault:
         return 0
     print("  to build nevertheless: -Disa_audit=warn", file=sys.stderr)
     discard(output)
@@ -125,8 +144,6 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
 
 def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
     """Report mistakes of the project for which a linker only names symbols."""
-    from pathlib import Path
-
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has said what it found
@@ -164,17 +181,28 @@ def _audit(
             return None  # yet to be linked again
         records = records_of(binary)
         if not records:
-            from pathlib import Path
-
             check_unrecorded(plan, Path(folder), binary, map(Path, _inputs(linking.words)))
             return None  # a target without kernels that has the same link arguments
         record = merge(records)
+        _check_named(binary)
         if known is not None and are_for(known, record.features, binary.architecture):
             return audit_linked(binary, records, objects, known)
         sets = sets_of(binary, record)
         result = audit_linked(binary, records, objects, sets)
         save_facts(os.path.join(folder, TOOL_FOLDER, FACTS_FILE), sets.facts)
         return result
+
+
+def _check_named(binary: Binary) -> None:
+    """Raise `BuildError` where the link left out the symbols of a level's code, whichever option did it."""
+    levels = {section.index: level for section in binary.sections if (level := level_of_section(section.name))}
+    for symbol in binary.symbols() if levels else ():
+        level = levels.get(symbol.section, "")
+        if level and symbol.kind in CODE_KINDS and is_sealed_name(binary.name(symbol), level):
+            del levels[symbol.section]
+    if levels:
+        message = "the link left out the symbols that its audit needs"
+        raise BuildError(message, where=binary.shown, remedy=STRIP_WHEN_INSTALLING)
 
 
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:

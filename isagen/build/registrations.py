@@ -16,7 +16,7 @@ from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from ..model.objects import CompiledObjects, unit_folder
 from ..model.registrations import Registered, Registrations
-from .addresses import shared_data
+from .addresses import LevelAddresses
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -34,24 +34,28 @@ class Said:
     source: str
     registers: tuple[str, ...]
     without: tuple[str, ...]
-    shared: Mapping[str, int]
+    shared: Mapping[str, str]
 
 
 def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> Registrations:
     """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
     known = CompiledObjects(plan)
-    return registrations_of(level, [said(source_of(file.path, level, known), file, level) for file in objects])
+    addresses = LevelAddresses(level, objects)
+    return registrations_of(
+        level, [said(source_of(file.path, level, known), file, level, addresses) for file in objects]
+    )
 
 
-def said(source: str, file: ObjectFile, level: str) -> Said:
+def said(source: str, file: ObjectFile, level: str, addresses: LevelAddresses) -> Said:
     """Return what the object of a kernel source says."""
     names = [symbol.name for symbol in file.symbols if symbol.defined]
 
     def after(start: str) -> tuple[str, ...]:
         return tuple(name.removeprefix(start) for name in names if name.startswith(start))
 
+    shared = {symbol.name: file.value(symbol) for symbol in addresses.shared(file)}
     registers, without = KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
-    return Said(source, after(registers), after(without), shared_data(file.symbols))
+    return Said(source, after(registers), after(without), shared)
 
 
 def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
@@ -59,7 +63,7 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     registers: dict[str, list[str]] = {}
     without: dict[str, list[str]] = {}
     owners: dict[str, str] = {}
-    shared: dict[str, int] = {}
+    shared: dict[str, str] = {}
     for one in objects:
         shared.update(one.shared)
         without.setdefault(one.source, []).extend(one.without)

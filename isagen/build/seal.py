@@ -12,10 +12,12 @@ from __future__ import annotations
 import os
 
 from ..binary.bounded import bounded_sections
+from ..binary.protocol import Binding
 from ..model.frozen import replace
 from ..model.kept import state_of
 from ..model.names import KERNEL_SYMBOL
 from .addresses import LevelAddresses
+from .at_load import check_at_load
 from .carriers import LEVEL_OWNER, RECORD_OWNER, LevelNotes, Sealed
 from .fold import Folding
 from .known_objects import KnownObjects, Loaded, kept_path
@@ -137,10 +139,10 @@ class _Run:
         Names that a linker would merge are not among them.
         """
         sources = [source for _, source, _, _ in level.items]
-        registered = registrations_of(
-            level.name, [said(source, file, level.name) for source, file in zip(sources, files, strict=True)]
-        )
         addresses = LevelAddresses(level.name, files)
+        registered = registrations_of(
+            level.name, [said(source, file, level.name, addresses) for source, file in zip(sources, files, strict=True)]
+        )
         if self._work.module:
             from .modules import check_objects
 
@@ -149,11 +151,22 @@ class _Run:
         for source, file in zip(sources, files, strict=True):
             addresses.check(source, file)
         private = addresses.private_names() if self._work.sealed else frozenset()
+        merged = frozenset(symbol.name for file in files for symbol in file.private_symbols)
+        if self._work.sealed:
+            every = [symbol for file in files for symbol in file.symbols]
+            own = {one.name for one in every if one.defined and one.binding == Binding.GLOBAL}
+            registered = replace(
+                registered,
+                private=tuple(sorted(own & private)),
+                initialised=tuple(sorted(addresses.initialised)),
+                known=tuple(sorted({one.name for one in every} - private - merged)),
+            )
+            items = list(zip(sources, files, strict=True))
+            check_at_load(self._work.record, self._work.audit, level.name, items, private)
         if self._work.sealed and self._work.fold:
             objects: dict[str, list[ObjectFile]] = {}
             for source, file in zip(sources, files, strict=True):
                 objects.setdefault(source, []).append(file)
-            merged = {symbol.name for file in files for symbol in file.private_symbols}
             registered = replace(registered, folded=self._folding.folded(registered, objects, private | merged))
         return registered, private
 
@@ -197,7 +210,8 @@ class _Run:
         """Write what a level registers, if it is not what the last run wrote."""
         path = level.registrations
         kernels = {source: (found.registers, found.without) for source, found in registered.kernels.items()}
-        known = kernels, dict(registered.shared), dict(registered.folded)
+        names = registered.private, registered.initialised, registered.known
+        known = kernels, dict(registered.shared), dict(registered.folded), names
         self._found.append(registered)
         self._now_registered[path] = known
         if self._changed is None or path in self._changed or self._registered.get(path) != known:

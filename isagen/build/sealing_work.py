@@ -38,9 +38,10 @@ class LevelWork:
 class Work:
     """All levels of a plan that are built, lowest first, and what of the plan sealing depends on.
 
-    `key` changes with the plan and with isagen, `features` names the processor's features, and
-    `every_level` are the names of all levels. The table of stubs goes to `stubs`: a source, laid out in `stubs_text`,
-    or an object without such a text, whose symbols end in the `suffix`.
+    `key` changes with the plan and with isagen, `features` names the processor's features, and `record` is the build's
+    record as text. `audit` says what a fault in initialisers does, as `model.plan.LinkAudit` has it. `every_level` are
+    the names of all levels. The table of stubs goes to `stubs`: a source, laid out in `stubs_text`, or an object
+    without such a text, whose symbols end in the `suffix`.
     """
 
     key: str
@@ -51,6 +52,8 @@ class Work:
     opaque: bool
     sealed: bool
     fold: bool
+    audit: str
+    record: str
     mark: str
     every_level: tuple[str, ...]
     suffix: str
@@ -107,6 +110,8 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         opaque=build.limit.opaque,
         sealed=build.sealing.usable,
         fold=build.sealing.fold,
+        audit=build.link_audit.mode,
+        record=build.record.to_json(),
         mark=build.sealing.mark,
         every_level=tuple(level.name for level in plan.levels),
         suffix=symbols_suffix(build.record.project),

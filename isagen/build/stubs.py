@@ -1,6 +1,6 @@
 """The table of stubs: which kernel every stub has at every level, as sealing found it in the compiled objects.
 
-Every stub must have the kernels that it needs, and data that all levels share must be of one size at all of them.
+Every stub must have the kernels that it needs, and data that all levels share must have one initial value.
 Sealing writes it as an object where it knows how objects hold pointers, because a compiler would take a third as long
 as sealing, after each edit; elsewhere as a source in C.
 """
@@ -143,16 +143,19 @@ def _check_every_level(levels: Sequence[Registrations], stubs: Mapping[str, Sequ
 
 
 def _check_shared(levels: Sequence[Registrations]) -> None:
-    """Raise `BuildError` for data that all levels share, but that is not of the same size at all of them."""
-    first: dict[str, tuple[str, int]] = {}
+    """Raise `BuildError` for a variable that all levels share, but whose size or initial value is not one."""
+    first: dict[str, tuple[str, str]] = {}
     for registrations in levels:
-        for symbol, size in registrations.shared.items():
-            level, known = first.setdefault(symbol, (registrations.level, size))
-            if size != known:
+        for symbol, value in registrations.shared.items():
+            level, known = first.setdefault(symbol, (registrations.level, value))
+            if value != known:
+                from ..audit.demangle import demangle
+
                 raise BuildError(
-                    f"this variable is shared by all levels, but has {known} bytes at {level} and {size} at "
-                    f"{registrations.level}",
-                    where=symbol,
-                    remedy="let it be a constant that the compiler computes, or put it, or the function that holds it, "
-                    "into an anonymous namespace: then each level has its own",
+                    f"all levels share this variable, but its initial value is {known} at {level} and {value} at "
+                    f"{registrations.level}: each would read the first one's",
+                    where=demangle(symbol),
+                    remedy="make it static in the kernel source, or put it, or the function that holds it, into an "
+                    "anonymous namespace, so that each level has its own; make a constant constexpr; or give it a name "
+                    "for each level",
                 )

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .common import Commands
     from .progress import Progress
 
-ALL, NONE = "all", "none"
+ALL, NONE, DEFAULT = "all", "none", "default"
 WIDEST = 100  # columns of the help text
 EXAMPLES = """\
 examples:
   isagen audit build                                  what a build folder of isagen links
-  isagen audit --summary --fail-on load wheelhouse    a line for each wheel; only code that runs at load is a failure
+  isagen audit --summary wheelhouse                   a line for each wheel
   isagen audit --allow ours.toml --format json *.whl  with findings that ours.toml explains, for a program
 
 exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where a file cannot be read
@@ -80,9 +80,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--fail-on",
         metavar="KIND,...",
-        default=ALL,
-        help=f"the kinds of findings that make the exit status 1: some of those below, {ALL} (default) or {NONE}; "
-        "findings of other kinds are reported nevertheless",
+        default=DEFAULT,
+        help=f"the kinds of findings that make the exit status 1: some of those below, {ALL}, {NONE} or {DEFAULT} "
+        "(load, and of what isagen built all but unproven and split); other kinds are reported nevertheless",
     )
     parser.add_argument(
         "--allow",
@@ -95,6 +95,7 @@ def add(commands: Commands) -> None:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--all", action="store_true", help="show every finding and whole chains of calls")
     shown.add_argument("--summary", action="store_true", help="show only a line for each wheel, folder or file")
+    parser.add_argument("--list-counted", action="store_true", help="name the functions that are not judged")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how the answer is written")
     parser.add_argument("--pretty", action="store_true", help="indent JSON, for people")
     parser.set_defaults(run=run)
@@ -109,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from ..audit.allow_files import AllowFiles, read_allow_files
     from ..audit.data import as_data
-    from ..audit.findings import found_any
+    from ..audit.findings import fails
     from ..audit.report import summary_text
     from .progress import progress
 
@@ -121,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
     with progress() as line:
         results = list(_results(options, allowances, line))
     if options.format == "json":
-        data = as_data(results, fail_on, allowances, brief=options.summary)
+        data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
         layout = {"indent": 2} if options.pretty else {"separators": (",", ":")}
         flush(json.dumps(data, **layout) + "\n")
     else:
@@ -131,7 +132,7 @@ def _run(options: argparse.Namespace) -> int:
     problems = [result.problem for result in results if result.problem]
     for problem in problems:
         print(f"isagen: error: {problem}", file=sys.stderr)
-    return AuditError.exit_code if problems else int(found_any(results, fail_on))
+    return AuditError.exit_code if problems else int(any(fails(result, fail_on) for result in results))
 
 
 def _results(options: argparse.Namespace, allowances: AllowFiles, line: Progress) -> Iterator[Result]:
@@ -151,16 +152,18 @@ def _results(options: argparse.Namespace, allowances: AllowFiles, line: Progress
                 waiting.append(result)
             if waiting and any(one.decoded for one in results):
                 with line.hidden():
-                    flush("".join(text_of(one, every=options.all) for one in waiting))
+                    flush("".join(text_of(one, every=options.all, counted=options.list_counted) for one in waiting))
                 waiting.clear()
     require_audited(results)
 
 
-def kinds_of(text: str) -> Collection[str]:
-    """Return the kinds of findings that --fail-on names. Raises `AuditError` where it names another."""
+def kinds_of(text: str) -> Collection[str] | None:
+    """Return the kinds of findings that --fail-on names, None for the default. Raises `AuditError` for any other."""
     from ..audit.findings import KINDS
 
     words = [word.lower() for part in text.split(",") if (word := part.strip())]
+    if words == [DEFAULT]:
+        return None
     for word in words:
         if word not in (*KINDS, ALL, NONE):
             raise AuditError(

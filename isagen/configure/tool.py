@@ -123,7 +123,7 @@ def _own() -> Iterator[tuple[str, str]]:
         for folder, _, names in os.walk(os.path.join(here, package)):
             inside = folder[len(here) :].replace(os.sep, "/")
             for name in names:
-                if name.endswith(".py") or name == FEATURES_FILE:
+                if name.endswith(".py") or name in (FEATURES_FILE, "known_functions.toml"):
                     yield f"isagen{inside}/{name}", os.path.join(folder, name)
 
 

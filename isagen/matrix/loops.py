@@ -12,7 +12,7 @@ from ..audit.demangle import demangle
 from ..binary.formats import open_binary
 from ..model.frozen import dataclass
 from ..model.matrix import Matrix, MatrixLevel
-from ..processors.decoding import CONDITIONAL, RETURN, UNCONDITIONAL, Instruction
+from ..processors.decoding import Instruction, Kind
 from ..processors.features import normal, read_features
 from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of, find_processor, is_decoded
@@ -21,8 +21,6 @@ from ..processors.registry import decoder_of, find_processor, is_decoded
 LONGEST = 400
 # A loop of fewer instructions counts as one of so many: the remainder's loops are short, whatever they use.
 SHORTEST = 8
-# Bytes of an operand in memory whose size the decoder does not know: those of a tile.
-UNKNOWN = 1024
 ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
 
@@ -111,16 +109,17 @@ class _Search:
 
     def _branches_back(self, number: int) -> Iterator[tuple[int, int]]:
         """Yield (first address, address after the last) of what each branch back in a function repeats."""
-        known: dict[int, int] = {}  # the place of each instruction among the function's
+        places = {instruction.ip: place for place, instruction in enumerate(self._code.decode(number))}
         returned = -1  # the last address of a return: a jump back across one leads out of a block, not around a loop
-        for place, instruction in enumerate(self._code.decode(number)):
-            known[instruction.ip] = place
-            if instruction.flow_control == RETURN:
-                returned = instruction.ip
-            elif instruction.flow_control in (CONDITIONAL, UNCONDITIONAL):
-                target = self._code.branch(instruction)
-                if target in known and target > returned and place - known[target] < LONGEST:
-                    yield target, instruction.next_ip
+        for start, raw in self._code.raw(number):
+            for one in self._code.decoder.references(raw, start):
+                if one.kind is Kind.END:
+                    returned = one.at
+                elif one.kind in (Kind.JUMP, Kind.BRANCH):
+                    target = self._code.target(one)
+                    back = returned < target <= one.at and target in places
+                    if back and places[one.at] - places[target] < LONGEST:
+                        yield target, one.after
 
     def _decode(self, loop: _Place, origin: int = 0) -> Iterator[Instruction]:
         """Yield a loop's instructions, with addresses from `origin`."""
@@ -130,18 +129,11 @@ class _Search:
     def score(self, loop: _Place) -> tuple[float, float, int, int]:
         """Return how much a loop uses own features, those beyond the baseline, memory, and how long it is."""
         every = list(self._decode(loop))
-        width = max(map(self._width, every))
+        width = max(map(self._code.decoder.memory_bytes, every))
         count = max(len(every), SHORTEST)
         own = sum(one.code in self._own for one in every)
         beyond = sum(one.code in self._beyond for one in every)
         return own * width / count, beyond * width / count, width, len(every)
-
-    def _width(self, instruction: Instruction) -> int:
-        """Return how many bytes of memory an instruction reads or writes at once; 1 where none."""
-        place = self._code.decoder.effect(instruction).place
-        if place is None or not (place.read or place.written):
-            return 1
-        return place.size or UNKNOWN
 
     def shown(self, loop: _Place) -> Loop:
         """Return a loop as it is shown: offsets and branches from the start of its function."""
@@ -158,6 +150,8 @@ class _Search:
     def _text(self, there: Instruction, moved: Instruction) -> str:
         """Return an instruction's text, and the symbol that its relocation names, if it has one."""
         text = ZEROS.sub("0x", self._code.decoder.text(moved))
-        reference = self._code.reference(there) if self._code.binary.relocatable else None
-        name = self._code.pointers.target_name(reference) if reference is not None else ""
+        section = self._code.functions.section_of(there.ip)
+        pointers = self._code.pointers
+        reference = pointers.reference(section, there.ip, there.next_ip) if self._code.binary.relocatable else None
+        name = pointers.target_name(reference) if reference is not None else ""
         return f"{text} ; {demangle(name)}" if name else text

@@ -19,12 +19,17 @@ class Registered:
 
 @dataclass(frozen=True)
 class Registrations:
-    """One level: its kernel sources, and the size in bytes of each weak variable that all levels share.
+    """One level: its kernel sources, and the size and initial value of each weak variable that all levels share.
 
-    Kernel sources that are `folded` have no code at this level: their stubs call that of the lower level given.
+    Kernel sources that are `folded` have no code at this level: their stubs call that of the lower level given. Of the
+    names in the level's objects, `private` are those that it alone defines and no linker would merge, `initialised`
+    those of variables of its own that code initialises, and `known` all that others may know.
     """
 
     level: str
     kernels: Mapping[str, Registered]
-    shared: Mapping[str, int]
+    shared: Mapping[str, str]
     folded: Mapping[str, str] = field(default_factory=dict)
+    private: tuple[str, ...] = ()
+    initialised: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()

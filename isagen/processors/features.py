@@ -11,6 +11,7 @@ from ..model.errors import TableError, did_you_mean
 from ..model.frozen import dataclass, field, replace
 from ..model.record import Record
 from ..model.toml import Section, read_toml
+from .instruction_sets import Asked
 from .instruction_sets import normal as normal
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
@@ -58,13 +59,17 @@ class Instructions:
     """Facts for the audit about instruction sets and mnemonics, which have the decoder's names (iced-x86's).
 
     `always` are the sets of every CPU of the architecture, `names` maps others to features, and `harmless` maps
-    mnemonics to the reason why they may run unchecked. `checked` maps patterns of the symbols of the toolchain's own
-    functions to the reason why their instructions need no check.
+    mnemonics to the reason why they may run unchecked. `after` maps mnemonics to one that makes them harmless, `alike`
+    those that older CPUs run as another one to the macros under which compilers mean the new one. `checked` maps
+    patterns of the symbols of the toolchain's own functions to the reason why their instructions need no check.
     """
 
     always: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(default_factory=dict)
     harmless: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+    alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    asked: Asked = Asked()
     checked: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -210,6 +215,7 @@ def _check_known(section: Section, names: Iterable[str], features: Mapping[str, 
 
 def _instructions(section: Section, features: Mapping[str, Feature]) -> Instructions:
     named, harmless, checked = (section.section(name) for name in ("names", "harmless", "checked"))
+    after, alike = dict(section.sections("after")), dict(section.sections("alike"))
     names = {name: named.string(name) for name in named.names()}
     for name, feature in names.items():
         if feature not in features:
@@ -218,10 +224,27 @@ def _instructions(section: Section, features: Mapping[str, Feature]) -> Instruct
         always=frozenset(section.strings("always", ())),
         names=names,
         harmless={name: harmless.string(name) for name in harmless.names()},
+        after={name: entry.string("after") for name, entry in after.items()},
+        alike={name: entry.strings("macros") for name, entry in alike.items()},
+        asked=_asked(section.section("asked")),
         checked={name: checked.string(name) for name in checked.names()},
     )
+    for entry in (*after.values(), *alike.values()):
+        entry.string("reason")
+        entry.finish()
     section.finish()
     return result
+
+
+def _asked(section: Section) -> Asked:
+    words = section.section("words")
+    return Asked(
+        functions=frozenset(section.strings("functions", ())),
+        variables=section.strings("variables", ()),
+        own=section.strings("own", ()),
+        bits=section.strings("bits", ()),
+        words={name: tuple(words.array(name)) for name in words.names()},
+    )
 
 
 def _states(section: Section) -> Iterable[tuple[str, State]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ..model.frozen import dataclass
+from ..model.frozen import dataclass, field
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -15,12 +15,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """How code asks what the CPU has, in a way that symbols show.
+
+    `functions` are functions of the toolchain that tell it, and the names of `variables` start so that hold it; names
+    that start as one of `own` does are of C libraries, which use them themselves. `words`
+    are such variables with the number of the first bit in each 32-bit word, negative where a word holds no features,
+    and `bits` the feature of each bit, "" where it is unknown.
+    """
+
+    functions: frozenset[str] = frozenset()
+    variables: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    bits: tuple[str, ...] = ()
+    words: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Facts:
     """What an audit takes from a features file and a decoder; it can be kept, since both take long to read.
 
-    `processor` is that of the features file, and `order` are its features. `always` and `checked` are those of
-    `features.Instructions`. `needs` are the codes by the features that they need, few sets of thousands of codes, and
-    `numbers` those of the decoder's own.
+    `processor` is that of the features file, and `order` are its features. `always`, `checked`, `asked` and `implied`
+    are those of `features.Features`. `needs` are the codes by the features that they need, few sets of thousands of
+    codes, and `numbers` those of the decoder's own. `after` has the codes of which one makes a code harmless, `alike`
+    the codes that older CPUs run as another instruction, with the macros under which compilers mean the new one.
     """
 
     processor: str
@@ -29,6 +47,10 @@ class Facts:
     checked: tuple[str, ...]
     needs: Mapping[frozenset[str], Codes]
     numbers: Mapping[str, tuple[int, ...]]
+    after: Mapping[int, Codes]
+    alike: Mapping[int, tuple[str, ...]]
+    asked: Asked
+    implied: Mapping[str, tuple[str, ...]]
 
 
 def facts_of(features: Features, decoder: Decoder) -> Facts:
@@ -36,13 +58,19 @@ def facts_of(features: Features, decoder: Decoder) -> Facts:
     codes: dict[frozenset[str], set[int]] = {}
     for code, needed in decoder.needs(features).items():
         codes.setdefault(needed, set()).add(code)
+    rules = features.instructions
+    after = {code: decoder.codes_of(before) for name, before in rules.after.items() for code in decoder.codes_of(name)}
     return Facts(
         processor=features.name,
         order=tuple(features.features),
-        always=features.instructions.always,
-        checked=tuple(features.instructions.checked),
+        always=rules.always,
+        checked=tuple(rules.checked),
         needs={needed: frozenset(found) for needed, found in codes.items()},
         numbers=decoder.numbers,
+        after=after,
+        alike={code: macros for name, macros in rules.alike.items() for code in decoder.codes_of(name)},
+        asked=rules.asked,
+        implied=features.implied,
     )
 
 
@@ -80,6 +108,19 @@ class InstructionSets:
             self._beyond[names] = frozenset().union(*beyond)
         return self._beyond[names]
 
+    def unsound(self, codes: Codes, allowed: Iterable[str], asks: bool = False) -> Codes:
+        """Return those of a function's `codes` that a CPU with the `allowed` features alone may not have.
+
+        Those that older CPUs run as another instruction are left out, and those that another one of the function makes
+        harmless; where the function `asks` what the CPU has, all that any makes harmless.
+        """
+        found = codes & self.beyond(allowed)
+        if not found:
+            return found
+        after = self.facts.after
+        left_out = {code for code in found if code in after and (asks or not after[code].isdisjoint(codes))}
+        return found.difference(self.facts.alike, left_out)
+
     def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
         """Return the features that `codes` need besides the `allowed` ones, in the order of the features file."""
         known = frozenset(map(normal, allowed))
@@ -87,6 +128,17 @@ class InstructionSets:
         found = {name for name in needed if normal(name) not in known}
         order = self._order
         return tuple(sorted(found, key=lambda name: (order.get(name, len(order)), name)))
+
+    def having(self, features: Iterable[str]) -> frozenset[str]:
+        """Return the features of every CPU that has all of `features`."""
+        found: set[str] = set()
+        waiting = list(features)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.facts.implied.get(name, ())
+        return frozenset(found)
 
     @cached_property
     def _needs(self) -> dict[int, frozenset[str]]:

@@ -6,7 +6,7 @@ import os
 
 from ..model.kept import are_unchanged, read_kept, states_of, write_kept
 from ..model.own_files import own_on_disk
-from .instruction_sets import Facts, InstructionSets
+from .instruction_sets import Asked, Facts, InstructionSets
 from .processor import FEATURES_FILE
 from .registry import find_processor
 
@@ -33,7 +33,8 @@ def load_facts(path: str, name: str) -> Facts | None:
     states, facts = kept
     if list(states) != _made_from(processor) or not are_unchanged(states):
         return None
-    return Facts(name, *facts)
+    *others, (functions, *asked), implied = facts
+    return Facts(name, *others, Asked(frozenset(functions), *asked), implied)  # type: ignore[call-arg]
 
 
 def kept_sets(path: str, name: str) -> InstructionSets | None:
@@ -62,8 +63,18 @@ def save_facts(path: str, facts: Facts) -> None:
         states = states_of(_made_from(processor))
     except OSError:
         return
-    needs, numbers = dict(facts.needs), dict(facts.numbers)
-    write_kept(path, [states, [facts.order, facts.always, facts.checked, needs, numbers]])
+    by = facts.asked
+    asked = [tuple(by.functions), by.variables, by.own, by.bits, dict(by.words)]
+    first: list[object] = [
+        facts.order,
+        facts.always,
+        facts.checked,
+        dict(facts.needs),
+        dict(facts.numbers),
+        dict(facts.after),
+    ]
+    plain = [*first, dict(facts.alike), asked, dict(facts.implied)]
+    write_kept(path, [states, plain])
 
 
 def _made_from(processor: Processor) -> list[str]:

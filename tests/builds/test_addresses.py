@@ -108,9 +108,20 @@ __attribute__((section("set_x"), used)) static fn member = &impl;
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+@pytest.mark.parametrize("name", ["set_x", ".mytab", "__mcount_loc", "asan_globals"])
+def test_a_section_that_code_finds_by_its_name(load, options, name):
+    """Also one whose name is that of a toolchain's section, where the source itself puts an address there."""
+    text = SET.replace("set_x", name)
+    with pytest.raises(
+        BuildError, match=r"code of AVX2, .*impl.*, into this section, which other code finds by its name"
+    ):
+        check(load(text, options=options))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_a_set_of_the_linker_with_the_address_of_code(load, options):
     with pytest.raises(
-        BuildError, match=r"code of AVX2, .*impl.*, into this section, which any code finds through __st"
+        BuildError, match=r"code of AVX2, .*impl.*, into this section, which other code finds by its name, through __st"
     ):
         check(load(SET, options=options))
     check(load(SET.replace("fn member = &impl", "int member = 1; fn use() { return &impl; }"), options=options))

@@ -249,7 +249,7 @@ def test_data_is_compact_and_says_what_text_says(house, tmp_path):
     assert ": " not in text.partition('"summary":')[0].partition('"kinds":')[0]
     report = data(house, status=1)
     assert json.loads(text) == report == json.loads(isagen(house, "--format", "json", "--pretty", status=1))
-    assert isagen(house, "--format", "json", "--pretty", status=1).startswith('{\n  "format": 2,')
+    assert isagen(house, "--format", "json", "--pretty", status=1).startswith('{\n  "format": 3,')
     assert report["kinds"] == {kind: {"meaning": m, "remedy": r} for kind, (m, r) in KINDS.items()}
     assert text.count(KINDS["load"][0]) == 1
     found = [finding for target in report["targets"] for finding in target["findings"]]
@@ -339,4 +339,4 @@ def test_the_help_lists_the_kinds():
     for kind, (meaning, _) in KINDS.items():
         assert f"\n  {kind} " in said
         assert meaning in " ".join(said.split())
-    assert "isagen audit --summary --fail-on load" in said
+    assert "isagen audit --summary wheelhouse" in said

@@ -44,7 +44,7 @@ def test_objects(link, compiler, flags):
     # Only pointed to, or of another project.
     source = CALLS.replace("planted();", "void (*volatile kept)() = planted; (void)kept;")
     path = link(source, "-c", *flags, compiler=compiler, name="foreign.o")
-    assert findings(path) == {}
+    assert {(f.symbol, f.kind, f.cause) for f in findings(path).values()} == {("planted", "unproven", "pointer")}
 
 
 def test_objects_with_functions_for_the_end(link):
@@ -236,7 +236,12 @@ def test_functions_under_the_function_sanitizer(link, compiler):
 
 
 def test_bytes_that_are_no_instruction_are_counted_and_no_feature(link):
-    library = link(MARKED.format(body=".byte 0x06, 0x0e").replace("c5, 0xfc", "90, 0x90"), kind=".s")
+    text = MARKED.format(body=".byte 0x06, 0x0e").replace("c5, 0xfc", "90, 0x90")
+    library = link(text, kind=".s")
+    (finding,) = audit(library).findings
+    assert (finding.kind, finding.symbol, finding.cause) == ("unproven", "marked", "bytes")
+    assert counted(library) == {"undecodable": 1}
+    library = link(text.replace(".quad", ".zero 8 #"), kind=".s")  # what nothing runs at load
     assert (audit(library).findings, counted(library)) == ((), {"undecodable": 1})
     done = subprocess.run(
         [sys.executable, "-m", "isagen", "audit", library], capture_output=True, text=True, check=False

@@ -153,7 +153,9 @@ __attribute__((constructor)) static void first() {{ data[1] = 1; {call}; data[2]
     assert findings(link(source, optimise))["planted"].path == ("first", "planted")
     # A function that is only pointed to does not run.
     source = source.replace(call, f"void (*volatile kept)() = planted; {call.replace('planted', 'harmless')}")
-    assert findings(link(source, optimise)) == {}
+    (finding,) = findings(link(source, optimise)).values()
+    assert (finding.symbol, finding.kind, finding.cause) == ("planted", "unproven", "pointer")
+    assert finding.path == ("first", "planted")
 
 
 def test_a_destructor_function(link):
@@ -190,7 +192,7 @@ def test_code_that_the_compiler_s_own_resolver_chooses_from(link, flags):
     )
     path = link(source, *flags)
     assert findings(path, "load") == {}
-    assert audit(path).counted["avx512_f"] >= 1
+    assert audit(path).counted["avx512_f"]
 
 
 def test_a_check_of_the_cpu_on_the_way_is_told(link):

@@ -3,31 +3,124 @@
 import pytest
 
 from support.foreign import AVX2, DOUBLE, HEAD, audit, run
-from support.load_sources import COMPILERS, CONSTRUCTOR, HANDED_OUT, SOUND, UNKNOWN
+from support.level_code import C_OF
+from support.load_sources import COMPILERS, CONSTRUCTOR, HANDED_OUT, POINTERS, SOUND
 
 
 @pytest.mark.parametrize("stripped", [False, True])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_calls_through_pointers_in_files_of_others(link, compiler, stripped):
-    for name, (kind, source) in UNKNOWN.items():
+    """They are not followed, which a note says."""
+    for name, (kind, source) in POINTERS.items():
         library = link(source, compiler=compiler, kind=kind)
         if stripped:
             run("strip", library)
-        (finding,) = audit(library).findings
-        assert (finding.kind, finding.level) == ("unproven", ""), name
-        assert finding.detail == "runs when loaded; where it leads is unknown"
-        assert finding.instruction.split()[0] in ("call", "jmp")
+        result = audit(library)
+        assert [finding for finding in result.findings if finding.kind != "bindable"] == [], name
+        assert any("call through pointers, which are not followed: " in note for note in result.notes), name
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name", [*SOUND, "a registrar", "qsort"])
+@pytest.mark.parametrize("name", [*SOUND, "a registrar"])
 def test_known_calls_in_files_of_others(link, compiler, name):
     kind, source = SOUND.get(name) or HANDED_OUT[name][:2]
     for flags in ([], ["-O0"], ["-fno-plt"], ["-Wl,-z,retpolineplt", "-fuse-ld=lld"]):
-        # Without a record, values are not followed into calls, nor through the stack frame.
-        if "is called through" not in name or flags != ["-O0"]:
-            library = link(source, *flags, compiler=compiler, kind=kind)
-            assert [f for f in audit(library).findings if f.kind != "bindable"] == [], flags
+        library = link(source, *flags, compiler=compiler, kind=kind)
+        assert [f for f in audit(library).findings if f.kind != "bindable"] == [], flags
+
+
+TABLE = (
+    HEAD
+    + f"""
+{AVX2} static void planted(void) {{ {DOUBLE} }}
+static void other(void) {{ data[1] = 2; }}
+typedef void (*fn)(void);
+struct module {{ int version; fn run[2]; }};
+static struct module one = {{1, {{other, planted}}}};
+extern void add(struct module *);
+"""
+)
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_table_that_is_handed_out_at_load(link, compiler, stripped):
+    """As a module of Python hands over the functions that make it."""
+    library = link(f"{TABLE}\n{CONSTRUCTOR} {{ add(&one); }}", "-O1", compiler=C_OF[compiler], kind=".c")
+    if stripped:
+        run("strip", library)
+    (finding,) = audit(library).findings
+    assert (finding.kind, finding.cause) == ("unproven", "pointer")
+    assert "holds its address, by code that runs when loaded" in finding.detail
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_what_python_calls_when_it_imports_a_module(link, compiler):
+    text = (
+        f"{HEAD}{AVX2} static void planted(void) {{ {DOUBLE} }}\nvoid *PyInit_foreign(void) {{ planted(); return 0; }}"
+    )
+    (finding,) = audit(link(text, compiler=C_OF[compiler], kind=".c")).findings
+    assert (finding.kind, finding.symbol, finding.detail) == ("load", "planted", "runs when imported")
+
+
+def test_variables_on_the_way(link):
+    """A variable of a toolchain tells what the CPU has; any other may."""
+    text = """
+float data[64];
+{attribute} static void planted(void) {{ {double} }}
+int {name};
+__attribute__((constructor)) static void first(void) {{ data[1] = 1; if ({name}) planted(); data[2] = 3; }}
+"""
+    for name, kind in (("__kmp_tpause_enabled", "unproven"), ("enabled", "load")):
+        library = link(text.format(attribute=AVX2, double=DOUBLE, name=name), "-fvisibility=hidden", "-O1")
+        (finding,) = audit(library).findings
+        assert (finding.kind, finding.symbol) == (kind, "planted")
+        assert finding.detail == f"runs when loaded, perhaps only where {name} says so"
+
+
+@pytest.mark.parametrize("code", ["d5 10 50", "c4 e5 7b fd c1"], ids=["apx", "amx-fp8"])
+@pytest.mark.parametrize("stripped", [False, True])
+def test_code_at_load_that_cannot_be_decoded(link, code, stripped):
+    text = f"""
+  .text
+  .type first, @function
+first:
+  .byte {", ".join(f"0x{byte}" for byte in code.split())}
+  ret
+  .size first, .-first
+  .section .init_array, "aw"
+  .quad first
+  .section .note.GNU-stack, "", @progbits
+"""
+    library = link(text, kind=".s", compiler="gcc")
+    if stripped:
+        run("strip", library)
+    (finding,) = audit(library).findings
+    assert (finding.kind, finding.cause) == ("unproven", "bytes")
+
+
+def test_bytes_behind_a_return_that_only_pad(link):
+    """Intel's compilers count them into the size of a function."""
+    text = """
+  .text
+  .type first, @function
+first:
+  nop
+  ret
+  nopw 0(%rax,%rax)
+  .size first, .-first
+  .type planted, @function
+planted:
+  vzeroupper
+  ret
+  .size planted, .-planted
+  .section .init_array, "aw"
+  .quad first
+  .section .note.GNU-stack, "", @progbits
+"""
+    assert audit(link(text, kind=".s", compiler="gcc")).findings == ()
+    (finding,) = audit(link(text.replace("  ret\n  nopw", "  nopw"), kind=".s", compiler="gcc")).findings
+    assert (finding.kind, finding.path) == ("load", ("first", "planted"))
 
 
 OLD_START = """

@@ -21,6 +21,18 @@ int main(void) { work(); MAIN return 0; }
 FEATURES = 'return __builtin_cpu_supports("avx2") ? fast : slow;'
 ASKS = {
     "the compiler's variables": ("", "__builtin_cpu_init(); " + FEATURES),
+    "a function that chooses": (
+        "__attribute__((noinline)) static void *pick(void) { __builtin_cpu_init(); " + FEATURES + " }",
+        "return pick();",
+    ),
+    "two features": (
+        "",
+        '__builtin_cpu_init(); return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("popcnt") ? fast '
+        ": slow;",
+    ),
+}
+# In a way that does not tell for which features.
+ASKS_ELSEWHERE = {
     "cpuid": ("", "unsigned a, b, c, d; __cpuid_count(7, 0, a, b, c, d); return b >> 5 & 1 ? fast : slow;"),
     "a function": (
         "__attribute__((noinline)) static int has(void)"
@@ -31,10 +43,7 @@ ASKS = {
         "unsigned long getauxval(unsigned long);",
         "return getauxval(16) >> 26 & 1 ? fast : slow;",
     ),
-    "a function that chooses": (
-        "__attribute__((noinline)) static void *pick(void) { __builtin_cpu_init(); " + FEATURES + " }",
-        "return pick();",
-    ),
+    "the name of the CPU": ("", '__builtin_cpu_init(); return __builtin_cpu_is("haswell") ? fast : slow;'),
 }
 BLIND = {
     "always": "return fast;",
@@ -56,6 +65,27 @@ def test_a_resolver_that_asks(tmp_path, compiler, how):
     more, choice = ASKS[how]
     for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"], ["-O2", "-static"], ["-O2", "-s"]):
         assert found(tmp_path, compiler, source(choice, more), *flags) == set(), flags
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("how", ASKS_ELSEWHERE)
+def test_a_resolver_that_asks_for_what_is_unknown(tmp_path, compiler, how):
+    more, choice = ASKS_ELSEWHERE[how]
+    for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"], ["-O2", "-static"]):
+        assert found(tmp_path, compiler, source(choice, more), *flags) == {("unproven", "fast")}, flags
+    assert found(tmp_path, compiler, source(choice, more), "-O2", "-s") == set()  # no name tells what it asks for
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("feature", ["popcnt", "sse4.2", "avx"])
+def test_a_resolver_that_asks_for_too_little(tmp_path, compiler, feature):
+    text = source("__builtin_cpu_init(); " + FEATURES.replace("avx2", feature))
+    text = text.replace("fast(void) {", 'fast(void) { asm volatile("vpaddd %ymm0, %ymm0, %ymm0");')
+    for flags in (["-O3"], ["-O0"], ["-O3", "-no-pie", "-fno-pic"], ["-O3", "-static"]):
+        (finding,) = found_in_program(tmp_path, text, C_OF[compiler], *flags)
+        assert (finding.kind, finding.symbol) == ("baseline", "fast"), flags
+        assert finding.detail.startswith("a resolver chooses it that asks for "), flags
+        assert feature.replace(".", "") in finding.detail, flags
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -88,7 +88,12 @@ def findings(path, kind=None):
 
 
 def counted(path):
-    return dict(audit(path).counted)
+    return number_of(audit(path).counted)
+
+
+def number_of(counted):
+    """How many functions are counted, by feature."""
+    return {feature: len(names) for feature, names in counted.items()}
 
 
 def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:

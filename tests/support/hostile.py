@@ -250,7 +250,7 @@ class Workshop:
         folder.mkdir(parents=True, exist_ok=True)
         project = _project(base, one, folder)
         try:
-            objects = make_objects(base, project, folder)
+            objects = make_objects(base, project, folder, audit=audit)
         except GeneratorError as problem:
             output = folder / "program"
             objects = Built(COMPILER, output, output, str(problem))

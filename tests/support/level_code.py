@@ -3,8 +3,11 @@
 import subprocess
 from pathlib import Path
 
+from isagen.audit.allowances import Allowances
 from isagen.audit.baseline import Baseline
-from isagen.audit.built import audit_object
+from isagen.audit.built import audit_object, sets_of
+from isagen.audit.initialisers import Member, initialiser_findings
+from isagen.audit.subject import Subject
 from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects
 from isagen.build.addresses import LevelAddresses
@@ -68,6 +71,18 @@ class Level:
         """The audit's findings in what is linked."""
         (result,) = audit_targets([self.linked(*flags, stripped=stripped)], Baseline("X86_64", BASELINE))
         return list(result.findings)
+
+    def handed_out(self) -> list:
+        """The faults of what its object runs at load or exit, as sealing finds them."""
+        file = load_object(self.object)
+        with open_binary(self.object) as binary:
+            sets = sets_of(binary, RECORD)
+            allowances = Allowances()
+            subject = Subject(binary, sets, frozenset(BASELINE), allowances, levels=RECORD.levels, level=LEVEL)
+            defined = {symbol.name: 0 for symbol in file.symbols if symbol.defined}
+            private = LevelAddresses(LEVEL, [file]).private_names()
+            run = [0] if file.runs_at_load else []
+            return initialiser_findings(LEVEL, [Member("kernel", lambda: subject)], run, defined, private)
 
     def found_in_object(self) -> list:
         """The audit's findings in the object, which is not sealed."""

@@ -1,4 +1,4 @@
-"""Sources of kernels whose initialisers hand out addresses, call what is unknown, or do neither."""
+"""Sources of kernels whose initialisers hand out addresses of code, call through pointers, or do neither."""
 
 from support.level_code import C_OF, Level
 
@@ -41,13 +41,6 @@ HANDED_OUT = {
         f"{WORK}struct entry {{ int number; fn f; }};\nextern void add(struct entry *);\n"
         f"static struct entry own = {{1, work}};\n{CONSTRUCTOR} {{ add(&own); }}",
         "own",
-    ),
-    "qsort": (
-        ".c",
-        "#include <stdlib.h>\nstatic int data[9] = {3, 1, 2};\n"
-        "static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }\n"
-        f"{CONSTRUCTOR} {{ qsort(data, 9, sizeof(int), compare); }}",
-        "compare",
     ),
     "what a function returns": (
         ".c",
@@ -133,8 +126,8 @@ HANDED_OUT_OF_THE_FRAME = {
         f"{CONSTRUCTOR} {{ add(get(3)); }}",
     ),
 }
-# What calls code that is unknown: (language, source).
-UNKNOWN = {
+# What calls through pointers that the level's code did not make: (language, source).
+POINTERS = {
     "a pointer": (".c", f"{HEAD}extern fn f;\nint got;\n{CONSTRUCTOR} {{ got = f(3); }}"),
     "a jump": (".c", f"typedef void (*fn)(void);\nextern fn f;\n{CONSTRUCTOR} {{ f(); }}"),
     "a table": (
@@ -196,31 +189,57 @@ SOUND = {
         f"__attribute__((noinline)) static int run(fn f) {{ return f(got) + 1; }}\n"
         f"{CONSTRUCTOR} {{ got = run(work); }}",
     ),
-    "a function that is called through variables of the frame": (
-        ".c",
-        f"{HEAD}int got;\n__attribute__((noinline)) static int work(int x) {{ return x * 3; }}\n"
-        f"extern volatile int n;\n{CONSTRUCTOR} {{ fn f = work, g = f; got = f(n) + g(n); }}",
-    ),
     "an object with virtual functions": (
         ".cpp",
-        "extern int start();\nstruct base { virtual int g() { return 1; } };\n"
+        "struct base { virtual int g() { return 1; } };\n"
         "struct derived : base { int value; derived(int v) : value(v) {} virtual int f() { return value; } };\n"
-        "static derived one(start());\nint use(derived *d) { return d->f(); }\nint go() { return use(&one); }",
+        "extern volatile int one_of_many;\nstatic derived one(3);\n"
+        "int use(derived *d) { return d->f() + one_of_many; }\nint go() { return use(&one); }",
+    ),
+    "a map of functions": (
+        ".cpp",
+        "#include <map>\n#include <string>\nstatic int work(int x) { return x * 3; }\n"
+        'static const std::map<std::string, int (*)(int)> all = {{"work", work}};\n'
+        'int use() { return all.at("work")(3); }',
+    ),
+    "a std::function that is set later": (
+        ".cpp",
+        "#include <functional>\nstatic std::function<int(int)> hook;\nstatic int work(int x) { return x * 3; }\n"
+        "int use() { hook = work; return hook(3); }",
     ),
 }
-# What keeps its values in the stack frame where it is not optimised, in C++.
-UNOPTIMISED = {
-    "a string's number": '#include <string>\nstatic int n = std::stoi("33");\nint use() { return n; }',
+# Static objects as ordinary kernels have them, in C++.
+OBJECTS = {
+    "a number of a string": '#include <string>\nstatic int n = std::stoi("33");\nint use() { return n; }',
     "a sorted table": "#include <algorithm>\nstatic int t[20];\n"
     "static int x = (std::sort(t, t + 20, [](int a, int b) { return a > b; }), t[2]);\nint use() { return x + t[1]; }",
     "a stream": "#include <sstream>\nstatic std::ostringstream s;\nint use() { s << 3; return s.str().size(); }",
-    "a map": '#include <map>\n#include <string>\nstatic std::map<std::string, int> m = {{"a", 1}};\n'
-    'int use() { return m["a"]; }',
-    "an object of a class with two bases": "extern int start();\n"
-    "struct a { virtual int f() { return 1; } int n = 2; };\n"
+    "a string": '#include <string>\nstatic std::string s = "a text of more than sixteen letters";\n'
+    "int use() { return s.size(); }",
+    "maps": "#include <map>\n#include <string>\n#include <unordered_map>\n"
+    'static std::map<std::string, int> m = {{"a", 1}};\nstatic std::unordered_map<int, std::string> u;\n'
+    'int use() { u[3] = "b"; return m["a"]; }',
+    "vectors": "#include <vector>\nstatic std::vector<int> v(9, 3);\nstatic std::vector<std::vector<double>> w;\n"
+    "int use() { w.emplace_back(9); return v[2]; }",
+    "locks": "#include <mutex>\n#include <condition_variable>\nstatic std::mutex m;\nstatic std::once_flag f;\n"
+    "static std::condition_variable c;\nint use() { std::lock_guard<std::mutex> g(m); c.notify_all(); return 1; }",
+    "pointers": "#include <memory>\n#include <vector>\nstatic std::unique_ptr<int[]> p(new int[9]);\n"
+    "static auto s = std::make_shared<std::vector<int>>(9);\nint use() { return p[2] + (*s)[1]; }",
+    "a table of lambdas": "static int (*const t[])(int) = {[](int x) { return x * 3; }, [](int x) { return -x; }};\n"
+    "int use(int n) { return t[n & 1](n); }",
+    "threads of the file": "#include <thread>\n#include <vector>\nstatic std::vector<std::thread> pool;\n"
+    "static int work(int x) { return x * 3; }\nint use() { pool.emplace_back(work, 3); return 1; }",
+    "objects of threads": "#include <string>\nstatic thread_local std::string s = std::to_string(33);\n"
+    "int use() { s += 'x'; return s.size(); }",
+    "an object of a class with two bases": "struct a { virtual int f() { return 1; } int n = 2; };\n"
     "struct b { virtual int g() { return 2; } int n = 3; };\n"
     "struct c : a, b { c(int v) { n = v; } int n; int g() override { return n; } virtual ~c() {} };\n"
-    "static c one(start());\nint use(b *p) { return p->g(); }\nint go() { return use(&one); }",
+    "static c one(3);\nint use(b *p) { return p->g(); }\nint go() { return use(&one); }",
+    "output": "#include <iostream>\nstruct log { log() { std::cerr << std::hex << 3 << std::endl; } } static one;\n"
+    "int use() { return 1; }",
+    "a number of the environment": "#include <cstdlib>\n#include <thread>\n"
+    'static const int n = std::getenv("N") ? std::atoi(std::getenv("N")) : std::thread::hardware_concurrency();\n'
+    "int use() { return n; }",
 }
 
 

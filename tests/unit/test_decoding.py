@@ -6,31 +6,32 @@ import sys
 from pathlib import Path
 
 import pytest
-from iced_x86 import Code, FlowControl, OpAccess, OpKind, Register
+from iced_x86 import Code, ConditionCode, FlowControl, OpAccess, OpKind, Register
 
 from isagen.binary.elf.machines import architecture_of
 from isagen.model.errors import AuditError
-from isagen.processors import decoding, x86
-from isagen.processors.decoding import How
+from isagen.processors import x86
+from isagen.processors.decoding import Kind
 from isagen.processors.registry import codes_of, decoder_of, is_decoded
-from isagen.processors.x86 import addresses, decoder, effects
+from isagen.processors.x86 import decoder, tracking
 from isagen.processors.x86.iced import iced_x86
 
 
 def test_flow_control_has_the_numbers_of_iced():
     names = {
         "NEXT": "NEXT",
-        "UNCONDITIONAL": "UNCONDITIONAL_BRANCH",
-        "INDIRECT_BRANCH": "INDIRECT_BRANCH",
-        "CONDITIONAL": "CONDITIONAL_BRANCH",
-        "RETURN": "RETURN",
-        "CALL": "CALL",
-        "INDIRECT_CALL": "INDIRECT_CALL",
+        "GOES": "UNCONDITIONAL_BRANCH",
+        "GOES_INDIRECT": "INDIRECT_BRANCH",
+        "BRANCHES": "CONDITIONAL_BRANCH",
+        "RETURNS": "RETURN",
+        "CALLS": "CALL",
+        "CALLS_INDIRECT": "INDIRECT_CALL",
         "INTERRUPT": "INTERRUPT",
         "TRANSACTION": "XBEGIN_XABORT_XEND",
         "EXCEPTION": "EXCEPTION",
     }
-    assert {ours: getattr(decoding, ours) for ours in names} == {o: getattr(FlowControl, i) for o, i in names.items()}
+    assert {ours: getattr(decoder, ours) for ours in names} == {o: getattr(FlowControl, i) for o, i in names.items()}
+    assert frozenset({FlowControl.CALL, FlowControl.INDIRECT_CALL}) == tracking.CALLS
 
 
 CODE = bytes.fromhex("90 c5f877 62f17c4858c1 c3 0f1f4000 e800000000 06")
@@ -57,19 +58,17 @@ def test_codes_are_read_without_the_names_of_the_library_which_loads_later():
 
 def test_operands_and_registers_have_the_numbers_of_iced():
     writes = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
-    assert frozenset(writes) == addresses.WRITES
-    reads = (OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
-    assert frozenset(reads) == effects.READS
+    assert frozenset(writes) == tracking.WRITES
     arguments = (Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9)
-    assert arguments == addresses.ARGUMENTS == effects.ARGUMENTS
+    assert arguments == tracking.ARGUMENTS
     kept = {Register.RBX, Register.RSP, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15}
-    assert kept == effects.KEPT
-    assert (Register.RAX, Register.RSP, Register.RIP) == (effects.RESULT, effects.STACK, effects.RIP)
-    assert frozenset(range(Register.RAX, Register.R15 + 1)) == effects.GENERAL
-    assert (OpKind.REGISTER, OpKind.MEMORY) == (effects.REGISTER, effects.MEMORY)
-    numbers = {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE8TO64, OpKind.IMMEDIATE32TO64}
-    assert numbers == effects.NUMBERS
-    assert OpKind.REGISTER == decoder.REGISTER
+    assert kept == tracking.KEPT
+    assert (Register.AH, Register.BH) == (tracking.AH, tracking.BH)
+    assert {ConditionCode.S, ConditionCode.NS} == tracking.SIGNS
+    assert (OpKind.REGISTER, OpKind.MEMORY) == (tracking.REGISTER, tracking.MEMORY)
+    assert (OpKind.REGISTER, OpKind.MEMORY) == (decoder.REGISTER, decoder.MEMORY)
+    every = {number for name, number in vars(OpKind).items() if name.startswith("IMMEDIATE")}
+    assert every == tracking.IMMEDIATES == decoder.NUMBERS
     assert {OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64} == decoder.IMMEDIATES
     assert Code.INVALID == decoder.INVALID
 
@@ -112,32 +111,74 @@ def test_a_file_that_names_no_processor():
         decoder_of(None, "f.so")
 
 
-RAX, RDX, RSI, RDI, RSP = 53, 55, 59, 60, 57
+@pytest.mark.parametrize(
+    ("raw", "kind", "address"),
+    [
+        ("e810000000", Kind.CALL, 0x1015),
+        ("eb10", Kind.JUMP, 0x1012),
+        ("7410", Kind.BRANCH, 0x1012),
+        ("ff1510000000", Kind.CALL_SLOT, 0x1016),
+        ("ff2510000000", Kind.JUMP_SLOT, 0x1016),
+        ("ffd0", Kind.CALL_UNKNOWN, 0),
+        ("ff24c500100000", Kind.JUMP_UNKNOWN, 0),  # jmp [rax*8+0x1000]
+        ("c3", Kind.END, 0),
+        ("0f0b", Kind.END, 0),  # ud2
+        ("488d3510000000", Kind.ADDRESS, 0x1017),  # lea rsi, [rip+0x10]
+        ("488b3510000000", Kind.LOAD, 0x1017),  # mov rsi, [rip+0x10]
+        ("8b3510000000", Kind.FLAG, 0x1016),  # mov esi, [rip+0x10]
+        ("803d1000000000", Kind.FLAG, 0x1017),  # cmp byte ptr [rip+0x10], 0
+        ("893510000000", Kind.ACCESS, 0x1016),  # mov [rip+0x10], esi
+        ("48893510000000", Kind.ACCESS, 0x1017),  # mov [rip+0x10], rsi
+        ("0fa2", Kind.QUESTION, 0),  # cpuid
+        ("06", Kind.INVALID, 0),
+    ],
+)
+def test_what_an_instruction_refers_to(raw, kind, address):
+    content = bytes.fromhex(raw)
+    (found,) = decoder.X86Decoder().references(content, 0x1000)
+    assert found == (0x1000, 0x1000 + len(content), kind, address)
+
+
+def test_numbers_that_may_be_addresses():
+    x86 = decoder.X86Decoder()
+    for raw in ("bf78563412", "8b04c578563412"):  # mov edi, 0x12345678; mov eax, [rax*8+0x12345678]
+        assert list(x86.references(bytes.fromhex(raw), 0)) == []
+        (found,) = x86.references(bytes.fromhex(raw), 0, fixed=True)
+        assert (found.kind, found.address) == (Kind.NUMBER, 0x12345678)
+        assert 0x12345678 in x86.named(bytes.fromhex(raw), 0, True)
+
+
+LEA_RDI, LEA_RBX, MOV, CALL = "488d3d10000000", "488d1d10000000", "4889df", "e800000000"
 
 
 @pytest.mark.parametrize(
-    ("raw", "how", "to", "source", "number", "reads"),
+    ("parts", "expected"),
     [
-        ("488d3510000000", How.ADDRESS, RSI, 0, None, set()),  # lea rsi, [rip+0x10]
-        ("4889c7", How.COPY, RDI, RAX, None, {RAX}),  # mov rdi, rax
-        ("4883c210", How.ADD, RDX, 0, 0x10, {RDX}),  # add rdx, 0x10
-        ("4801d0", How.ADD, RAX, RDX, None, {RAX, RDX}),  # add rax, rdx
-        ("4898", How.EXTEND, RAX, RAX, None, {RAX}),  # cdqe
-        ("48630482", How.LOAD, RAX, 0, None, set()),  # movsxd rax, dword ptr [rdx+rax*4]
-        ("bf78563412", How.NUMBER, RDI, 0, 0x12345678, set()),  # mov edi, 0x12345678
-        ("488902", How.OTHER, 0, 0, None, {RAX}),  # mov [rdx], rax
-        ("488912", How.OTHER, 0, 0, None, {RDX}),  # mov [rdx], rdx
-        ("ffd0", How.OTHER, 0, 0, None, {RAX, RSP}),  # call rax
-        ("f348a5", How.OTHER, 0, 0, None, {54, RSI, RDI}),  # rep movsq
+        ([LEA_RDI, CALL], 0x1234),
+        ([LEA_RBX, MOV, CALL], 0x1234),
+        ([LEA_RBX, CALL, MOV, CALL], 0x1234),  # a register that calls preserve
+        ([LEA_RDI, CALL, CALL], 0),
+        ([LEA_RDI, "480f44f8", CALL], 0),  # cmove rdi, rax
+        ([CALL], 0),
     ],
 )
-def test_what_an_instruction_does_to_registers(raw, how, to, source, number, reads):
+def test_the_argument_of_a_call(parts, expected):
+    raw = [bytes.fromhex(part) for part in parts]
+    last = 0x1000 + sum(map(len, raw[:-1]))
+    found = decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: 0})
+    assert found == {last: expected}
+    assert decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: 0}) == {last: 0}
+
+
+def test_the_bits_that_code_tests():
     x86 = decoder.X86Decoder()
-    (instruction,) = x86.decode(bytes.fromhex(raw), 0x1000)
-    effect = x86.effect(instruction)
-    assert (effect.how, effect.number, set(effect.reads)) == (how, number, reads)
-    if how != How.OTHER:
-        assert (effect.to, effect.source) == (to, source)
+    words = {0x2000: -1, 0x200C: 0, 0x3000: 32}
+    near = "f605{:08x}10".format(int.from_bytes((0x3000 - 0x1007).to_bytes(4, "little"), "big"))
+    assert x86.asked(bytes.fromhex(near), 0x1000, words, {}) == {36}  # test byte ptr [rip+..], 0x10
+    slot = "488b05f90f0000 f6400d04"  # mov rax, [rip+..]; test byte ptr [rax+0xd], 4
+    assert x86.asked(bytes.fromhex(slot), 0x1000, words, {0x2000: 0x2000}) == {10}
+    model = "488b05f90f0000 83780803"  # cmp dword ptr [rax+8], 3
+    assert x86.asked(bytes.fromhex(model), 0x1000, {**words, 0x2008: -1}, {0x2000: 0x2000}) == {-1}
 
 
 def test_build_folders_have_the_numbers_that_the_decoder_asks_for():

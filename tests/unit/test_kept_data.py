@@ -1,22 +1,18 @@
 """What steps keep for their next run: nothing counts that is damaged, or about a file that changed."""
 
-import marshal
 import os
 import re
-from pathlib import Path
 
 import pytest
 
-from isagen.audit import sealed_names as reader
-from isagen.audit.sealed_names import sealed_names
 from isagen.binary import formats
-from isagen.model.kept import CHECK, HEAD, are_unchanged, read_kept, states_of, write_kept
+from isagen.model.kept import are_unchanged, read_kept, states_of, write_kept
 from isagen.model.names import SEALED, is_sealed_name
 from isagen.processors import kept_facts
+from isagen.processors.decoding import Kind
 from isagen.processors.features import read_features
 from isagen.processors.instruction_sets import InstructionSets, facts_of
 from isagen.processors.registry import audited_processor
-from support.elf import CODE, STRTAB, SYMTAB, Part, elf_object, symbol
 
 VALUE = [{"a": [1, 2]}, frozenset({"b"}), ("c", None, True, "\udcff")]
 
@@ -46,64 +42,6 @@ def test_a_changed_file_is_another(tmp_path):
 
 
 # ---- names in sealed objects
-
-
-def object_with(names):
-    """An object that defines global functions."""
-    strings, entries = b"\0", symbol("<", True, 0, 0, 0, 0)
-    for name in names:
-        entries += symbol("<", True, len(strings), 1 << 4 | 2, 1)
-        strings += name.encode() + b"\0"
-    table = Part(b".symtab", SYMTAB, entries, link=3, info=1, entry=24)
-    return elf_object([Part(b".text", 1, b"\xc3", CODE), table, Part(b".strtab", STRTAB, strings)])
-
-
-@pytest.fixture
-def build(tmp_path):
-    path = tmp_path / "isa_FAST.a.c.o"
-    path.write_bytes(object_with(["run.fast.12", "shared"]))
-    return {str(path): "FAST", str(tmp_path / "missing.o"): "FAST"}, str(tmp_path / ".kept")
-
-
-def test_names_are_told_apart(build):
-    objects, kept = build
-    path = next(iter(objects))
-    expected = {path: (("shared",), ("run",))}
-    assert sealed_names(objects) == expected
-    assert not Path(kept).exists()
-    assert sealed_names(objects, kept) == expected
-    assert sealed_names(objects, kept) == expected
-
-
-def test_objects_are_read_once(build, monkeypatch):
-    objects, kept = build
-    first = sealed_names(objects, kept)
-    monkeypatch.setattr(reader, "load_object", None)
-    assert sealed_names(objects, kept) == first
-
-
-@pytest.mark.parametrize("change", ["object", "level", "code", "kept"])
-def test_what_changed_is_read_again(build, monkeypatch, change):
-    objects, kept = build
-    path = next(iter(objects))
-    sealed_names(objects, kept)
-    read = []
-    load = formats.load_object
-    monkeypatch.setattr(reader, "load_object", lambda one: read.append(str(one)) or load(one))
-    if change == "object":
-        Path(path).write_bytes(object_with(["run.fast.12", "others"]))
-    elif change == "level":
-        objects[path] = "SLOW"
-    elif change == "code":
-        monkeypatch.setattr(reader, "_code", lambda: {"other.py": [1, 2, 3, 4]})
-    else:
-        Path(kept).write_bytes(HEAD + bytes(CHECK) + marshal.dumps([]))
-    known, private = sealed_names(objects, kept)[path]
-    assert read == [path]
-    if change == "object":
-        assert (known, private) == (("others",), ("run",))
-    if change == "level":
-        assert (known, private) == (("run.fast.12", "shared"), ())
 
 
 @pytest.mark.parametrize(
@@ -153,10 +91,9 @@ def test_kept_facts_are_those_of_the_features_file(tmp_path, processor):
         assert sets.beyond(allowed) == beyond
         assert sets.missing(beyond, allowed) == read.missing(beyond, allowed)
     raw = bytes.fromhex("488d0501000000 4889c7 0fa2 c5fc58c0 c3".replace(" ", ""))
-    for one, other in zip(sets.decoder.decode(raw, 0x1000), read.decoder.decode(raw, 0x1000), strict=True):
-        assert sets.decoder.effect(one) == read.decoder.effect(other)
-        assert sets.decoder.loaded(one) == read.decoder.loaded(other)
-    assert sets.decoder.asking == read.decoder.asking
+    found = list(sets.decoder.references(raw, 0x1000))
+    assert [one.kind for one in found] == [Kind.ADDRESS, Kind.QUESTION, Kind.END]
+    assert found == list(read.decoder.references(raw, 0x1000))
 
 
 def test_facts_of_changed_files_are_made_again(tmp_path, processor, monkeypatch):

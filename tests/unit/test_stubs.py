@@ -33,12 +33,15 @@ def test_an_object_s_name_tells_the_source():
         source_of(Path("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o"), "DEFAULT", known)
 
 
-def test_shared_data_of_different_sizes():
+def test_shared_data_of_different_values():
     levels = [
-        registered_at("DEFAULT", {"same": 4, "table": 16, "only": 1}, a="dot"),
-        registered_at("AVX2", {"same": 4, "table": 32}, a="dot"),
+        registered_at(
+            "DEFAULT", {"same": "4 (4 bytes)", "_ZN1a5lanesE": "16 (4 bytes)", "only": "1 (1 bytes)"}, a="dot"
+        ),
+        registered_at("AVX2", {"same": "4 (4 bytes)", "_ZN1a5lanesE": "32 (4 bytes)"}, a="dot"),
     ]
-    with pytest.raises(BuildError, match=r"^table: this variable .* 16 bytes at DEFAULT and 32 at AVX2\n"):
+    said = r"^a::lanes: all levels share this .* is 16 \(4 bytes\) at DEFAULT and 32 \(4 bytes\) at AVX2: .*\n"
+    with pytest.raises(BuildError, match=said):
         stubs_of(levels, "DEFAULT")
 
 

@@ -6,11 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
+from ...model.digests import blake2b
 from ..protocol import CODE_KINDS, Binding, Held, Kind
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations
 from .values import ElfSymbol
+
+SHORT = 32  # bytes of an initial value that are shown
 
 # Where a pointer is, in its section; the number of the symbol that it is to; and how far behind that.
 Pointer = tuple[int, int, int]
@@ -47,6 +50,36 @@ class HeldAddresses:
                     target = symbol.address + addend
                     waiting.append((symbol.section, target, self._end(symbol.section, target)))
         return Held(tuple(code), tuple(names))
+
+    def value(self, section: int, address: int, size: int) -> str:
+        """Return the initial value of data as text: its bytes, and what its pointers lead to.
+
+        Local data that they lead to, and constants of the object, count by their own values.
+        """
+        return self._value(section, address, address + size, set())
+
+    def _value(self, section: int, low: int, high: int, seen: set[tuple[int, int]]) -> str:
+        place = self._elf.sections[section]
+        if (section, low) in seen:
+            return "..."
+        seen.add((section, low))
+        raw = bytearray(self._elf.read(low, high - low) if place.in_file else bytes(min(high - low, SHORT)))
+        found = []
+        for at, number, addend in self._between(section, low, high):
+            raw[at - low : at - low + self._elf.layout.word] = bytes(self._elf.layout.word)
+            symbol = self._elf.symbol_of(self._table, number)
+            target = symbol.address + addend
+            there = self._elf.sections[symbol.section] if symbol.section else None
+            own = symbol.binding == Binding.LOCAL or (there is not None and there.constant)
+            if there is not None and own and not there.executable and symbol.kind != Kind.THREAD_DATA:
+                shown = self._value(symbol.section, target, self._end(symbol.section, target), seen)
+            else:
+                shown = self._elf.name(symbol) or self._code_at(symbol, addend)
+                shown += f" + {addend}" if addend and symbol.kind != Kind.SECTION else ""
+            found.append(f"{at - low}: {shown}")
+        if len(found) == 1 and len(raw) == self._elf.layout.word:
+            return found[0].partition(": ")[2]
+        return _shown(bytes(raw)) + (f" ({', '.join(found)})" if found else "")
 
     def _between(self, section: int, low: int, high: int) -> Sequence[Pointer]:
         found = self._pointers.get(section, [])
@@ -101,3 +134,15 @@ class HeldAddresses:
         place = bisect_right(known, (address, self._table.size))
         limit = self._elf.sections[section].address + self._elf.sections[section].size
         return known[place][0] if place < len(known) else limit
+
+
+def _shown(raw: bytes) -> str:
+    """Return bytes as text: short texts and numbers as such, long ones by their start and a digest."""
+    text = raw.removesuffix(b"\0")
+    if text and text.isascii() and text.decode().isprintable() and len(text) <= SHORT:
+        return f'"{text.decode()}"'
+    if len(raw) in (1, 2, 4, 8):
+        return str(int.from_bytes(raw, "little"))
+    if len(raw) <= SHORT:
+        return raw.hex(" ")
+    return f"{raw[:SHORT].hex(' ')} ... {blake2b(raw, digest_size=8).hexdigest()}"

@@ -8,10 +8,11 @@ from itertools import takewhile
 
 from ...model.errors import AuditError, BuildError
 from ...model.files import read_bytes
-from ..protocol import CODE_KINDS, Binding, Held
+from ...model.names import TOOLCHAIN_SETS
+from ..protocol import CODE_KINDS, Binding, Held, Kind
 from . import layout as e
 from .held import HeldAddresses
-from .private import is_private
+from .private import initialised, is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
@@ -153,6 +154,11 @@ class ElfObject:
         """Return the addresses that the data of one of `symbols` holds."""
         return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
 
+    def value(self, symbol: ObjectSymbol) -> str:
+        """Return the size and the initial value of the data of one of `symbols` as text."""
+        value = self._addresses.value(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
+        return f"{value} ({symbol.size} bytes)"
+
     @property
     def loaded_bytes(self) -> int:
         """How many of its bytes a program loads: code, constants and data that is not zero."""
@@ -189,13 +195,42 @@ class ElfObject:
 
         return Fingerprints(self.elf, self.groups)
 
-    def held_by_sets(self) -> dict[str, Held]:
-        """Return the addresses in sections that any object finds by name, through ``__start_NAME`` and ``__stop_NAME``.
+    @cached_property
+    def runs_at_load(self) -> bool:
+        """Whether the loader runs any of its code: by arrays of functions, sections of its own, or as resolvers."""
+        types = (e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY)
+        names = (".init", ".fini", ".ctors", ".dtors")
+        if any(one.size and (one.type in types or one.name.startswith(names)) for one in self.sections):
+            return True
+        return any(symbol.kind == Kind.RESOLVER for symbol in self.elf.symbols())
 
-        Linkers define these for names that are C identifiers.
+    @cached_property
+    def initialised(self) -> frozenset[str]:
+        """The names of variables that code initialises, when they are first used or at load, and of their guards."""
+        return frozenset(initialised(symbol.name for symbol in self.symbols))
+
+    def held_by_sets(self) -> dict[str, Held]:
+        """Return the addresses in each section that is findable.
+
+        Of sections that compilers fill for a runtime, what the source itself puts there counts.
         """
-        return {
-            section.name: self._addresses.of(section.index, section.address, section.size)
-            for section in self.sections
-            if section.in_file and not section.executable and section.name.isidentifier() and section.size
-        }
+        found = {}
+        for section in self.sections:
+            name = section.name
+            if not section.findable or not section.in_file or not section.size:
+                continue
+            if name in TOOLCHAIN_SETS:
+                places = [(one.address, one.size) for one in self._named_in(section.index)]
+            else:
+                places = [(section.address, section.size)]
+            held = [self._addresses.of(section.index, start, size) for start, size in places]
+            code = tuple(name for one in held for name in one.code)
+            found[name] = Held(code, tuple(name for one in held for name in one.names))
+        return found
+
+    def _named_in(self, section: int) -> Iterator[ElfSymbol]:
+        """Yield the symbols in a section whose names are not reserved for compilers."""
+        table = self.sections[self.symbol_section]
+        for symbol in self.elf.symbols_of(table):
+            if symbol.section == section and not self.elf.name(symbol).startswith(("__", ".")) and symbol.name_offset:
+                yield symbol

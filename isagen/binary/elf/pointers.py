@@ -211,12 +211,13 @@ class ElfPointers:
     def operand(self, reference: Reference, after: int) -> int:
         """Return the address that the relocation of an instruction is for, as `target` does.
 
-        It is 0 too where it is before or after the section of its symbol, where no address of an object is known.
+        Where that is before or after the section of its symbol, it is the symbol's: no address of an object is known
+        there.
         """
         target = self.target(reference, after)
         symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
         section = self.elf.section_at(target) if target else None
-        return target if section is not None and section.index == symbol.section else 0
+        return target if section is not None and section.index == symbol.section else symbol.address
 
     def is_absolute(self, reference: Reference) -> bool:
         """Return whether an object's relocation is for an address, not for a distance from itself."""

@@ -1,18 +1,21 @@
 """Which of the symbols that a linker would merge across levels belong to one level alone.
 
 Code does, and constants with it: vtables hold addresses of a level's code, and tables may be laid out for its vectors.
-Data that the program writes to, such as function statics and inline variables, stays shared as the language says; so
-does type information, by which exceptions are caught. Shared data must be of one size at all levels, which the
-registrations check.
+So do variables that code initialises: each level might compute another value. Other data that the program writes to,
+such as function statics and inline variables, stays shared as the language says; so does type information, by which
+exceptions are caught. Shared data must have one initial value at all levels, which the registrations check.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 from ..protocol import Kind
 from .values import ObjectSymbol
 
 # Itanium C++ ABI: typeinfo structures and names.
 TYPE_INFORMATION = ("_ZTI", "_ZTS")
+INITIALISED = ("_ZGV", "_ZTH")
 # Clang's counters of a function (-fprofile-instr-generate, -fcoverage-mapping): as many as that level's code branches.
 COUNTERS = ("__profc_", "__profd_", "__profvp_")
 
@@ -24,3 +27,14 @@ def is_private(symbol: ObjectSymbol) -> bool:
     if symbol.kind not in (Kind.DATA, Kind.LABEL):  # assembly need not say what a symbol names
         return False
     return symbol.section != 0 and symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
+
+
+def initialised(names: Iterable[str]) -> Iterator[str]:
+    """Yield the variables, with their guards, that code initialises: guards and functions for them tell.
+
+    Of the names that a guard may be for, one is the variable's (Itanium C++ ABI, 5.1.4.4; ``_ZTH``: thread-local ones).
+    """
+    for name in names:
+        if name.startswith(INITIALISED):
+            rest = name[4:]
+            yield from (name, f"_Z{rest}", rest.lstrip("0123456789"))

@@ -265,6 +265,12 @@ class Elf:
                 found[section.link] = indexes
         return found
 
+    @cached_property
+    def _dynamic_strings(self) -> bytes:
+        """The names of the symbols that other files can bind to."""
+        table = self.dynamic_table
+        return self.content(self.sections[table.link]) if table is not None else b""
+
     def name(self, symbol: Symbol) -> str:
         """Return the name of a symbol of this file."""
         assert isinstance(symbol, ElfSymbol)
@@ -272,6 +278,10 @@ class Elf:
         if table.link >= len(self.sections):
             return ""  # no symbol table, though a relocation says so
         strings = self.sections[table.link]
+        if table.type == e.SHT_DYNSYM:  # asked for in whole; the full table of a large file is not kept in memory
+            known, at = self._dynamic_strings, symbol.name_offset
+            stop = known.find(b"\0", at)
+            return known[at : stop if stop >= 0 else len(known)].decode(errors="surrogateescape")
         size = 256
         while True:
             start = symbol.name_offset

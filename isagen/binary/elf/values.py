@@ -15,6 +15,13 @@ _BINDINGS = {Binding.LOCAL, Binding.GLOBAL, Binding.WEAK, Binding.UNIQUE}
 KINDS = tuple(next((kind for kind in _KINDS if kind == value), Kind.OTHER) for value in range(16))
 BINDINGS = tuple(next((one for one in _BINDINGS if one == value), Binding.OTHER) for value in range(16))
 
+# How the names of sections start that compilers, assemblers and libraries use for data by themselves.
+COMMON_DATA = (
+    *(".data", ".rodata", ".bss", ".tdata", ".tbss", ".ldata", ".lrodata", ".lbss", ".sdata", ".srodata", ".sbss"),
+    *(".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors", ".eh_frame", ".gcc_except_table", ".note"),
+    *(".sframe", ".ARM.ex", ".got", ".toc", ".opd", ".jcr", ".tm_clone_table", ".stapsdt.base", ".gnu.linkonce"),
+)
+
 
 @dataclass(frozen=True)
 class ElfSection:
@@ -50,6 +57,15 @@ class ElfSection:
     def constant(self) -> bool:
         """Whether the program never writes to it: code, read-only data, or data that only the loader relocates."""
         return not self.writable or self.name.startswith(".data.rel.ro")
+
+    @property
+    def findable(self) -> bool:
+        """Whether it is data that code may find by the section's name: by one that compilers do not use by themselves.
+
+        Linkers define ``__start_NAME`` for names that are C identifiers; others lead to what stands beside them.
+        """
+        loaded = bool(self.flags & e.SHF_ALLOC) and not self.flags & e.SHF_EXECINSTR
+        return loaded and not self.name.startswith(COMMON_DATA)
 
 
 class ElfSymbol(NamedTuple):

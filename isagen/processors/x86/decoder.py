@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
 from ...binary.pointing import Relocations
-from ..decoding import Codes, Effect, Instruction, Loaded
-from .addresses import X86Addresses
-from .effects import ARGUMENTS, KEPT, RESULT, STACK, X86Effects
+from ..decoding import Codes, Instruction, Kind, Reference
 from .iced import iced_x86, numbers
-from .instructions import INVALID, needs, own_numbers, require_decoder
+from .instructions import INVALID, codes_of, needs, own_numbers, require_decoder
+from .tracking import Tracking
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -22,9 +21,17 @@ if TYPE_CHECKING:
 # Of an instruction; faster than a generator expression.
 CODE = attrgetter("code")
 NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
-NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32")
-# iced-x86's OpKind: a register; immediates that an address fits into.
-REGISTER, IMMEDIATES = 0, frozenset({9, 10, 14})
+NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32", "memory_displacement")
+# iced-x86's OpKind: a register; immediates that an address fits into; an operand in memory.
+REGISTER, IMMEDIATES, MEMORY = 0, frozenset({9, 10, 14}), 24
+NUMBERS = frozenset(range(6, 15))  # of any size
+SMALL = 4  # bytes of a flag
+# iced-x86's FlowControl.
+NEXT, GOES, GOES_INDIRECT, BRANCHES, RETURNS, CALLS, CALLS_INDIRECT, INTERRUPT, TRANSACTION, EXCEPTION = range(10)
+DIRECT = {GOES: Kind.JUMP, BRANCHES: Kind.BRANCH, CALLS: Kind.CALL, TRANSACTION: Kind.BRANCH}
+THROUGH = {GOES_INDIRECT: Kind.JUMP_SLOT, CALLS_INDIRECT: Kind.CALL_SLOT}
+UNKNOWN = {GOES_INDIRECT: Kind.JUMP_UNKNOWN, CALLS_INDIRECT: Kind.CALL_UNKNOWN}
+ENDS = frozenset({RETURNS, EXCEPTION})
 # Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"); the first are GOTPCREL and its newer spellings.
 THROUGH_GOT = frozenset({9, 41, 42, 43})
 R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
@@ -38,9 +45,11 @@ ELF = Relocations(
 )
 # The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
 WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
+# Bytes of an operand in memory whose size iced-x86 does not know: those of a tile.
+TILE = 1024
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
 PADDING = re.compile(
-    rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
+    rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x04\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
 )
 
 
@@ -55,28 +64,18 @@ class X86Decoder:
     invalid = INVALID
     longest = 15
     jump_size = 24
-    number_size = 4
     # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
-    # Variables of libgcc, and of glibc in programs and in itself, which hold what CPUID told.
-    answers = ("__cpu_model", "__cpu_features2", "_dl_x86_", "_rtld_global_ro")
-    # libgcc's and compiler-rt's, and those of C libraries.
-    informants = frozenset(
-        {"__cpu_indicator_init", "__get_cpuid_max", "__get_cpuid", "__get_cpuid_count", "__x86_get_cpuid_feature_leaf"}
-        | {"getauxval", "__get_cpu_features", "__x86_get_cpu_features", "_dl_x86_get_cpu_features", "elf_aux_info"}
-    )
-    # Indirect calls behind a barrier to speculation (-mindirect-branch=thunk, -mretpoline).
-    thunks = ("__x86_indirect_thunk", "__llvm_retpoline", "__llvm_lvi_thunk")
-    arguments, result, stack, kept = ARGUMENTS, RESULT, STACK, KEPT
 
     def __init__(self, kept: Mapping[str, tuple[int, ...]] | None = None) -> None:
         require_decoder()
         self.numbers = kept or own_numbers()
-        self.asking: Codes = frozenset(self.numbers["asking"])
+        (self._cpuid,) = self.numbers["asking"]
         # MOV and its conditional kinds.
         self._moves = frozenset(self.numbers["mov"] + self.numbers["chooses"])
         (self._lea,) = self.numbers["lea"]
+        self._compares, self._small_moves = frozenset(self.numbers["compares"]), frozenset(self.numbers["small_moves"])
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         """Yield the instructions in `raw`, which is at an address."""
@@ -90,6 +89,51 @@ class X86Decoder:
         """Return the addresses that the instructions in `raw` name, and numbers that are none."""
         named = NAMED_AT_FIXED_PLACES if fixed else NAMED
         return set(chain.from_iterable(map(named, iced_x86.Decoder(64, raw, ip=address))))
+
+    def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
+        """Yield, in order, what the instructions in `raw` refer to; with `fixed` addresses, numbers too."""
+        for one in iced_x86.Decoder(64, raw, ip=address):
+            flow = one.flow_control
+            if flow == NEXT:
+                if one.is_ip_rel_memory_operand:
+                    yield Reference(one.ip, one.next_ip, self._kind(one), one.ip_rel_memory_address)
+                elif one.code == self._cpuid:
+                    yield Reference(one.ip, one.next_ip, Kind.QUESTION, 0)
+                elif fixed:
+                    yield from self._fixed(one)
+            elif flow in DIRECT:
+                yield Reference(one.ip, one.next_ip, DIRECT[flow], one.near_branch_target)
+            elif flow in THROUGH:
+                if one.is_ip_rel_memory_operand:
+                    yield Reference(one.ip, one.next_ip, THROUGH[flow], one.ip_rel_memory_address)
+                else:
+                    if fixed:  # a table
+                        yield from self._fixed(one)
+                    yield Reference(one.ip, one.next_ip, UNKNOWN[flow], 0)
+            elif one.code == INVALID:
+                yield Reference(one.ip, one.next_ip, Kind.INVALID, 0)
+            elif flow in ENDS:
+                yield Reference(one.ip, one.next_ip, Kind.END, 0)
+
+    def _kind(self, one: iced_x86.Instruction) -> Kind:
+        """Return how an instruction refers to memory at a distance from itself."""
+        if one.mnemonic == self._lea:
+            return Kind.ADDRESS
+        to_register = one.op0_kind == REGISTER
+        if iced_x86.MemorySizeExt.size(one.memory_size) <= SMALL:
+            reads = one.mnemonic in (self._small_moves if to_register else self._compares)
+            return Kind.FLAG if reads and (to_register or one.op1_kind in NUMBERS) else Kind.ACCESS
+        return Kind.LOAD if to_register and one.mnemonic in self._moves else Kind.ACCESS
+
+    @staticmethod
+    def _fixed(one: iced_x86.Instruction) -> Iterator[Reference]:
+        """Yield the numbers of an instruction that may be addresses."""
+        for number in range(one.op_count):
+            kind = one.op_kind(number)
+            if kind in IMMEDIATES and (value := one.immediate(number)):
+                yield Reference(one.ip, one.next_ip, Kind.NUMBER, value % (1 << 64))
+            elif kind == MEMORY and one.memory_displ_size >= 4 and one.memory_displacement:
+                yield Reference(one.ip, one.next_ip, Kind.NUMBER, one.memory_displacement)
 
     def text(self, instruction: Instruction) -> str:
         """Return an instruction as Intel's assembly has it."""
@@ -119,30 +163,23 @@ class X86Decoder:
                 return instruction.ip_rel_memory_address
         return 0
 
-    def loaded(self, instruction: Instruction) -> tuple[Loaded, int]:
-        """Return what an instruction loads into a register: how, and the address or number."""
-        assert isinstance(instruction, iced_x86.Instruction)
-        lea = instruction.mnemonic == self._lea
-        if instruction.op0_kind != REGISTER or not (lea or instruction.mnemonic in self._moves):
-            return Loaded.NOTHING, 0
-        if instruction.op_count == 2 and instruction.op1_kind in IMMEDIATES:
-            return Loaded.NUMBER, instruction.immediate(1)
-        if not instruction.is_ip_rel_memory_operand:
-            return Loaded.NOTHING, 0
-        return Loaded.ADDRESS if lea else Loaded.POINTER, instruction.ip_rel_memory_address
+    def handed(
+        self, raw: bytes, address: int, formed: Mapping[int, int], entered: Container[int], calls: Mapping[int, int]
+    ) -> Mapping[int, int]:
+        """Return the addresses that calls in `raw` hand over as an argument, by the calls' addresses, where known."""
+        return self._tracking.handed(raw, address, formed, entered, calls)
 
-    def addresses(self) -> X86Addresses:
-        """Return the addresses in registers when a function starts: none is known."""
-        return X86Addresses(self.numbers)
-
-    def effect(self, instruction: Instruction) -> Effect:
-        """Return what an instruction does to registers."""
-        assert isinstance(instruction, iced_x86.Instruction)
-        return self._effects.of(instruction)
+    def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:
+        """Return which bits of the toolchain's variables instructions test."""
+        return self._tracking.asked(raw, address, words, slots)
 
     @cached_property
-    def _effects(self) -> X86Effects:
-        return X86Effects(self.numbers)
+    def _tracking(self) -> Tracking:
+        return Tracking(self.numbers)
+
+    def codes_of(self, mnemonic: str) -> Codes:
+        """Return the codes of a mnemonic."""
+        return codes_of(mnemonic)
 
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
@@ -159,6 +196,14 @@ class X86Decoder:
             for register, width in WIDTHS.items()
             if name.startswith((register, f"MEM_VSIB32{register[0]}", f"MEM_VSIB64{register[0]}"))
         }
+
+    def memory_bytes(self, instruction: Instruction) -> int:
+        """Return how many bytes of memory an instruction reads or writes; 1 where none."""
+        assert isinstance(instruction, iced_x86.Instruction)
+        kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
+        if MEMORY not in kinds or instruction.mnemonic == self._lea:
+            return 1
+        return iced_x86.MemorySizeExt.size(instruction.memory_size) or TILE
 
     def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU has or ignores."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 
@@ -18,6 +19,7 @@ PACKAGE = "iced_x86"
 NATIVE = f"{PACKAGE}._iced_x86_py"
 
 
+@cache
 def numbers(kind: str) -> Mapping[str, int]:
     """Return the numbers of one of the package's enumerations, such as ``Mnemonic``, by name."""
     name = f"{PACKAGE}.{kind}"

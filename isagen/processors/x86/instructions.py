@@ -24,15 +24,15 @@ def require_decoder() -> None:
 def own_numbers() -> Mapping[str, tuple[int, ...]]:
     """Return the numbers of iced-x86 that the decoder itself uses: of mnemonics, and a code."""
     names = numbers("Mnemonic")
-    chooses = tuple(number for name, number in names.items() if name.startswith("CMOV"))
     return {
         "asking": (numbers("Code")["CPUID"],),
         "mov": (names["MOV"],),
-        "add": (names["ADD"],),
         "lea": (names["LEA"],),
+        "chooses": tuple(number for name, number in names.items() if name.startswith("CMOV")),
         "compares": (names["CMP"], names["TEST"]),
-        "chooses": chooses,
-        "extends": (names["MOVSXD"], names["CDQE"]),
+        "small_moves": (names["MOV"], names["MOVZX"], names["MOVSX"]),
+        "tests": tuple(names[name] for name in ("TEST", "AND", "CMP", "BT", "SHR")),
+        "by_number": (names["BT"], names["SHR"]),
     }
 
 
@@ -58,3 +58,9 @@ def needs(features: Features) -> Mapping[int, frozenset[str]]:
             if needed and instruction.mnemonic not in harmless:
                 found[code] = needed
     return found
+
+
+def codes_of(mnemonic: str) -> frozenset[int]:
+    """Return the codes of a mnemonic: numbers of iced-x86."""
+    start = f"{mnemonic}_"
+    return frozenset(code for name, code in numbers("Code").items() if f"{name}_".startswith(start))

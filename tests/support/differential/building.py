@@ -69,14 +69,17 @@ class Objects:
 
 def build(base: Base, project: Random, folder: Path, audit: str = "error", sealed: bool = True) -> Built:
     """Build a project in `folder`; `audit` is the mode of the link's audit, and `off` links without it."""
-    made = make_objects(base, project, folder, sealed)
+    made = make_objects(base, project, folder, sealed, audit)
     return made if isinstance(made, Built) else link_objects(base, project, folder, made, audit)
 
 
-def make_objects(base: Base, project: Random, folder: Path, sealed: bool = True) -> Objects | Built:
+def make_objects(
+    base: Base, project: Random, folder: Path, sealed: bool = True, audit: str = "error"
+) -> Objects | Built:
     """Make the objects of a project in `folder`, ready to be linked with any linker; or say why that is refused."""
     folder.mkdir(parents=True, exist_ok=True)
     reduced = base.reduced(folder, project.kernels)
+    reduced = replace(reduced, link_audit=replace(reduced.link_audit, mode=audit))
     if not sealed:
         reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are", writes_table=True))
     plan_path = folder / PLAN_FILE

@@ -1,0 +1,212 @@
+"""The rule for what a level runs at load or exit: no address of its code reaches code that may keep it.
+
+An initialiser has no arguments: what it names is all that it can hand out. So code that takes an address of the level's
+code, or of data that holds one, must name nothing else of the program but variables that are private to the level, and
+functions that keep nothing (`known_functions`). Where any of it calls through a pointer, all code whose address it
+takes counts as run, and keeps to the baseline.
+
+It is decided by what code names, as relocations and direct references tell; values are not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from ..binary.mangling import is_destructor
+from ..binary.protocol import MERGEABLE, Binding
+from ..model.frozen import replace
+from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
+from .demangle import demangle
+from .findings import Finding
+from .known_functions import RUNS, is_harmless
+from .reachable import Reached, Root
+from .references import Refers
+from .subject import Subject
+
+
+class Member:
+    """One object of a level: its kernel `source`, and its code, which `opened` reads when it is first asked for."""
+
+    def __init__(self, source: str, opened: Callable[[], Subject]) -> None:
+        self.source = source
+        self._opened = opened
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The object's code."""
+        return self._opened()
+
+    @cached_property
+    def reached(self) -> Reached:
+        """What of it runs at load or exit."""
+        return Reached(self.subject)
+
+    def address(self, name: str) -> int:
+        """Return the address of what the object defines by a name."""
+        return self._defined.get(name, 0)
+
+    @cached_property
+    def _defined(self) -> Mapping[str, int]:
+        binary = self.subject.binary
+        found = (one for one in binary.symbols() if one.defined and one.binding != Binding.LOCAL)
+        return {binary.name(one): one.address for one in found}
+
+
+def initialiser_findings(
+    level: str, members: Sequence[Member], run: Iterable[int], defined: Mapping[str, int], private: Collection[str]
+) -> list[Finding]:
+    """Return what the objects of a level do at load or exit that breaks the rule.
+
+    The loader runs code of the `members` whose numbers are in `run`. `defined` has the number of the member that
+    defines each name, and `private` are the names that no other level may use.
+    """
+    return _Level(level, members, defined, private).findings(run)
+
+
+class _Level:
+    def __init__(
+        self, level: str, members: Sequence[Member], defined: Mapping[str, int], private: Collection[str]
+    ) -> None:
+        self._level = level
+        self._members = members
+        self._defined = defined
+        self._private = private
+        self._pointed: dict[int, frozenset[int]] = {}
+        self._run: dict[int, Reached] = {}  # by the number of an object, what of it runs
+
+    def findings(self, run: Iterable[int]) -> list[Finding]:
+        """Follow what runs at load or exit, and judge it."""
+        for number in run:
+            self._follow(number, list(self._members[number].subject.code.pointers.called_by_loader()))
+        known: set[str] = set()
+        while new := {name for reached in self._run.values() for name in reached.calls & self._defined.keys()} - known:
+            known |= new
+            for name in new:
+                number = self._defined[name]
+                self._follow(number, [(self._members[number].address(name), "when loaded")])
+        found = [finding for group in self._groups() for finding in self._leaks(group)]
+        if any(map(_calls_unknown, self._run.values())):
+            found += self._run_by_pointer()
+        return found
+
+    def _follow(self, number: int, roots: Sequence[Root]) -> None:
+        self._run[number] = self._members[number].reached
+        self._run[number].follow(roots)
+
+    def _groups(self) -> Iterator[list[int]]:
+        """Yield the objects between which addresses may pass: they name each other's code or data."""
+        group = {number: number for number in self._run}
+        for number, reached in self._run.items():
+            for one in _named(reached):
+                other = self._defined.get(one.name)
+                if other in group:
+                    old, new = group[other], group[number]
+                    group = {key: new if value == old else value for key, value in group.items()}
+        for which in sorted(set(group.values())):
+            yield [number for number, one in group.items() if one == which]
+
+    # ---- addresses of the level's code
+
+    def _taken(self, number: int) -> Iterator[tuple[int, int]]:
+        """Yield the code whose address an object's code takes, itself or in data: (number of an object, address)."""
+        for one in _named(self._run[number]):
+            if one.kind in DIRECT or one.kind in CALLS or (not one.target and not one.name):
+                continue
+            waiting = [(number, one.target, one.name)]
+            seen = set()
+            while waiting:
+                where, target, name = waiting.pop()
+                if not target and name in self._defined:
+                    where = self._defined[name]
+                    target = self._members[where].address(name)
+                if not target or (where, target) in seen:
+                    continue
+                seen.add((where, target))
+                references = self._members[where].subject.references
+                code = references.code
+                if not code.functions.is_code(target):
+                    waiting += [(where, to, external) for to, external in references.held(target)]
+                    continue
+                entry = code.entry(target)
+                inside = entry in self._members[where].reached.when and code.start(entry) != target
+                passed = target == one.target and is_destructor(code.name(entry))
+                if not inside and not passed:  # an entry of a table of jumps, what runs at exit
+                    yield where, target
+
+    def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
+        """Yield the finding of objects whose code takes an address and names what might keep it."""
+        opens = next((found for number in group for found in self._opens(number)), None)
+        taken = next((found for number in group for found in self._taken(number)), None)
+        if opens is None or taken is None:
+            return
+        (number, function, name), (where, target) = opens, taken
+        code = self._members[where].subject.code
+        secret = code.name(code.entry(target))
+        finding = self._run[number].described("address", function, frozenset())
+        detail = (
+            f"{finding.detail}; takes the address of {demangle(secret)}, and uses {demangle(name)}, which may keep it"
+        )
+        yield replace(finding, symbol=secret, detail=detail, kernel=self._members[number].source, level=self._level)
+
+    def _opens(self, number: int) -> Iterator[tuple[int, int, str]]:
+        """Yield what an object's code names that may keep an address: (number of the object, function, name)."""
+        subject = self._members[number].subject
+        asked = subject.sets.facts.asked
+        for function, listed in self._run[number].names.items():
+            for one in listed:
+                name = one.name or (subject.code.variables.name_at(one.target) if one.target else "")
+                if not name or name in RUNS or self._is_own(number, one):
+                    continue
+                if one.name and (is_harmless(name) or name in asked.functions or name.startswith(asked.variables)):
+                    continue
+                if not subject.allowances.cover(name):
+                    yield number, function, name
+
+    def _is_own(self, number: int, one: Refers) -> bool:
+        """Return whether a reference is to code or data of the level alone."""
+        if one.name and one.name not in self._defined:
+            return False
+        where = self._defined[one.name] if one.name else number
+        subject = self._members[where].subject
+        target = self._members[where].address(one.name) if one.name else one.target
+        section, symbol = subject.binary.section_at(target), subject.code.variables.symbol_at(target)
+        if section is None or section.constant:
+            return True
+        if section.findable or subject.code.variables.extent(target)[0] in self._exposed(where):
+            return False
+        return symbol is None or symbol.binding not in MERGEABLE or subject.binary.name(symbol) in self._private
+
+    def _exposed(self, number: int) -> frozenset[int]:
+        """Return the variables of an object, by address, that data which others know by name points to."""
+        if number not in self._pointed:
+            subject = self._members[number].subject
+            variables, binary = subject.code.variables, subject.binary
+            known = (one for one in binary.symbols() if one.defined and one.binding != Binding.LOCAL)
+            starts = {one.address for one in known if binary.name(one) not in self._private}
+            found = {to for start in starts for to, _ in subject.references.pointed(start)}
+            self._pointed[number] = frozenset(variables.extent(to)[0] for to in found)
+        return self._pointed[number]
+
+    # ---- code that pointers may lead to
+
+    def _run_by_pointer(self) -> Iterator[Finding]:
+        """Yield code beyond the baseline that a call through a pointer may run."""
+        for where, target in {found: None for number in list(self._run) for found in self._taken(number)}:
+            reached = Reached(self._members[where].subject)
+            reached.follow([(target, "where a pointer to it is called at load or exit")])
+            for function, codes in reached.offenders.items():
+                finding = reached.described("load", function, codes)
+                yield replace(finding, kernel=self._members[where].source, level=self._level)
+
+
+def _named(reached: Reached) -> Iterator[Refers]:
+    for listed in reached.names.values():
+        yield from listed
+
+
+def _calls_unknown(reached: Reached) -> bool:
+    """Return whether code calls through a pointer, or hands over code to be run in a way that is not seen."""
+    return any(
+        one.kind in UNKNOWN or (one.kind is Kind.CALL and not one.target and not one.name) for one in _named(reached)
+    )

@@ -1,0 +1,92 @@
+"""Judging what the objects of a level do at load or exit, when they are sealed (`audit.initialisers`)."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from functools import partial
+
+from ..model.errors import AuditError, BuildError
+
+TYPE_CHECKING = False  # as in typing
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from ..audit.findings import Finding
+    from ..binary.protocol import ObjectFile
+
+    # A kernel source and its object.
+    Item = tuple[str, ObjectFile]
+
+
+def check_at_load(record: str, mode: str, level: str, items: Sequence[Item], private: Collection[str]) -> None:
+    """Raise `BuildError` for the first fault, or report faults where `mode` is warn.
+
+    `record` is the text of the build's record, and `private` are the names that no other level may use. Nothing is
+    judged where the processor's code is not decoded, or where no object runs anything at load or exit.
+    """
+    run = [number for number, (_, file) in enumerate(items) if file.runs_at_load]
+    if mode == "off" or not run:
+        return
+    with ExitStack() as stack:
+        for finding in _findings(record, level, items, run, private, stack):
+            problem = BuildError(
+                f"{finding.kernel} at {level}: {_shown(finding)}", where=_variable(finding), remedy=_remedy(finding)
+            )
+            if mode != "warn":
+                raise problem
+            print(f"isagen: warning: {problem}", file=sys.stderr)
+
+
+def _findings(
+    record: str, level: str, items: Sequence[Item], run: Sequence[int], private: Collection[str], stack: ExitStack
+) -> Sequence[Finding]:
+    from ..audit.allowances import Allowances
+    from ..audit.built import sets_of
+    from ..audit.initialisers import Member, initialiser_findings
+    from ..audit.subject import Subject
+    from ..binary.formats import open_binary
+    from ..model.record import record_from_json
+    from ..processors.registry import is_decoded
+
+    known = record_from_json(record, "the plan")
+    first = stack.enter_context(open_binary(items[run[0]][1].path))
+    if first.architecture is None or not is_decoded(first.architecture):
+        return ()
+    try:
+        sets = sets_of(first, known)
+    except AuditError:  # the decoder is not installed: the summary says that nothing is audited
+        return ()
+    allowances = Allowances(known.allow)
+
+    def opened(file: ObjectFile) -> Subject:
+        binary = stack.enter_context(open_binary(file.path))
+        return Subject(binary, sets, frozenset(known.outside), allowances, levels=known.levels, level=level)
+
+    members = [Member(source, partial(opened, file)) for source, file in items]
+    defined = {one.name: number for number, (_, file) in enumerate(items) for one in file.symbols if one.defined}
+    return initialiser_findings(level, members, run, defined, private)
+
+
+def _variable(finding: Finding) -> str:
+    from ..audit.demangle import demangle
+
+    return demangle(finding.variable or finding.symbol)
+
+
+def _shown(finding: Finding) -> str:
+    if finding.kind == "address":
+        return f"what initialises it {finding.detail}"
+    from ..audit.demangle import demangle
+
+    needs = " ".join(finding.features)
+    return f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"
+
+
+def _remedy(finding: Finding) -> str:
+    own = (
+        "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch"
+    )
+    if finding.kind == "address":
+        return f"{own}; or allow what is used, with the reason why it keeps no address: [[audit.allow]] in isa.toml"
+    return own

@@ -1,0 +1,147 @@
+"""The rule for what a level runs at load or exit: no address of its code reaches code that may keep it."""
+
+import pytest
+
+from support.level_code import LEVEL
+from support.load_sources import (
+    COMPILERS,
+    CONSTRUCTOR,
+    HANDED_OUT,
+    HANDED_OUT_OF_THE_FRAME,
+    OBJECTS,
+    OPTIMISED,
+    POINTERS,
+    SOUND,
+    WORK,
+    level_of,
+)
+
+# What sealing refuses although the addresses stay: it does not follow values.
+NOT_FOLLOWED = {
+    "an object that an ordinary function gives a number": (
+        ".cpp",
+        "extern int start();\nstruct base { virtual int f() { return 1; } int n; };\n"
+        "struct derived : base { derived(int v) { n = v; } int f() override { return n; } };\n"
+        "static derived one(start());\nbase *go() { return &one; }",
+    ),
+    "an address beside an ordinary variable": (
+        ".c",
+        f"{WORK}extern volatile int n;\nint got;\n{CONSTRUCTOR} {{ fn f = n ? work : 0; got = f(n); }}",
+    ),
+}
+BASELINE_ALONE = ("-mno-avx2", "-mno-avx")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", [*HANDED_OUT, *HANDED_OUT_OF_THE_FRAME, *NOT_FOLLOWED])
+def test_an_address_that_is_handed_out(tmp_path, compiler, name):
+    kind, source, *_ = HANDED_OUT.get(name) or HANDED_OUT_OF_THE_FRAME.get(name) or NOT_FOLLOWED[name]
+    for optimise in OPTIMISED:
+        constant = name == "a hook" and compiler != "g++" and optimise != "-O0"  # Clang makes it the initial value
+        (finding,) = level_of(tmp_path, compiler, kind, source, optimise).handed_out() or (
+            [] if not constant else [None]
+        )
+        if finding is not None:
+            assert (finding.kind, finding.level) == ("address", LEVEL), optimise
+            assert finding.detail.startswith("runs when loaded; takes the address of "), optimise
+            assert finding.path
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", [*SOUND, *POINTERS])
+def test_what_hands_out_none(tmp_path, compiler, name):
+    kind, source = SOUND.get(name) or POINTERS[name]
+    for optimise in OPTIMISED:
+        level = level_of(tmp_path, compiler, kind, source, optimise, *BASELINE_ALONE)
+        assert (level.handed_out(), level.found(), level.found(stripped=True)) == ([], [], []), optimise
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", OBJECTS)
+def test_static_objects_of_ordinary_kernels(tmp_path, compiler, name):
+    for optimise in OPTIMISED:
+        level = level_of(tmp_path, compiler, ".cpp", OBJECTS[name], optimise, *BASELINE_ALONE)
+        assert (level.handed_out(), level.found()) == ([], []), optimise
+
+
+FUNCTIONS = """
+#include <functional>
+float data[64];
+static int work(int x) { for (int i = 0; i < 64; i++) data[i] *= 2; return x * 3; }
+static std::function<int(int)> hook = work;
+int use() { return hook(3); }
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_code_that_a_call_through_a_pointer_may_run(tmp_path, compiler):
+    """The destructor at exit calls through a pointer: all code whose address is taken may run then."""
+    level = level_of(tmp_path, compiler, ".cpp", FUNCTIONS, "-O3")
+    assert {finding.kind for finding in level.handed_out()} == {"load"}
+    assert any("where a pointer to it is called" in finding.detail for finding in level.handed_out())
+    assert level_of(tmp_path, compiler, ".cpp", FUNCTIONS, "-O3", *BASELINE_ALONE).handed_out() == []
+
+
+RUN = """
+#include <stdlib.h>
+#include <pthread.h>
+float data[64];
+static void change(void) { for (int i = 0; i < 64; i++) data[i] *= 2; }
+static int compare(const void *a, const void *b) { change(); return *(const int *)a - *(const int *)b; }
+static void *thread(void *p) { change(); return p; }
+static int numbers[9] = {3, 1, 2};
+pthread_t one;
+__attribute__((constructor)) static void first(void) { CALL; }
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "qsort(numbers, 9, sizeof(int), compare)",
+        "bsearch(numbers, numbers, 9, sizeof(int), compare)",
+        "pthread_create(&one, 0, thread, 0)",
+        "atexit(change)",
+    ],
+)
+def test_functions_that_run_what_they_are_given(tmp_path, compiler, call):
+    for optimise in ("-O0", "-O3"):
+        flags = [optimise, *(["-ftree-vectorize", "-DKEEP"] if optimise == "-O0" else [])]
+        source = RUN.replace("CALL", call).replace("data[i] *= 2", 'data[i] *= 2; asm volatile("vzeroupper")')
+        level = level_of(tmp_path, compiler, ".c", source, *flags)
+        assert level.handed_out() == [], optimise
+        assert "load" in {finding.kind for finding in level.found()}, optimise
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
+    """An initialiser that stores an address in a variable of its level, and one of another object that hands it on."""
+    from contextlib import ExitStack
+
+    from isagen.audit.allowances import Allowances
+    from isagen.audit.built import sets_of
+    from isagen.audit.initialisers import Member, initialiser_findings
+    from isagen.audit.subject import Subject
+    from isagen.binary.formats import load_object, open_binary
+    from support.level_code import BASELINE, RECORD
+
+    texts = [
+        f"{WORK}extern fn passed;\n{CONSTRUCTOR} {{ passed = work; }}",
+        f"typedef int (*fn)(int);\nfn passed;\nextern void add(fn);\n{CONSTRUCTOR} {{ add(passed); }}",
+    ]
+    paths = []
+    for number, text in enumerate(texts):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        paths.append(level_of(folder, compiler, ".c", text, "-O1").object)
+    files = [load_object(path) for path in paths]
+    with ExitStack() as stack:
+        binaries = [stack.enter_context(open_binary(path)) for path in paths]
+        sets = sets_of(binaries[0], RECORD)
+        subjects = [Subject(one, sets, frozenset(BASELINE), Allowances(), levels=RECORD.levels) for one in binaries]
+        members = [Member(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
+        defined = {symbol.name: n for n, file in enumerate(files) for symbol in file.symbols if symbol.defined}
+        (finding,) = initialiser_findings(LEVEL, members, [0, 1], defined, frozenset())
+        assert finding.kind == "address"
+        assert initialiser_findings(LEVEL, members[:1], [0], {"passed": 0}, frozenset()) == []
