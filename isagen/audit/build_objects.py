@@ -10,6 +10,8 @@ from ..binary.formats import is_binary, load_object, open_binary
 from ..binary.protocol import CODE_KINDS, Binding, ObjectFile
 from ..model.names import (
     KERNEL_SYMBOL,
+    NO_LEVEL_SYMBOL,
+    TABLE_SYMBOL,
     UNREGISTERED_SYMBOL,
     is_sealed_name,
     registrations_name,
@@ -157,23 +159,27 @@ class BuildObjects:
         """Yield where objects of no level refer to levels by name: (object, name, levels).
 
         The names are those of `names` that are private to levels, those that sealing gives, registrations, which the
-        table of stubs alone may refer to, and that table's, which the dispatch source may.
+        table of stubs alone may refer to, and this table, which the dispatch source alone may.
         """
         names = self.private.keys() & names
         starts = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
-        every = tuple(starts.values())
-        marks = [*names, *starts, *(f".{level.lower()}." for level in every)]
+        every = tuple(dict.fromkeys(starts.values()))
+        marks = [*names, *starts, TABLE_SYMBOL, *(f".{level.lower()}." for level in every)]
         for path in self.others:
             file = _object_with(path, marks)
             if file is None:
                 continue
-            is_table = any(one.defined and one.name.startswith(UNREGISTERED_SYMBOL) for one in file.symbols)
+            defined = [one.name for one in file.symbols if one.defined]
+            is_table = any(name.startswith(UNREGISTERED_SYMBOL) for name in defined)
+            is_dispatch = any(name.startswith(NO_LEVEL_SYMBOL) for name in defined)
             for symbol in (one.name for one in file.symbols if not one.defined):
                 start = next((start for start in starts if symbol.startswith(start)), "")
                 if symbol in names:
                     yield path, symbol, self.private[symbol]
                 elif start and not is_table:
                     yield path, symbol, (starts[start],)
+                elif symbol.startswith(TABLE_SYMBOL) and not is_dispatch:
+                    yield path, symbol, every
                 elif not self._is_of_other_set(path) and (
                     level := next((level for level in every if is_sealed_name(symbol, level)), "")
                 ):

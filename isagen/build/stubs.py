@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from ..binary.protocol import Variable
 from ..model.errors import BuildError
-from ..model.names import BIND_SYMBOL, KERNEL_SYMBOL, LEVEL_NOTES_MARK, STUBS_MARK, TABLE_SYMBOL, UNREGISTERED_SYMBOL
+from ..model.names import (
+    BIND_SYMBOL,
+    KERNEL_SYMBOL,
+    LEVEL_NOTES_MARK,
+    NO_LEVEL_SYMBOL,
+    STUBS_MARK,
+    TABLE_SYMBOL,
+    UNREGISTERED_SYMBOL,
+)
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ def stubs_variables(suffix: str, levels: Sequence[str], found: Sequence[Registra
         Variable(f"isa_stub_total_{suffix}", numbers=[len(stubs)]),
         Variable(f"{TABLE_SYMBOL}{suffix}", pointers=cells),
         Variable(f"isa_stub_levels_{suffix}", zeros=4 * len(stubs)),
-        *(Variable(f"{UNREGISTERED_SYMBOL}{stub}", pointers=[f"isa_no_level_{suffix}"]) for stub in stubs),
+        *(Variable(f"{UNREGISTERED_SYMBOL}{stub}", pointers=[f"{NO_LEVEL_SYMBOL}{suffix}"]) for stub in stubs),
     ]
 
 

@@ -37,8 +37,9 @@ SEALED = r"\.{level}\.\d+\Z"
 # stub calls which is not set, whose address the table of stubs has, and the one that sets it, in its definition.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
-# The start of the symbol of a set's table of stubs.
+# The starts of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"
+NO_LEVEL_SYMBOL = "isa_no_level_"
 # Symbols of a kernel source that registers a stub at a level, or says that it has none there.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
