@@ -114,7 +114,7 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         record=build.record.to_json(),
         mark=build.sealing.mark,
         every_level=tuple(level.name for level in plan.levels),
-        suffix=symbols_suffix(build.record.project),
+        suffix=symbols_suffix(build.record.project, plan.kernel_set),
         stubs_text="" if in_object else text_for(os.fspath(plan_path), stubs),
         stubs=stubs,
         levels=tuple(levels),

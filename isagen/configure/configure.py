@@ -11,7 +11,7 @@ from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
 from ..model.frozen import dataclass
-from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, plan_name
+from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
@@ -162,7 +162,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
     else:
         verdicts = probe_all(table, request.compilers, cache, meanwhile=prepare_texts, headers=headers)
     sealing = sealing_of(
-        request.full_name,
+        symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
         folds(config.fold, request.module, request.optimization),

@@ -90,7 +90,7 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> Dispat
         "stubs_source": any(plan.copies()) and not build.sealing.writes_table,
         "table": plan.table,
         **override_values(plan),
-        "suffix": symbols_suffix(project),
+        "suffix": symbols_suffix(project, plan.kernel_set),
         "functions": FUNCTIONS,
         **(
             detection_values(_unchecked(plan), table.features, ())

@@ -90,9 +90,14 @@ def table_beside(plan: str) -> str:
     return f"{plan.replace('isa_plan', 'isa_stubs', 1).removesuffix('json')}o"
 
 
-def symbols_suffix(project: str) -> str:
-    """Return how the symbols of a project's dispatch end: several projects may be linked into one program."""
-    return "".join(one if one.isascii() and one.isalnum() else "_" for one in project)
+def symbols_suffix(project: str, kernels: str) -> str:
+    """Return how the symbols of a set's dispatch end, by its full name: those of no other set of a program do.
+
+    `foo_bar` gives foo__bar, and the set `stats` of `foo-bar` foo_2d_bar_set_stats.
+    """
+    name = project.removesuffix(f".{kernels}") if kernels else project
+    parts = ("__" if one == "_" else one if one.isascii() and one.isalnum() else f"_{ord(one):x}_" for one in name)
+    return "".join(parts) + (f"_set_{kernels}" if kernels else "")
 
 
 def front_name(kernels: str, language: str) -> str:

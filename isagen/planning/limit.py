@@ -70,14 +70,14 @@ def writes_table(module: str, limit: Limit, code: DecodableCode | None, macros: 
     return all(map(code.is_made_under, macros))
 
 
-def sealing_of(project: str, wanted: bool, limit: Limit, fold: bool, table: bool) -> Sealing:
-    """Return how the levels of `project` are sealed; `wanted` is the Meson option.
+def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool, table: bool) -> Sealing:
+    """Return how the levels of a set of kernels are sealed; `wanted` is the Meson option.
 
-    Levels may `fold`, and the `table` of stubs may be an object.
+    The `suffix` of its symbols is its own. Levels may `fold`, and the `table` of stubs may be an object.
     """
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal", writes_table=table)
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
     # Several projects may be linked into one program. Demanglers know suffixes of digits.
-    return Sealing(mark=str(zlib.crc32(project.encode())), fold=fold, writes_table=table)
+    return Sealing(mark=str(zlib.crc32(suffix.encode())), fold=fold, writes_table=table)

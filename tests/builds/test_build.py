@@ -237,37 +237,6 @@ def test_a_killed_build_goes_on(many):
     assert many.run(many.path("many")).stdout == f"{sum(range(KERNELS))}\n"
 
 
-def test_two_projects_in_one_program(new_project):
-    project = new_project("mixed")
-    for name in ("one", "two"):
-        folder = project.folder / "subprojects" / name
-        (folder / "isagen").mkdir(parents=True)
-        (folder / "meson.build").write_text(
-            f"project('{name}', 'c')\nisa_kernels = files('k.c')\nsubdir('isagen')\n"
-            f"lib = static_library('{name}', 'u.c', dependencies: isa_kernels_dep)\n"
-            f"{name}_dep = declare_dependency(link_with: lib)\n"
-        )
-        declared = f'#include "isa_dispatch.h"\ntypedef int (*fn)(void);\nISA_DECLARE_DISPATCH(fn, {name}_stub)\n'
-        (folder / "k.c").write_text(
-            f"{declared}static int f(void) {{ return __LINE__; }}\nISA_REGISTER_DISPATCH({name}_stub, f)\n"
-        )
-        (folder / "u.c").write_text(
-            f"{declared}ISA_DEFINE_DISPATCH({name}_stub)\nint {name}(void);\n"
-            f"int {name}(void) {{ return {name}_stub(); }}\n"
-        )
-        project.isagen("init", str(folder))
-    (project.folder / "both.c").write_text(
-        '#include <stdio.h>\nint one(void), two(void);\nint main(void) { printf("%d %d\\n", one(), two()); }\n'
-    )
-    with (project.folder / "meson.build").open("a") as stream:
-        for name in ("one", "two"):
-            stream.write(f"{name} = subproject('{name}').get_variable('{name}_dep')\n")
-        stream.write("executable('both', 'both.c', dependencies: [one, two], override_options: ['werror=false'])\n")
-    project.setup("-Disa_levels=AVX2")
-    project.ninja()
-    assert project.run(project.path("both")).stdout == "4 4\n"
-
-
 def test_editing_the_override_compiles_no_kernel(hello):
     hello.edit("isagen/isa.toml", '"HELLO_ISA"', '"OTHER_ISA"')
     compiled = [step for step in hello.steps() if "Compiling" in step]
