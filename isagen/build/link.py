@@ -30,6 +30,7 @@ from ..model.plan_file import outputs_folder, read_plan
 from ..processors.kept_facts import are_for, kept_sets, save_facts
 from .link_script import listed
 from .linker import Linking, discard
+from .tables import check_stubs
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ def _audit(
         if not records:
             check_unrecorded(plan, Path(folder), binary, map(Path, _inputs(linking.words)))
             return None  # a target without kernels that has the same link arguments
+        check_stubs(_inputs(linking.words))
         record = merge(records)
         _check_named(binary)
         if known is not None and are_for(known, record.features, binary.architecture):

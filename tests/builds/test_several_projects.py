@@ -1,7 +1,13 @@
 """Several projects in one program, each a static library with kernels, stubs and a table of levels of its own."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from isagen.build.tables import check_stubs
+from isagen.model.errors import BuildError
+from isagen.model.names import UNREGISTERED_SYMBOL
 from support.projects import Project, need
 
 COMPILERS = pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
@@ -64,3 +70,50 @@ def test_projects_with_names_that_are_nearly_the_same(program, compiler):
     project.setup(*levels("foo-bar", "foo_bar"), CXX=compiler)
     project.ninja()
     assert project.run(project.path("program")).stdout == "10\n11\n"
+
+
+@COMPILERS
+def test_the_same_stub_in_two_static_libraries(program, compiler):
+    """The linker finds it in the first, and never looks for the second one's table."""
+    need(compiler)
+    project = program(one="same_stub", two="same_stub")
+    project.setup(*levels("one", "two"), CXX=compiler)
+    said = project.ninja(check=False)
+    assert (
+        "isagen: error: same_stub: is a stub of subprojects/one/liblib0.a and of subprojects/two/liblib1.a, and the "
+        "linker takes one of them for both\n"
+        "  rename one: a stub's name is unique in the program\n"
+    ) in said
+    assert not project.path("program").exists()
+
+
+@pytest.mark.parametrize("ar", [["ar", "rcs"], ["ar", "rcsT"], ["llvm-ar-16", "rcs"]], ids=" ".join)
+def test_a_stub_of_the_program_and_of_an_archive_from_elsewhere(tmp_path, monkeypatch, ar):
+    need("gcc", ar[0])
+    monkeypatch.chdir(tmp_path)
+    for folder, project, stubs in (("own", "one", "ab"), ("again", "one", "a"), ("other", "two", "cb")):
+        text = f"int isa_stubs_{project};\n" + "".join(f"int {UNREGISTERED_SYMBOL}{stub};\n" for stub in stubs)
+        Path(folder).mkdir()
+        Path(folder, "isa_stubs.c").write_text(text)
+        subprocess.run(["gcc", "-c", "isa_stubs.c"], cwd=folder, check=True)
+        subprocess.run([*ar, "lib.a", "isa_stubs.o"], cwd=folder, check=True)
+    check_stubs(["own/isa_stubs.o", "again/lib.a", "own/lib.a", "none.a"])
+    with pytest.raises(BuildError, match=r"^b: is a stub of own/isa_stubs\.o and of other/lib\.a, "):
+        check_stubs(["own/isa_stubs.o", "other/lib.a"])
+
+
+def test_two_static_libraries_of_one_set(program):
+    """Each has the whole set: the linker takes one of them, which is the other."""
+    project = program(one="same_stub")
+    project.edit("subprojects/one/meson.build", "dep = declare_dependency(link_with: ", "libs = [")
+    with (project.folder / "subprojects/one/meson.build").open("a") as stream:
+        stream.write("libs += static_library('more', 'more.cpp', 'stub.cpp', dependencies: isa_kernels_dep)\n")
+        stream.write("dep = declare_dependency(link_with: libs)\n")
+    project.edit("subprojects/one/meson.build", "isa_kernels_dep))", "isa_kernels_dep)]")
+    (project.folder / "subprojects/one/more.cpp").write_text(
+        '#include "stub.h"\nint more() { return same_stub(20); }\n'
+    )
+    project.edit("main.cpp", "int main() {}", 'int more();\nint main() { std::printf("%d\\n", more()); }')
+    project.setup(*levels("one"))
+    project.ninja()
+    assert project.run(project.path("program")).stdout == "10\n20\n"
