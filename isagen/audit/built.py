@@ -16,7 +16,7 @@ from .by_level import Counted, level_findings
 from .findings import Finding, Result
 from .flags import meant
 from .reachable import load_findings
-from .records import judged_by, merge
+from .records import check_levels, judged_by, merge
 from .subject import Origin, Subject, unknown_origin
 
 TYPE_CHECKING = False  # as in typing
@@ -34,8 +34,11 @@ def audit_linked(
     record = merge(records)
     sets = sets or sets_of(binary, record)
     if objects is not None and not record.sealed:
-        return _audit_unsealed(binary, record, sets, objects)
-    return _audit_record(binary, record, sets, objects)
+        result = _audit_unsealed(binary, record, sets, objects)
+    else:
+        result = _audit_record(binary, record, sets, objects)
+    check_levels(records, result)
+    return result
 
 
 def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 from ..binary.protocol import Binary
+from ..model.errors import AuditError
 from ..model.frozen import replace
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.instruction_sets import InstructionSets, normal
+from .demangle import demangle
+from .findings import Result
 
 
 def records_of(binary: Binary) -> list[Record]:
@@ -44,6 +48,24 @@ def merge(records: Sequence[Record]) -> Record:
         allow=tuple(entry for record in records for entry in record.allow),
         module=judging[0].module,
     )
+
+
+def check_levels(records: Sequence[Record], result: Result) -> None:
+    """Raise `AuditError` where code is found to use what only some of the projects check at its level.
+
+    Levels of one name have one section, so that it is judged by what all projects check there.
+    """
+    for one in (one for one in result.findings if one.kind == "level"):
+        found = [record for record in records if one.level in record.levels]
+        for here, there in permutations(found, 2):
+            more = [name for name in here.levels[one.level] if name not in there.levels[one.level]]
+            if not set(one.features).isdisjoint(more):
+                raise AuditError(
+                    f"{one.level} of project {here.project} has {' '.join(more)}, which {one.level} of project "
+                    f"{there.project} lacks; {demangle(one.symbol)} uses {' '.join(one.features)}",
+                    where=result.target,
+                    remedy="give the level the same features in the tables of both projects, or two names",
+                )
 
 
 def judged_by(record: Record, sets: InstructionSets) -> str:

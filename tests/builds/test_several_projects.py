@@ -117,3 +117,40 @@ def test_two_static_libraries_of_one_set(program):
     project.setup(*levels("one"))
     project.ninja()
     assert project.run(project.path("program")).stdout == "10\n20\n"
+
+
+TABLE = """\
+extends = "x86"
+keep = ["DEFAULT", "AVX2"]
+[levels.AVX2]
+features = ["avx", "avx2"]
+flags.gnu = ["-mavx2"]
+probe = "return (int)_mm256_extract_epi64(_mm256_set1_epi8((char)argc), 0);"
+"""
+WITH_FMA = """
+#ifdef __FMA__
+#include <immintrin.h>
+static int f(int x) { return (int)_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss((float)x), _mm_set_ss(1), _mm_set_ss(1))); }
+#else
+static int f(int x) { return x + 1; }
+#endif
+"""
+
+
+@COMPILERS
+def test_one_name_for_two_levels(program, compiler):
+    """The code of both is in one section: it is judged by what both projects check."""
+    need(compiler)
+    project = program(one="a_stub", two="b_stub")
+    (project.folder / "subprojects/one/isagen/own.toml").write_text(TABLE)
+    project.edit("subprojects/one/isagen/isa.toml", 'table = "default"', 'table = "own.toml"')
+    project.setup(*levels("one", "two"), CXX=compiler)
+    project.ninja()
+    assert project.run(project.path("program")).stdout == "10\n11\n"
+
+    project.edit("subprojects/two/kernel.cpp", "static int f(int x) { return x + 1; }", WITH_FMA)
+    said = project.ninja(check=False)
+    assert "isagen: error: program: AVX2 of project two has fma f16c, which AVX2 of project one lacks; " in said
+    assert " uses fma\n  give the level the same features in the tables of both projects, or two names\n" in said
+    assert "isagen audit: error" not in said
+    assert not project.path("program").exists()
