@@ -9,7 +9,7 @@ from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.frozen import replace
 from ..model.names import TOOL_FOLDER, level_of_section
-from ..model.plan_file import find_plans, has_plan, plans_in, read_plan
+from ..model.plan_file import find_plans, has_plan, lost_scripts, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
 from .baseline import Baseline
@@ -99,6 +99,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
                 notes += (f"the flags of kernels were not judged: {build.limit.reason}",)
             elif not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
+            notes += tuple(filter(None, [lost_scripts(plan_path, build.link_audit)]))
             return baseline.note(replace(result, findings=(*result.findings, *flags), notes=notes))
     note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
     result = audit_linked(binary, records, None)

@@ -34,7 +34,6 @@ from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, libraries, linking_compiler, write_linkers
 from .made_from import MadeFrom, made_from
 from .own_flags import check_own_flags, without_refused
-from .reach import is_reached
 from .request import Request
 from .shadows import check_shadows
 from .tool import own_python, write_tool, write_used_script
@@ -90,9 +89,7 @@ def configure(request: Request) -> Configured:
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         "link_args": [f"-B{link_folder}"] if is_audited else [],
         "libraries": libraries(request.compilers),
-        "link_proof": [f"-Wl,{LINK_PROOF}"]
-        if is_audited and not is_reached(request.compilers, link_folder, cache)
-        else [],
+        "link_proof": [f"-Wl,{LINK_PROOF}"] if is_audited else [],
         "python": own_python(),
         "used_script": used,
     }

@@ -2,7 +2,7 @@
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
 Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
-link with all arguments of the build tells whether it does: `reach` or the fragment tries one, with `names.LINK_PROOF`.
+link with all arguments of the build tells whether it does: the fragment tries one, with `names.LINK_PROOF`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
+from ..model.plan_file import linkers_folder
 from ..probe.ahead import bare_macros
 from ..probe.cache import Cache
 from ..probe.compiler import Compiler
@@ -97,7 +98,7 @@ def _in_folders(folders: Sequence[str]) -> frozenset[str]:
 
 def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
     """Write a script in the place of each linker: it links, then audits. Return their folder, below `output`."""
-    folder = output / TOOL_FOLDER / f"audit_{audit.mode}{plan_file.removeprefix('isa_plan').removesuffix('.json')}"
+    folder = output / linkers_folder(plan_file, audit.mode)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():
         words = (own_python(), "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)

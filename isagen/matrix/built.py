@@ -18,7 +18,7 @@ from ..model.matrix_notes import unpack
 from ..model.names import registrations_name, sealed_name
 from ..model.objects import CompiledObjects
 from ..model.plan import BUILT, Build
-from ..model.plan_file import outputs_folder, read_plan, read_registrations
+from ..model.plan_file import lost_scripts, outputs_folder, read_plan, read_registrations
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
 from ..processors.features import features_of
 from .planned import planned_matrix, with_code
@@ -35,8 +35,11 @@ def built_matrix(plan_path: Path) -> Matrix:
         levels = dict(_sealed(build, folder) if build.sealing.usable else _measured(build, folder))
     matrix = with_code(planned_matrix(build), levels)
     times = _times(build, folder)
+    lost = lost_scripts(plan_path, build.link_audit)
     return replace(
         matrix,
+        audited=matrix.audited and not lost,
+        audit_reason=lost or matrix.audit_reason,
         levels=tuple(
             replace(
                 level,

@@ -9,7 +9,7 @@ from .errors import PlanError, ProjectError
 from .frozen import dataclass
 from .names import PLAN, TOOL_FOLDER
 from .objects import unit_folder
-from .plan import Build, Cell
+from .plan import Build, Cell, LinkAudit
 from .read_json import read_json
 from .reading import from_data
 from .registrations import Registrations
@@ -73,6 +73,18 @@ def read_plan(path: AnyPath) -> Build:
         return from_data(Build, data)
 
     return _read(path, find, RECONFIGURE)
+
+
+def linkers_folder(plan_name: str, mode: str) -> str:
+    """Return the folder of the scripts in the linkers' places, for an audit of `mode`, from that of the plan."""
+    return f"{TOOL_FOLDER}/audit_{mode}{plan_name.removeprefix('isa_plan').removesuffix('.json')}"
+
+
+def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
+    """Return that links are not audited, where scripts are gone from the build folder."""
+    folder = linkers_folder(plan_path.name, audit.mode)
+    lost = [name for name in audit.linkers if not (plan_path.parent / folder / name).is_file()]
+    return f"{folder} lacks {' '.join(lost)}, so that links are not audited: {RECONFIGURE}" if lost else ""
 
 
 def shown_sources(path: AnyPath, level: str, languages: Container[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The audit of builds: linkers, other ways to build, single objects, and what cannot be audited."""
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -58,6 +59,51 @@ def test_a_build_whose_linker_is_not_in_reach_says_so(new_project, environment, 
     project.ninja()
     assert "audited: no, " in project.isagen("matrix", folder).stdout
     assert audit(project, folder)[0] == 1
+
+
+def own_compiler(folder, compiler):
+    """Copy a compiler's driver, so that it looks for its own files elsewhere; return it, and one that it would read."""
+    (folder / "bin").mkdir(parents=True)
+    driver = folder / "bin" / compiler.partition("-")[0]
+    shutil.copy(os.path.realpath(shutil.which(compiler)), driver)
+    if compiler.startswith("clang"):
+        resources = Path(subprocess.check_output([compiler, "-print-resource-dir"], text=True).strip())
+        (folder / "lib/clang").mkdir(parents=True)
+        (folder / "lib/clang" / resources.name).symlink_to(resources)
+        return driver, driver.with_name("clang++.cfg"), f"--ld-path={shutil.which('ld')}\n"
+    library = Path(subprocess.check_output([compiler, "-print-libgcc-file-name"], text=True).strip()).parent
+    own = folder / "lib/gcc" / library.parent.name / library.name
+    own.mkdir(parents=True)
+    for path in library.iterdir():
+        (own / path.name).symlink_to(path)
+    return driver, own / "specs", f"*linker:\n{shutil.which('ld')}\n"
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+def test_whether_links_are_audited_is_found_out_anew(scaffold, tmp_path, compiler):
+    """A compiler may gain a file that names its linker."""
+    need(compiler)
+    driver, file, text = own_compiler(tmp_path / "own", compiler)
+    assert re.search("audited *: when linked", scaffold.setup(FEW, CXX=str(driver)))
+    file.write_text(text)
+    assert re.search("audited *: not when linked: ", scaffold.setup("--reconfigure"))
+    file.unlink()
+    assert re.search("audited *: when linked", scaffold.setup("--reconfigure"))
+
+
+def test_scripts_that_are_gone_are_missed(prepared):
+    project = prepared("leak", FEW)
+
+    def said(command):
+        return " ".join(project.isagen(command, "build").stdout.split())
+
+    shutil.rmtree(project.path("isagen/isa_tool/audit_error"))
+    lost = r"isa_tool/audit_error lacks ld .*so that links are not audited: configure the build folder again"
+    assert re.search(f"audited: no, {lost}", said("matrix"))
+    assert re.search(lost, said("audit"))
+    project.setup("--reconfigure")
+    assert "audited: yes" in said("matrix")
+    assert "lacks" not in said("audit")
 
 
 @pytest.mark.parametrize("version", ["14", "16"])
