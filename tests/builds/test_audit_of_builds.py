@@ -137,7 +137,14 @@ def test_a_link_that_makes_an_object_is_not_judged(prepared):
 
 @pytest.mark.parametrize(
     "option",
-    ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug", "-Db_coverage=true", "-Db_sanitize=address"],
+    [
+        "-Dcpp_link_args=-static",
+        "-Db_lto=true",
+        "-Dbuildtype=debug",
+        "-Db_coverage=true",
+        "-Db_sanitize=address",
+        "-Db_pgo=generate",
+    ],
 )
 def test_other_ways_to_build_are_sound_too(new_project, option):
     project = build(new_project, "leak", FEW, option, *(["-Db_lundef=false"] if "sanitize" in option else []))

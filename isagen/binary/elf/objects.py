@@ -12,7 +12,7 @@ from ...model.names import TOOLCHAIN_SETS
 from ..protocol import CODE_KINDS, Binding, Held, Kind
 from . import layout as e
 from .held import HeldAddresses
-from .private import initialised, is_private
+from .private import COUNTERS, initialised, is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
@@ -117,12 +117,13 @@ class ElfObject:
             raise self.broken(str(problem)) from None
 
     def _symbol(self, symbol: ElfSymbol, strings: int, constant: list[bool]) -> ObjectSymbol:
+        name = self._text(strings + symbol.name_offset)
         return ObjectSymbol(
-            self._text(strings + symbol.name_offset),
+            name,
             symbol.kind,
             symbol.binding,
             symbol.size,
-            symbol.section != 0 and constant[symbol.section],
+            symbol.section != 0 and (constant[symbol.section] or name.startswith(COUNTERS)),
             symbol.visibility in (e.STV_INTERNAL, e.STV_HIDDEN),
             symbol.placed,
             symbol.section,

@@ -16,13 +16,14 @@ from .values import ObjectSymbol
 # Itanium C++ ABI: typeinfo structures and names.
 TYPE_INFORMATION = ("_ZTI", "_ZTS")
 INITIALISED = ("_ZGV", "_ZTH")
-# Clang's counters of a function (-fprofile-instr-generate, -fcoverage-mapping): as many as that level's code branches.
+# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping): as many as that level's code branches. No
+# source names them, so that they count as constants; tools add up those of all levels.
 COUNTERS = ("__profc_", "__profd_", "__profvp_")
 
 
 def is_private(symbol: ObjectSymbol) -> bool:
     """Return whether a mergeable symbol belongs to its object's level alone."""
-    if symbol.code or symbol.name.startswith(COUNTERS):
+    if symbol.code:
         return True
     if symbol.kind not in (Kind.DATA, Kind.LABEL):  # assembly need not say what a symbol names
         return False
