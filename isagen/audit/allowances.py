@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..binary.private_names import name_in_source
+from ..code.demangle import demangle
 from ..model.frozen import dataclass, field
 from ..model.record import Allowance, matches
-from .demangle import demangle
 
 
 def names_of(symbol: str) -> frozenset[str]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from ..binary.pointing import within
 from ..binary.protocol import MERGEABLE
+from ..code.demangle import demangle
 from ..model.frozen import dataclass, field
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects
-from .demangle import demangle
 from .findings import Finding
 from .subject import Subject
 

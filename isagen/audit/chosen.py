@@ -11,7 +11,7 @@ from ..processors.instruction_sets import normal
 from .findings import Finding
 from .subject import Subject
 
-READS = (Kind.ACCESS, Kind.FLAG, Kind.ADDRESS)
+READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 
 
 @dataclass(frozen=True)

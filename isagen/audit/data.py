@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .. import __version__
+from ..code.demangle import demangle
 from ..model.frozen import asdict
 from .allow_files import AllowFiles
-from .demangle import demangle
 from .findings import CAUSES, KINDS, Entry, Finding, Result, fails
 from .summary import Summary, summaries
 

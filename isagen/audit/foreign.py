@@ -78,7 +78,12 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         notes.append(
             f"functions that the loader runs and that call through pointers, which are not followed: {load.unknown}"
         )
-    notes += [f"{alike} functions use TZCNT, which older CPUs run as BSF: its result for 0 is another"] if alike else []
+    if alike:
+        features = " ".join(sets.missing(doubtful, allowed))
+        notes.append(
+            f"{alike} functions use instructions of {features} that older CPUs run as others, whose result for some "
+            "operands is another"
+        )
     judged = f"no record of isagen in it; judged as code for {baseline.name}"
     return Result(
         binary.shown, judged, tuple(findings), counted.names, notes=tuple(notes), calls=load.calls, recorded=False

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from ..binary.pointing import within
+from ..code.code import Code
 from ..processors.decoding import LEAVES, Kind
-from .code import Code
 
 NEAR = 8  # bytes between reading a variable and the branch that depends on it
 

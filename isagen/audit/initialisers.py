@@ -15,13 +15,13 @@ from functools import cached_property
 
 from ..binary.mangling import is_destructor
 from ..binary.protocol import MERGEABLE, Binding
+from ..code.demangle import demangle
+from ..code.references import Refers
 from ..model.frozen import replace
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
-from .demangle import demangle
 from .findings import Finding
 from .known_functions import RUNS, is_harmless
 from .reachable import Reached, Root
-from .references import Refers
 from .subject import Subject
 
 

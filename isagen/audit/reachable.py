@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
+from ..binary.pointing import within
+from ..binary.protocol import Binding
+from ..code.references import Refers
 from ..model.frozen import dataclass, field, replace
 from ..processors.decoding import DIRECT, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .guards import guards_before
-from .references import Refers
 from .subject import Subject
 
 LONGEST_CHAIN = 64
@@ -118,8 +121,19 @@ class Reached:
             others.append(replace(found, cause="bytes", features=()))
         if foreign:
             others += self._taken()
-        unknown = sum(any(one.kind in UNKNOWN for one in listed) for listed in self.names.values())
+        unknown = sum(map(self._calls_unknown, self.names.values()))
         return AtLoad(beyond, others, frozenset(self.calls - {""}), unknown)
+
+    def _calls_unknown(self, listed: Sequence[Refers]) -> bool:
+        """Return whether a function calls through a pointer, but for one just loaded from the linker's table.
+
+        The C library's start-up code tests for external functions in this way.
+        """
+        spans = self.subject.code.pointers.spans
+        return any(
+            one.kind in UNKNOWN and not (before.name or within(spans, before.target))
+            for before, one in pairwise([Refers(0, Kind.END, 0, ""), *listed])
+        )
 
     def described(self, kind: str, number: int, codes: Codes) -> Finding:
         """Return the finding of a function that uses `codes`, with what leads to it."""
@@ -172,17 +186,21 @@ class Reached:
         return ""
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
-        """Return the variable that a function initialises near an address; nothing where that is unknown."""
-        data = [one for one in self.names.get(number, ()) if one.kind in (Kind.ACCESS, Kind.ADDRESS, Kind.FLAG)]
-        before = [one for one in reversed(data) if one.place <= address]
-        after = [one for one in data if one.place > address] if after_too else []
-        for one in (*before, *after):
-            section = self.subject.binary.section_at(one.target)
-            if section is not None and section.writable and not section.constant:
-                name = self.subject.code.variables.name_at(one.target)
-                if name and not name.startswith(UNTOLD):
-                    return name
-        return ""
+        """Return the variable that a function initialises near an address; nothing where that is unknown.
+
+        One that only this source knows is likelier than one that others know, too.
+        """
+        listed = [one for one in self.names.get(number, ()) if one.kind in (Kind.WRITE, Kind.ADDRESS)]
+        before = [one.target for one in reversed(listed) if one.place <= address]
+        after = [one.target for one in listed if one.place > address] if after_too else []
+        found: dict[bool, str] = {}
+        for target in (*before, *after):
+            section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
+            if section is not None and section.writable and not section.constant and symbol is not None:
+                name = self.subject.binary.name(symbol)
+                if not name.startswith(UNTOLD):
+                    found.setdefault(symbol.binding == Binding.LOCAL, name)
+        return found.get(True) or found.get(False, "")
 
     # ---- addresses of code
 

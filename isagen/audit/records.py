@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import permutations
 
 from ..binary.protocol import Binary
+from ..code.demangle import demangle
 from ..model.errors import AuditError
 from ..model.frozen import replace
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.instruction_sets import InstructionSets, normal
-from .demangle import demangle
 from .findings import Result
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
+from ..code.demangle import demangle
 from .data import readable
-from .demangle import demangle
 from .findings import UNDECODABLE, Finding, Result
 from .summary import summaries
 

@@ -7,16 +7,16 @@ from functools import cached_property
 from itertools import chain
 
 from ..binary.protocol import Binary, Symbol
+from ..code.code import Code
+from ..code.references import References
 from ..model.frozen import dataclass, field
 from ..model.names import is_sealed_name, level_of_section
 from ..model.record import matches
 from ..processors.decoding import DIRECT, Codes
 from ..processors.instruction_sets import InstructionSets
 from .allowances import Allowances
-from .code import Code
 from .findings import Finding
 from .known_functions import RUNS
-from .references import References
 
 # Returns the object and the kernel that a function comes from, by symbol and level; empty strings where unknown.
 Origin = Callable[[str, str], tuple[str, str]]

@@ -69,7 +69,7 @@ def _findings(
 
 
 def _variable(finding: Finding) -> str:
-    from ..audit.demangle import demangle
+    from ..code.demangle import demangle
 
     return demangle(finding.variable or finding.symbol)
 
@@ -77,7 +77,7 @@ def _variable(finding: Finding) -> str:
 def _shown(finding: Finding) -> str:
     if finding.kind == "address":
         return f"what initialises it {finding.detail}"
-    from ..audit.demangle import demangle
+    from ..code.demangle import demangle
 
     needs = " ".join(finding.features)
     return f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"

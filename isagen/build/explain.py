@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
-from ..audit.demangle import demangle
 from ..binary.formats import is_binary, load_object
 from ..binary.protocol import Binding, NamedSymbol
+from ..code.demangle import demangle
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, TABLE_SYMBOL, UNREGISTERED_SYMBOL, registrations_name, table_beside
 from ..model.plan_file import outputs_folder, plans_in, read_registrations

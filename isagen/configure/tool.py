@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..model.files import AnyPath
 
 # The packages that the build steps need: `build`, and what it imports.
-PACKAGES = ("audit", "binary", "build", "model", "processors")
+PACKAGES = ("audit", "binary", "build", "code", "model", "processors")
 SUFFIXES = (".py", ".toml", ".so", ".pyd")
 # The folder of isagen's modules in the tools of earlier versions.
 FORMER = "isagen"

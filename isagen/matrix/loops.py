@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from ..audit.code import Code
-from ..audit.demangle import demangle
 from ..binary.formats import open_binary
+from ..code.code import Code
+from ..code.demangle import demangle
 from ..model.frozen import dataclass
 from ..model.matrix import Matrix, MatrixLevel
 from ..processors.decoding import Instruction, Kind

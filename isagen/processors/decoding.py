@@ -31,11 +31,12 @@ class Kind(IntEnum):
     END = 7  # returns, or stops the program: control does not go on
     ADDRESS = 8  # forms the address
     LOAD = 9  # loads a pointer from the address into a register
-    ACCESS = 10  # reads or writes memory at the address
-    FLAG = 11  # reads a small number from the address, which the next branch may depend on
-    NUMBER = 12  # has a number that may be an address where addresses are fixed
-    QUESTION = 13  # asks the CPU what it has
-    INVALID = 14  # is no known instruction
+    READ = 10  # reads memory at the address
+    WRITE = 11  # may write memory at the address
+    FLAG = 12  # reads a small number from the address, which the next branch may depend on
+    NUMBER = 13  # has a number that may be an address where addresses are fixed
+    QUESTION = 14  # asks the CPU what it has
+    INVALID = 15  # is no known instruction
 
 
 DIRECT = frozenset({Kind.CALL, Kind.JUMP, Kind.BRANCH})

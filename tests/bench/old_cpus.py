@@ -34,10 +34,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from isagen.audit.baseline import Baseline
-from isagen.audit.code import Code
 from isagen.audit.findings import Result
-from isagen.audit.references import References
 from isagen.binary.formats import is_binary, open_binary
+from isagen.code.code import Code
+from isagen.code.references import References
 from isagen.processors.decoding import INDIRECT
 from isagen.processors.registry import audited_processor, decoder_of
 from isagen.processors.table import load_table

@@ -100,7 +100,7 @@ def test_a_static_initialiser_of_a_level(new_project, compiler):
     need(compiler)
     project = build(new_project, "leak_init", FEW, CXX=compiler)
     said = project.ninja(check=False)
-    assert "code that the loader runs uses instructions beyond the baseline" in said
+    assert "code that runs at load or exit uses instructions beyond the baseline" in said
     project.setup("-Disa_audit=warn", "--reconfigure")
     project.ninja()
     _, report = audit(project, "build")

@@ -179,7 +179,7 @@ def test_files_of_allowances(house, tmp_path):
     more = tmp_path / "more.toml"
     more.write_text('[[allow]]\nsymbol = "borrowable"\nkind = ["bindable", "load"]\nreason = "cpuid.c asks"\n')
     wheel = house / "bad-1.0.whl"
-    said = isagen("--allow", allow, wheel, status=1)
+    said = isagen("--allow", allow, "--fail-on", "bindable", wheel, status=1)
     assert "    planted\n" not in said
     assert f"  allowed by {allow}: plant* in pkg/_core.so (load) (1 finding): only on new CPUs\n" in said
     assert said.endswith(

@@ -84,7 +84,12 @@ EDITS = {
     "a shared constant": ("shared.h", "{1, 2, 3}", "{1, 2, 4}", ""),
     "a shared constant's size": ("shared.h", "{1, 2, 4}", "{1, 2, 4, 5}", ""),
     "a shared variable": ("shared.h", "static const int held", "static int held", ""),
-    "its size differs by level": ("shared.h", "{1, 2, 4, 5}", "{1, LANES}", "is shared by all levels, but has"),
+    "its size differs by level": (
+        "shared.h",
+        "{1, 2, 4, 5}",
+        "{1, LANES}",
+        "levels share this variable, but its initial",
+    ),
     "it is the same again": ("shared.h", "{1, LANES}", "{1, 2}", ""),
     "a variable of one kernel": ("one.cpp", INCLUDED, INCLUDED + "static int count;\n", ""),
     "which it counts in": ("one.cpp", "(2 + ", "(2 + ++count + ", ""),

@@ -49,7 +49,7 @@ def test_registrations_are_read_from_objects(tmp_path):
             "a.cpp": Registered(registers=("dot", "my__dot"), without=("sum",)),
             "b.cpp": Registered(registers=(), without=()),
         },
-        shared={"counter": 8},
+        shared={"counter": "1 (8 bytes)"},
     )
 
 

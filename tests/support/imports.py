@@ -10,14 +10,15 @@ from typing import NamedTuple
 LAYERS = (
     ("model",),
     ("binary", "processors"),
-    ("probe", "planning", "build", "audit", "rendering"),
+    ("probe", "planning", "code", "rendering"),
+    ("build", "audit"),
     ("configure", "matrix"),
     ("project", "tune"),
     ("cli",),
     ("__main__",),
 )
 # The packages that configuring copies into a build folder: they import no others.
-TOOL = {"model", "binary", "processors", "build", "audit"}
+TOOL = {"model", "binary", "processors", "code", "build", "audit"}
 # Other packages import a format's or processor's folder only through these modules.
 DOORS = {"binary": "formats", "processors": "registry"}
 

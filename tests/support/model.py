@@ -80,7 +80,7 @@ def write_dispatch(folder: Path, texts: DispatchTexts, stubs: Mapping[str, Seque
     (folder / "isa_dispatch.c").write_text(source)
 
 
-def registered_at(level: str, shared: Mapping[str, int] | None = None, **kernels: str) -> Registrations:
+def registered_at(level: str, shared: Mapping[str, str] | None = None, **kernels: str) -> Registrations:
     """Registrations of a level: each kernel with its stubs; a '-' before a stub means that the kernel is without it."""
     return Registrations(
         level=level,

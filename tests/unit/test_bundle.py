@@ -60,6 +60,7 @@ def test_it_holds_what_is_installed(folder):
     contents = contents_of(folder)
     assert contents["isagen/build/seal.py"] == (package / "build/seal.py").read_bytes()
     assert [name for name in contents if name.endswith(".toml")] == [
+        "isagen/audit/known_functions.toml",
         "isagen/processors/generic/features.toml",
         "isagen/processors/x86/features.toml",
     ]

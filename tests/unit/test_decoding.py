@@ -127,8 +127,8 @@ def test_a_file_that_names_no_processor():
         ("488b3510000000", Kind.LOAD, 0x1017),  # mov rsi, [rip+0x10]
         ("8b3510000000", Kind.FLAG, 0x1016),  # mov esi, [rip+0x10]
         ("803d1000000000", Kind.FLAG, 0x1017),  # cmp byte ptr [rip+0x10], 0
-        ("893510000000", Kind.ACCESS, 0x1016),  # mov [rip+0x10], esi
-        ("48893510000000", Kind.ACCESS, 0x1017),  # mov [rip+0x10], rsi
+        ("893510000000", Kind.WRITE, 0x1016),  # mov [rip+0x10], esi
+        ("48893510000000", Kind.WRITE, 0x1017),  # mov [rip+0x10], rsi
         ("0fa2", Kind.QUESTION, 0),  # cpuid
         ("06", Kind.INVALID, 0),
     ],

@@ -60,13 +60,13 @@ def test_cells_share_the_flags_that_are_the_same():
 
 
 def test_registrations_that_are_written_are_read(tmp_path):
-    found = registered_at("AVX2", {"counter": 8}, a="dot -sum", b="")
+    found = registered_at("AVX2", {"counter": "1 (8 bytes)"}, a="dot -sum", b="")
     (tmp_path / "isa_AVX2.json").write_text(registrations_text(found))
     assert read_registrations(tmp_path / "isa_AVX2.json") == found
 
 
 def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
-    found = registered_at("AVX2", {"count\udcff": 8}, a="dot")
+    found = registered_at("AVX2", {"count\udcff": "1 (8 bytes)"}, a="dot")
     (tmp_path / "isa_AVX2.json").write_bytes(registrations_text(found).encode())
     assert read_registrations(tmp_path / "isa_AVX2.json") == found
     build = replace(whole_build(), system="\udc80 ä")

@@ -122,8 +122,11 @@ class X86Decoder:
         to_register = one.op0_kind == REGISTER
         if iced_x86.MemorySizeExt.size(one.memory_size) <= SMALL:
             reads = one.mnemonic in (self._small_moves if to_register else self._compares)
-            return Kind.FLAG if reads and (to_register or one.op1_kind in NUMBERS) else Kind.ACCESS
-        return Kind.LOAD if to_register and one.mnemonic in self._moves else Kind.ACCESS
+            if reads and (to_register or one.op1_kind in NUMBERS):
+                return Kind.FLAG
+        elif to_register and one.mnemonic in self._moves:
+            return Kind.LOAD
+        return Kind.READ if to_register else Kind.WRITE
 
     @staticmethod
     def _fixed(one: iced_x86.Instruction) -> Iterator[Reference]:

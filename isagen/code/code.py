@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ..binary.protocol import DATA_KINDS, Binary, Kind, Section, Symbol
+from ..binary.protocol import Binary, Kind, Section, Symbol
 from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Reference
 from ..processors.decoding import Kind as Refers
 from .flow import Flow, follow
 from .functions import Functions
-
-NAMELESS = 128  # bytes of a variable without a name
+from .variables import Variables
 
 
 class Code:
@@ -198,9 +195,14 @@ class Code:
 
     def codes(self, number: int) -> Codes:
         """Return the codes of a function's instructions."""
-        read, codes = self.binary.read, self.decoder.codes
-        found = [codes(read(start, end - start), start) for start, end in self.blocks(number)]
-        return found[0] if len(found) == 1 else frozenset().union(*found)
+        read, codes, blocks = self.binary.read, self.decoder.codes, self.blocks(number)
+        found = [codes(read(start, end - start), start) for start, end in blocks]
+        every = found[0] if len(found) == 1 else frozenset().union(*found)
+        if self.decoder.invalid in every and number < len(self):
+            self._end(number)
+            if self.blocks(number) != blocks:  # the symbol's size had cut off the last instruction
+                return self.codes(number)
+        return every
 
     def named_by(self, number: int) -> set[int]:
         """Return the addresses that the instructions of a linked file's function name, and numbers that are none."""
@@ -226,49 +228,3 @@ class Code:
                     return instruction.ip, "bytes that are no known instruction"
                 return instruction.ip, self.decoder.text(instruction)
         return self.start(number), ""
-
-
-class Variables:
-    """The variables that a binary's symbols name."""
-
-    def __init__(self, binary: Binary) -> None:
-        self._binary = binary
-
-    @cached_property
-    def _sorted(self) -> tuple[array[int], array[int], array[int]]:
-        """Their addresses, in order, sizes, and symbols' numbers."""
-        found = sorted(
-            (symbol.address, symbol.size, symbol.number)
-            for symbol in self._binary.symbols()
-            if symbol.kind in DATA_KINDS and symbol.defined
-        )
-        return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
-
-    def name_at(self, address: int) -> str:
-        """Return the name of the variable at an address, if a symbol names one."""
-        symbol = self.symbol_at(address)
-        return self._binary.name(symbol) if symbol is not None else ""
-
-    def symbol_at(self, address: int) -> Symbol | None:
-        """Return the symbol of the variable at an address; None if no symbol names one."""
-        addresses, sizes, numbers = self._sorted
-        place = bisect_right(addresses, address) - 1
-        if place < 0 or address >= addresses[place] + max(sizes[place], 1):
-            return None
-        return self._binary.symbol(numbers[place])
-
-    def extent(self, address: int) -> tuple[int, int]:
-        """Return the first address of the variable at an address, and the one after its last.
-
-        Where no symbol tells a size, it goes on until the next symbol, for NAMELESS bytes at most.
-        """
-        symbol = self.symbol_at(address)
-        if symbol is not None and symbol.size:
-            return symbol.address, symbol.address + symbol.size
-        section = self._binary.section_at(address)
-        if section is None:
-            return address, address
-        addresses, _, _ = self._sorted
-        place = bisect_right(addresses, address)
-        end = min(section.address + section.size, address + NAMELESS)
-        return address, min(end, addresses[place]) if place < len(addresses) else end

@@ -101,7 +101,7 @@ class References:
                         continue
                     kind = UNSAID[kind]
                 else:
-                    kind, target = Kind.ACCESS, one.address
+                    kind, target = Kind.READ, one.address
             elif kind is Kind.NUMBER:
                 if section_at(target) is None:
                     continue
@@ -139,7 +139,7 @@ class References:
             if kind in SLOTS:  # a variable holds the address
                 kind, target, name = UNSAID[kind], 0, ""
             elif kind is Kind.LOAD:
-                kind = Kind.ACCESS
+                kind = Kind.READ
             yield one, Refers(one.at, kind, target, name)
 
     def landing(self, target: int) -> tuple[int, str]:

@@ -1,0 +1,57 @@
+"""The variables of a binary, by address: what its symbols tell of their names and sizes."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from functools import cached_property
+
+from ..binary.protocol import DATA_KINDS, Binary, Symbol
+
+NAMELESS = 128  # bytes of a variable without a name
+
+
+class Variables:
+    """The variables that a binary's symbols name."""
+
+    def __init__(self, binary: Binary) -> None:
+        self._binary = binary
+
+    @cached_property
+    def _sorted(self) -> tuple[array[int], array[int], array[int]]:
+        """Their addresses, in order, sizes, and symbols' numbers."""
+        found = sorted(
+            (symbol.address, symbol.size, symbol.number)
+            for symbol in self._binary.symbols()
+            if symbol.kind in DATA_KINDS and symbol.defined
+        )
+        return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
+
+    def name_at(self, address: int) -> str:
+        """Return the name of the variable at an address, if a symbol names one."""
+        symbol = self.symbol_at(address)
+        return self._binary.name(symbol) if symbol is not None else ""
+
+    def symbol_at(self, address: int) -> Symbol | None:
+        """Return the symbol of the variable at an address; None if no symbol names one."""
+        addresses, sizes, numbers = self._sorted
+        place = bisect_right(addresses, address) - 1
+        if place < 0 or address >= addresses[place] + max(sizes[place], 1):
+            return None
+        return self._binary.symbol(numbers[place])
+
+    def extent(self, address: int) -> tuple[int, int]:
+        """Return the first address of the variable at an address, and the one after its last.
+
+        Where no symbol tells a size, it goes on until the next symbol, for NAMELESS bytes at most.
+        """
+        symbol = self.symbol_at(address)
+        if symbol is not None and symbol.size:
+            return symbol.address, symbol.address + symbol.size
+        section = self._binary.section_at(address)
+        if section is None:
+            return address, address
+        addresses, _, _ = self._sorted
+        place = bisect_right(addresses, address)
+        end = min(section.address + section.size, address + NAMELESS)
+        return address, min(end, addresses[place]) if place < len(addresses) else end
