@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -292,8 +293,7 @@ def test_progress_is_shown_on_a_terminal_and_taken_away(house):
     plain = isagen(house / "bad-1.0.whl", status=1)
     status, output, shown = on_terminal("audit", house / "bad-1.0.whl")
     assert (status, output) == (1, plain)
-    assert "1 of 2  bad-1.0.whl/pkg/_core.so" in shown
-    assert "2 of 2  bad-1.0.whl/pkg/more.so" in shown
+    assert re.search(r"2 of 2  bad-1\.0\.whl/pkg/(_core|more)\.so", shown)  # the first may be too fast to be shown
     assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h", "\x1b[1A\x1b[2K"))  # the line is erased, the cursor is back
     assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") > 0
     assert on_terminal("audit", house / "bad-1.0.whl", TERM="dumb") == (1, plain, "")

@@ -31,14 +31,18 @@ static void isa_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 #endif
 }
 
+/* Asks for OSXSAVE itself, so that the audit finds the check also in a stripped file, where this function has no name. */
 static uint64_t isa_xgetbv(uint32_t index)
 {
+  uint32_t r[4];
+  isa_cpuid(1, 0, r);
+  if (!(r[2] >> 27 & 1))
+    return 0;
 #if defined(_MSC_VER) && !defined(__clang__)
   return _xgetbv(index);
 #else
-  uint32_t low, high;
-  __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(low), "=d"(high) : "c"(index)); /* xgetbv, for old assemblers */
-  return (uint64_t)high << 32 | low;
+  __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(r[0]), "=d"(r[3]) : "c"(index)); /* xgetbv, for old assemblers */
+  return (uint64_t)r[3] << 32 | r[0];
 #endif
 }
 
