@@ -51,7 +51,7 @@ def outcomes(workshop, one, compiler, tmp_path, linkers=None):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("one", parameters("issue"))
+@pytest.mark.parametrize("one", parameters("issue", "values", "checks"))
 def test_what_was_found_before(workshop, tmp_path, one, compiler):
     """Each is built with every compiler and every linker."""
     for linker, seen in outcomes(workshop, one, compiler, tmp_path).items():
@@ -69,6 +69,16 @@ def test_hostile_project(workshop, tmp_path, one):
 @pytest.mark.parametrize("one", parameters("harmless"))
 def test_harmless_project(workshop, tmp_path, one):
     for linker, seen in outcomes(workshop, one, one.compilers[0], tmp_path).items():
+        assert seen.is_one_of(one.expected), f"{linker}: {seen.outcome}\n{seen.detail}"
+
+
+@pytest.mark.parametrize("opt", ["-O0", "-O1", "-O2", "-O3", "-O2 -D_GLIBCXX_DEBUG"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("one", parameters("ordinary"))
+def test_ordinary_kernels(workshop, tmp_path, one, compiler, opt):
+    level, *args = opt.split()
+    one = replace(one, opt=level, args=tuple(args))
+    for linker, seen in outcomes(workshop, one, compiler, tmp_path, ("bfd",)).items():
         assert seen.is_one_of(one.expected), f"{linker}: {seen.outcome}\n{seen.detail}"
 
 
