@@ -34,7 +34,6 @@ class BuildObjects:
         self.root = root
         self._folder = outputs_folder(folder)
         self._others = tuple(others)
-        self._folders: dict[Path, Path] = {}  # those of objects, without symbolic links
 
     # ---- where they are
 
@@ -51,14 +50,14 @@ class BuildObjects:
     def _sealed(self) -> Mapping[Path, tuple[str, str]]:
         """The level and the kernel of each sealed object."""
         return {
-            self._placed(self._folder / sealed_name(cell.copy, cell.level)): (cell.level, kernel.source)
+            placed(self._folder / sealed_name(cell.copy, cell.level)): (cell.level, kernel.source)
             for kernel, cell in self.plan.copies()
         }
 
     @cached_property
     def _levels(self) -> Mapping[Path, str]:
         """The level of each object that Meson compiled from a copy."""
-        return {self._placed(path): level for level, paths in self.by_level.items() for path in paths}
+        return {placed(path): level for level, paths in self.by_level.items() for path in paths}
 
     @cached_property
     def _compiled(self) -> CompiledObjects:
@@ -70,14 +69,6 @@ class BuildObjects:
         found = (path for path in self._others if path.suffix == ".o" and path.is_file())
         return tuple(path for path in found if not self.level(path))
 
-    def _placed(self, path: Path) -> Path:
-        """Return where an object is, without symbolic links; thousands are in few folders."""
-        if path.is_symlink():
-            return path.resolve()
-        if path.parent not in self._folders:
-            self._folders[path.parent] = path.parent.resolve()
-        return self._folders[path.parent] / path.name
-
     def shown(self, path: Path) -> str:
         """Return how a report names an object."""
         try:
@@ -87,12 +78,12 @@ class BuildObjects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source behind an object of a level; nothing for other objects."""
-        return self._sealed.get(self._placed(path), ("", ""))[1] or self._compiled.kernel_of(path)[1]
+        return self._sealed.get(placed(path), ("", ""))[1] or self._compiled.kernel_of(path)[1]
 
     def level(self, path: Path) -> str:
         """Return the level of an object; nothing for other objects."""
-        placed = self._placed(path)
-        return self._sealed.get(placed, ("", ""))[0] or self._levels.get(placed, "")
+        at = placed(path)
+        return self._sealed.get(at, ("", ""))[0] or self._levels.get(at, "")
 
     def place(self, symbol: str, level: str) -> Path | None:
         """Return the object that defines a function of a level, or of none: the sealed one, if there is one."""
@@ -197,6 +188,16 @@ class BuildObjects:
         """Return whether an object is a sealed one of another set, whose names are another plan's."""
         starts = tuple(f"isa_{level.name}." for level in self.plan.levels)
         return path.parent.suffix != ".p" and path.name.startswith(starts)
+
+
+def placed(path: Path) -> Path:
+    """Return where an object is, without symbolic links; thousands are in few folders."""
+    return path.resolve() if path.is_symlink() else _placed(path.parent) / path.name
+
+
+@cache
+def _placed(folder: Path) -> Path:
+    return folder.resolve()
 
 
 def _by_name(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

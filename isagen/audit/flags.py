@@ -13,7 +13,7 @@ from ..model.errors import AuditError
 from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..model.record import Record
 from ..processors.features import features_of
-from .build_objects import BuildObjects
+from .build_objects import BuildObjects, placed
 from .findings import Finding
 from .subject import Subject
 
@@ -43,7 +43,7 @@ class Commands:
         try:
             entries = [one for one in json.loads(self._path.read_text(encoding="utf-8")) if "output" in one]
             return {
-                Path(one["directory"], one["output"]): (
+                placed(Path(one["directory"], one["output"])): (
                     Path(one["directory"]),
                     tuple(_without_files(split_words(one["command"]))),
                 )
@@ -55,7 +55,7 @@ class Commands:
 
     def macros(self, objects: Iterable[Path]) -> Mapping[Path, frozenset[str]]:
         """Return the macros that are predefined where objects are compiled, as far as their commands are known."""
-        known = {path: self.by_output[path] for path in objects if path in self.by_output}
+        known = {path: self.by_output[at] for path in objects if (at := placed(path)) in self.by_output}
         from concurrent.futures import ThreadPoolExecutor  # most links ask nothing
 
         new = [command for command in dict.fromkeys(known.values()) if command not in self._macros]

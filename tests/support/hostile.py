@@ -225,7 +225,9 @@ class Seen:
 
     def is_one_of(self, expected: Sequence[str]) -> bool:
         """Return whether the outcome, or the kind of one of the findings, is among those expected."""
-        kinds = self.built.kinds if self.built.result == FOUND or self.outcome == SOUND else ()  # warnings of the latter
+        kinds = (
+            self.built.kinds if self.built.result == FOUND or self.outcome == SOUND else ()
+        )  # warnings of the latter
         return bool({ASSUMED if self.outcome == BROKEN else self.outcome, *kinds} & set(expected))
 
 
