@@ -211,13 +211,14 @@ class Reached:
         """
         code, references = self.subject.code, self.subject.references
         seen: set[int] = set()
+        looked: set[int] = set()  # variables that other findings stand for, or that hold no such code
         for number, listed in self.names.items():
             for one in listed:
                 if one.kind is not Kind.ADDRESS or not one.target or one.target in seen:
                     continue
                 seen.add(one.target)
                 is_code = code.functions.is_code(one.target)
-                held = [one.target] if is_code else [address for address, _ in references.held(one.target)]
+                held = [one.target] if is_code else [address for address, _ in references.held(one.target, looked)]
                 found = {target: self._beyond(target) for target in map(code.entry, dict.fromkeys(held)) if target >= 0}
                 first = next((target for target, codes in found.items() if codes), None)
                 if first is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from ..binary.protocol import Binary, Kind, Section, Symbol
@@ -12,6 +13,10 @@ from ..processors.decoding import Kind as Refers
 from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
+
+# The pieces of code between two functions cover its bytes so many times at most, and so many bytes more: they overlap
+# where control comes to the middle of one. What comes beyond that is one piece, which has no bytes and is not sound.
+OVERLAPS, MORE = 8, 1 << 16
 
 
 class Code:
@@ -29,6 +34,8 @@ class Code:
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
+        self._followed: Counter[int] = Counter()  # by where code of unknown size begins: the bytes of its pieces
+        self._tangles: dict[int, int] = {}  # by where code of unknown size begins: its piece without bytes
         self._ends: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -47,8 +54,16 @@ class Code:
             return number
         if address not in self._piece_at:
             low, high = self._end(number) or self.functions.starts[number], self.functions.limit(number)
+            if self._followed[low] < OVERLAPS * (high - low) + MORE:
+                flow = follow(self.decoder, self.binary.read, self.target, address, low, high)
+                self._followed[low] += sum(end - start for start, end in flow.blocks)
+            elif low in self._tangles:
+                return self._tangles[low]
+            else:
+                flow = Flow((), 0, sound=False)
+                self._tangles[low] = len(self) + len(self._pieces)
             self._piece_at[address] = len(self) + len(self._pieces)
-            self._pieces.append((address, follow(self.decoder, self.binary.read, self.target, address, low, high)))
+            self._pieces.append((address, flow))
         return self._piece_at[address]
 
     def body(self, number: int) -> int:
@@ -133,7 +148,7 @@ class Code:
         """Yield the bytes in gaps and in none of the `pieces` that are not just padding: (address, bytes)."""
         known = sorted({block for piece in pieces for block in self.blocks(piece)})
         for start, end in self.gaps:
-            inside = [block for block in known if start <= block[0] < end]
+            inside = known[bisect_left(known, (start,)) : bisect_left(known, (end,))]
             for low, high in zip([start, *(b[1] for b in inside)], [*(b[0] for b in inside), end], strict=True):
                 raw = self.binary.read(low, high - low) if low < high else b""
                 code = raw[self.decoder.padding(raw) :]
@@ -152,12 +167,17 @@ class Code:
         found = self.functions.starting_at(start)
         if found >= 0:
             return self.functions.symbol(found)
-        labels = (one for one in self.binary.symbols() if one.address == start and one.kind == Kind.LABEL)
-        label = next((one for one in labels if one.defined and one.named), None)
+        label = self._labels.get(start)
         before = self.functions.at(start)
         if label is None and before >= 0 and start == self._end(before):
             return self.functions.symbol(before)  # which goes on there
         return label
+
+    @cached_property
+    def _labels(self) -> Mapping[int, Symbol]:
+        """The first label with a name at each address."""
+        labels = [one for one in self.binary.symbols() if one.kind == Kind.LABEL and one.defined and one.named]
+        return {one.address: one for one in reversed(labels)}
 
     def name(self, number: int) -> str:
         """Return a function's name, or where it is."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
 from ..binary.pointing import within
 from ..model.shapes import NamedTuple
@@ -206,21 +207,22 @@ class References:
     def _places(self) -> list[int]:
         return sorted(self.stored)
 
-    def held(self, address: int) -> Iterator[tuple[int, str]]:
+    def held(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield the code that pointers in the variable at an address lead to: (address, name of that of other files).
 
-        Variables that these lead to are looked through as well.
+        Variables that these lead to are looked through as well, but for those that start at an address in `seen`.
         """
-        for target, name in self.pointed(address):
+        for target, name in self.pointed(address, seen):
             if name or self._functions.is_code(target):
                 yield target, name
 
-    def pointed(self, address: int) -> Iterator[tuple[int, str]]:
+    def pointed(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield what pointers in the variable at an address lead to, and those in variables that they lead to.
 
-        Each is (address, name where another file defines it).
+        Each is (address, name where another file defines it). Variables that start at an address in `seen` are passed
+        over, and those that are looked through are added.
         """
-        seen: set[int] = set()
+        seen = set() if seen is None else seen
         waiting = [address]
         while waiting:
             start, end = self.code.variables.extent(waiting.pop())
@@ -257,12 +259,13 @@ class References:
             before = self.code.functions.at(start)
             if within(gaps, end := self.code.runs_on(before)):
                 self._add_piece(end, True, found)
-        done = 0
         for number in range(len(self.code) if gaps else 0):
             self._add_pieces_of(number, gaps, found)
-        while done < len(found):
-            self._add_pieces_of(list(found)[done], gaps, found)
-            done += 1
+        waiting = deque(found)
+        while waiting:
+            known = len(found)
+            self._add_pieces_of(waiting.popleft(), gaps, found)
+            waiting += islice(found, known, None)
         return tuple(found)
 
     def _add_pieces_of(self, number: int, gaps: Sequence[tuple[int, int]], found: dict[int, None]) -> None:

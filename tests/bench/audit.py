@@ -26,11 +26,11 @@ def measure(path: Path) -> None:
     """Audit a file and print time and memory as JSON."""
     from isagen.audit.baseline import Baseline
     from isagen.audit.report import as_text
-    from isagen.audit.targets import audit_targets
+    from isagen.audit.targets import audit_each
     from isagen.binary.elf.reader import Elf
 
     start = time.process_time()
-    results = audit_targets([path], Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")))
+    results = list(audit_each([path], Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2"))))
     as_text(results, every=True)
     seconds = time.process_time() - start
     with Elf(path) as binary:

@@ -8,7 +8,8 @@ judges the files by the baseline that the CPU has. A crash at load, or at exit, 
 
 - listed: the function is a `load` finding;
 - bindable: it is a finding of that kind, because another library calls it by name;
-- unproven: a caller on the stack is an `unproven` finding, and it called through a pointer;
+- unproven: the function, or a caller on the stack, is an `unproven` finding;
+- noted: a caller on the stack called through a pointer; a note of the file counts such functions;
 - MISSED: none of these.
 
 The exit status is 1 after a MISSED crash, and if a process ended in a way that tells nothing. Each CPU shows only the
@@ -35,13 +36,13 @@ from pathlib import Path
 
 from isagen.audit.baseline import Baseline
 from isagen.audit.findings import Result
+from isagen.audit.targets import audit_each
 from isagen.binary.formats import is_binary, open_binary
 from isagen.code.code import Code
 from isagen.code.references import References
 from isagen.processors.decoding import INDIRECT
 from isagen.processors.registry import audited_processor, decoder_of
 from isagen.processors.table import load_table
-from support.foreign import audit_targets
 
 HANDLER = Path(__file__).with_suffix(".c")
 # CPUs of qemu, from old to new, each with the newest baseline that it has. The first has nothing beyond x86-64.
@@ -57,7 +58,7 @@ CPUS = {
     "Haswell-v4": "X86_64_V3",
 }
 KINDS = ("load", "unproven", "bindable")
-LISTED, BINDABLE, UNPROVEN, MISSED, LATER = "listed", "bindable", "unproven", "MISSED", "later"
+LISTED, BINDABLE, UNPROVEN, NOTED, MISSED, LATER = "listed", "bindable", "unproven", "noted", "MISSED", "later"
 ILLEGAL, CALLER = "illegal", "caller"  # the words of old_cpus.c
 
 # Runs under qemu, once per CPU: each job in a process of its own, which a fork makes from one that has started.
@@ -171,7 +172,7 @@ class Audits:
 
     def _result(self, file: str, level: str) -> Result:
         baseline = Baseline(level, self._table.required_features(level), everywhere=level != self._table.base.name)
-        return audit_targets([self.folder / file], baseline)[0]
+        return next(audit_each([self.folder / file], baseline))
 
     def _opened(self, file: str) -> References:
         path = self.folder / file
@@ -291,9 +292,11 @@ def judged(cpu: str, how: str, target: str, stack: Sequence[tuple[str, int]], au
                 verdict, (finding, path) = meaning, found[function]
                 break
         else:
-            for inner, caller in pairwise([stack[0], *ours]):
-                found = audits.found(caller[0], level, "unproven")
-                if (function := audits.through_pointer(inner, caller)) in found:
+            if any(audits.through_pointer(inner, caller) >= 0 for inner, caller in pairwise([stack[0], *ours])):
+                verdict = NOTED
+            for name, place in ((file, address), *ours):
+                found = audits.found(name, level, "unproven")
+                if (function := audits.function(name, place)) in found:
                     verdict, (finding, path) = UNPROVEN, found[function]
                     break
     shown = [f"{Path(name).name}+{caller:#x}" for name, caller in ours]
@@ -339,7 +342,7 @@ def show_crashes(crashes: Sequence[Crash], owners: dict[str, str]) -> None:
     verdicts = Counter(crash.verdict for crash in crashes)
     distinct = Counter(min((c.verdict for c in same), key=lambda v: v == LATER) for same in places.values())
     print(f"{'':9} {'crashes':>8} {'places':>7}")
-    for verdict in (LISTED, BINDABLE, UNPROVEN, MISSED, LATER):
+    for verdict in (LISTED, BINDABLE, UNPROVEN, NOTED, MISSED, LATER):
         print(f"{verdict:9} {verdicts[verdict]:8} {distinct[verdict]:7}")
 
 
