@@ -3,7 +3,8 @@
 An initialiser has no arguments: what it names is all that it can hand out. So code that takes an address of the level's
 code, or of data that holds one, must name nothing else of the program but variables that are private to the level, and
 functions that keep nothing (`known_functions`). Where any of it calls through a pointer, all code whose address it
-takes counts as run, and keeps to the baseline.
+takes counts as run, and keeps to the baseline. The virtual functions of classes that are derived from those of the C++
+library always do: a stream calls those of its buffer.
 
 It is decided by what code names, as relocations and direct references tell; values are not followed.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from ..binary.mangling import is_destructor
+from ..binary.mangling import is_destructor, is_standard_type
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.demangle import demangle
 from ..code.references import Refers
@@ -86,9 +87,8 @@ class _Level:
                 number = self._defined[name]
                 self._follow(number, [(self._members[number].address(name), "when loaded")])
         found = [finding for group in self._groups() for finding in self._leaks(group)]
-        if any(map(_calls_unknown, self._run.values())):
-            found += self._run_by_pointer()
-        return found
+        every = any(map(_calls_unknown, self._run.values()))
+        return found + list(self._run_by_pointer(every))
 
     def _follow(self, number: int, roots: Sequence[Root]) -> None:
         self._run[number] = self._members[number].reached
@@ -108,18 +108,23 @@ class _Level:
 
     # ---- addresses of the level's code
 
-    def _taken(self, number: int) -> Iterator[tuple[int, int]]:
-        """Yield the code whose address an object's code takes, itself or in data: (number of an object, address)."""
+    def _taken(self, number: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield the code whose address an object's code takes, itself or in data.
+
+        Each is (number of an object, address, whether it is beside the type of a class of the C++ library).
+        """
         for one in _named(self._run[number]):
             if one.kind in DIRECT or one.kind in CALLS or (not one.target and not one.name):
                 continue
             waiting = [(number, one.target, one.name)]
             seen = set()
+            found, derived = [], False
             while waiting:
                 where, target, name = waiting.pop()
                 if not target and name in self._defined:
                     where = self._defined[name]
                     target = self._members[where].address(name)
+                derived |= not target and is_standard_type(name)
                 if not target or (where, target) in seen:
                     continue
                 seen.add((where, target))
@@ -132,7 +137,8 @@ class _Level:
                 inside = entry in self._members[where].reached.when and code.start(entry) != target
                 passed = target == one.target and is_destructor(code.name(entry))
                 if not inside and not passed:  # an entry of a table of jumps, what runs at exit
-                    yield where, target
+                    found.append((where, target))
+            yield from ((where, target, derived) for where, target in found)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
         """Yield the finding of objects whose code takes an address and names what might keep it."""
@@ -140,7 +146,7 @@ class _Level:
         taken = next((found for number in group for found in self._taken(number)), None)
         if opens is None or taken is None:
             return
-        (number, function, name), (where, target) = opens, taken
+        (number, function, name), (where, target, _) = opens, taken
         code = self._members[where].subject.code
         secret = code.name(code.entry(target))
         finding = self._run[number].described("address", function, frozenset())
@@ -190,9 +196,10 @@ class _Level:
 
     # ---- code that pointers may lead to
 
-    def _run_by_pointer(self) -> Iterator[Finding]:
-        """Yield code beyond the baseline that a call through a pointer may run."""
-        for where, target in {found: None for number in list(self._run) for found in self._taken(number)}:
+    def _run_by_pointer(self, every: bool) -> Iterator[Finding]:
+        """Yield code beyond the baseline that a call through a pointer may run; by the C++ library, if not `every`."""
+        taken = (found for number in list(self._run) for found in self._taken(number))
+        for where, target in dict.fromkeys((where, target) for where, target, derived in taken if every or derived):
             reached = Reached(self._members[where].subject)
             reached.follow([(target, "where a pointer to it is called at load or exit")])
             for function, codes in reached.offenders.items():

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from re import Pattern
 
 _FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml", own=True)
-# Functions that run one that they are given, at once, in a thread or at exit, with the number of that argument.
-RUNS: Mapping[str, int] = {name: entry.integer("argument") for name, entry in _FILE.sections("runs")}
+# Functions that run those that they are given, at once, in a thread or at exit, with the numbers of these arguments.
+RUNS: Mapping[str, tuple[int, ...]] = {name: tuple(entry.array("arguments")) for name, entry in _FILE.sections("runs")}
 
 
 @cache

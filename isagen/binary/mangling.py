@@ -64,6 +64,11 @@ def untagged(name: str, tag: str) -> str:
     return name[: place - len(text)] + name[place:] if place >= 0 and core[:place].endswith(text) else name
 
 
+def is_standard_type(name: str) -> bool:
+    """Return whether a symbol is the type information of a class in namespace std."""
+    return name.startswith(("_ZTISt", "_ZTINSt", "_ZTISa", "_ZTISs", "_ZTISi", "_ZTISo", "_ZTISd"))
+
+
 def is_destructor(name: str) -> bool:
     """Return whether a function destroys a variable: code whose address no source can take, only a compiler.
 

@@ -35,10 +35,10 @@ class Refers(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `runs` are functions that run one that they are given, with the number of that argument.
+    `runs` are functions that run those that they are given, with the numbers of these arguments.
     """
 
-    def __init__(self, code: Code, runs: Mapping[str, int], asked: Asked) -> None:
+    def __init__(self, code: Code, runs: Mapping[str, Sequence[int]], asked: Asked) -> None:
         self.code = code
         self._runs = runs
         self._asked_by = asked
@@ -66,8 +66,7 @@ class References:
                 jump = found.kind in (Kind.JUMP, Kind.BRANCH)
                 if not (jump and self.code.covers(number, found.target)):
                     yield found
-                if one.at in calls and self._is_run(found):
-                    given = handed.get(one.at, 0)
+                for given in handed.get(one.at, ()) if self._is_run(found) else ():
                     yield Refers(found.place, Kind.CALL, given if self._functions.is_code(given) else 0, "")
         end = self.code.runs_on(number, last)
         if end:
@@ -78,9 +77,9 @@ class References:
         return one.name in self._runs and one.kind is not Kind.ADDRESS
 
     def _handed(
-        self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, int]
-    ) -> Mapping[int, int]:
-        """Return the address that each call hands over, by the call's own; `calls` has the argument's number."""
+        self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, Sequence[int]]
+    ) -> Mapping[int, Sequence[int]]:
+        """Return the addresses that each call hands over, by the call's own; `calls` has the arguments' numbers."""
         formed = {found.place: found.target for _, found in listed if found.kind is Kind.ADDRESS and found.target}
         entered = {one.after for one, _ in listed if one.kind in LEAVES}
         entered |= {one.address for one, _ in listed if one.kind in (Kind.JUMP, Kind.BRANCH)}

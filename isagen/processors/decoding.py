@@ -5,7 +5,7 @@ A `code` is a decoder's number for one encoding of one instruction, and stands f
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import IntEnum
 
 from ..binary.pointing import Relocations
@@ -132,12 +132,17 @@ class Decoder(Protocol):
         """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none."""
 
     def handed(
-        self, raw: bytes, address: int, formed: Mapping[int, int], entered: Container[int], calls: Mapping[int, int]
-    ) -> Mapping[int, int]:
-        """Return the addresses that calls in `raw` hand over as an argument, by the calls' addresses, where known.
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        entered: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        """Return the addresses that calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown.
 
         `formed` are the addresses that instructions form, by the address of the instruction, `entered` those of
-        instructions that control may come to from elsewhere, and `calls` have the argument's number, from 0.
+        instructions that control may come to from elsewhere, and `calls` have the numbers of the arguments, from 0.
         """
 
     def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:

@@ -56,13 +56,13 @@ class HeldAddresses:
 
         Local data that they lead to, and constants of the object, count by their own values.
         """
-        return self._value(section, address, address + size, set())
+        return self._value(section, address, address + size if size else self._end(section, address), {})
 
-    def _value(self, section: int, low: int, high: int, seen: set[tuple[int, int]]) -> str:
+    def _value(self, section: int, low: int, high: int, seen: dict[tuple[int, int], int]) -> str:
         place = self._elf.sections[section]
         if (section, low) in seen:
-            return "..."
-        seen.add((section, low))
+            return f"as number {seen[section, low]}"
+        seen[section, low] = len(seen)
         raw = bytearray(self._elf.read(low, high - low) if place.in_file else bytes(min(high - low, SHORT)))
         found = []
         for at, number, addend in self._between(section, low, high):
@@ -72,7 +72,7 @@ class HeldAddresses:
             there = self._elf.sections[symbol.section] if symbol.section else None
             own = symbol.binding == Binding.LOCAL or (there is not None and there.constant)
             if there is not None and own and not there.executable and symbol.kind != Kind.THREAD_DATA:
-                shown = self._value(symbol.section, target, self._end(symbol.section, target), seen)
+                shown = self._value(symbol.section, target, self._end_of_value(symbol.section, target), seen)
             else:
                 shown = self._elf.name(symbol) or self._code_at(symbol, addend)
                 shown += f" + {addend}" if addend and symbol.kind != Kind.SECTION else ""
@@ -134,6 +134,19 @@ class HeldAddresses:
         place = bisect_right(known, (address, self._table.size))
         limit = self._elf.sections[section].address + self._elf.sections[section].size
         return known[place][0] if place < len(known) else limit
+
+    def _end_of_value(self, section: int, address: int) -> int:
+        """Return where data ends that a pointer leads to: a string literal has no symbol, and ends in a null character.
+
+        What comes behind it belongs to other code of the source, and may differ.
+        """
+        end, place = self._end(section, address), self._elf.sections[section]
+        if not place.constant or any(one == address for one, _, _ in self._local.get(section, ())):
+            return end
+        raw = self._elf.read(address, end - address)
+        width = 2 if ".str2." in place.name else 4 if raw[1:4] == bytes(3) else 1
+        texts = (at + width for at in range(0, len(raw), width) if not any(raw[at : at + width]))
+        return address + next(texts, len(raw))
 
 
 def _shown(raw: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -167,9 +167,14 @@ class X86Decoder:
         return 0
 
     def handed(
-        self, raw: bytes, address: int, formed: Mapping[int, int], entered: Container[int], calls: Mapping[int, int]
-    ) -> Mapping[int, int]:
-        """Return the addresses that calls in `raw` hand over as an argument, by the calls' addresses, where known."""
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        entered: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        """Return the addresses that calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown."""
         return self._tracking.handed(raw, address, formed, entered, calls)
 
     def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:

@@ -6,7 +6,7 @@ from .iced import iced_x86
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
 # iced-x86's Register, by the System V ABI for x86-64: the registers of a call's arguments, in order.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 = range(53, 63)
@@ -32,16 +32,21 @@ class Tracking:
         self._by_number, self._tests = frozenset(numbers["by_number"]), frozenset(numbers["tests"])
 
     def handed(
-        self, raw: bytes, address: int, formed: Mapping[int, int], entered: Container[int], calls: Mapping[int, int]
-    ) -> Mapping[int, int]:
-        """Return the addresses that calls in `raw` hand over as an argument (`decoding.Decoder.handed`)."""
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        entered: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        """Return the addresses that calls in `raw` hand over as arguments (`decoding.Decoder.handed`)."""
         known: dict[int, int] = {}
         found = {}
         for one in iced_x86.Decoder(64, raw, ip=address):
             if one.ip in entered:
                 known.clear()
             if one.ip in calls:
-                found[one.ip] = known.get(ARGUMENTS[calls[one.ip]], 0)
+                found[one.ip] = [known.get(ARGUMENTS[number], 0) for number in calls[one.ip]]
             if one.flow_control in CALLS:
                 known = {register: value for register, value in known.items() if register in KEPT}
                 continue
