@@ -158,6 +158,39 @@ def test_wheels_in_a_folder_are_audited(house):
     ]
 
 
+CALLED = HEAD + f"{AVX2} void called(void) {{ {DOUBLE} }} void other(void); void both(void) {{ other(); }}"
+CALLING = "void called(void); void both(void); __attribute__((constructor)) static void first(void) {{ {}(); }}"
+
+
+@pytest.mark.parametrize(("function", "found"), [("called", 1), ("both", 0)])
+def test_libraries_of_a_wheel_that_call_each_other_at_load(link, tmp_path, function, found):
+    """A constructor of one library calls a function of the other; by itself, that function is only exported."""
+    called = link(CALLED, name="called.so")
+    calling = link(CALLING.format(function), name="calling.so")
+    wheel = make_wheel(tmp_path / "pair-1.0.whl", called=called, calling=calling)
+    report = data(wheel, status=found)
+    load = [finding for target in report["targets"] for finding in target["findings"] if finding["kind"] == "load"]
+    assert [finding["symbol"] for finding in load] == ["called"] * found
+    assert all("when another file is loaded" in finding["detail"] for finding in load)
+    assert isagen("--fail-on", "load", called) != ""
+
+
+def test_a_library_that_a_wheel_holds_several_times_is_audited_once(libraries, tmp_path):
+    wheel = make_wheel(tmp_path / "thrice-1.0.whl", **dict.fromkeys(("one", "two", "zoo"), libraries["load"]))
+    first, *others = data(wheel, status=1)["targets"]
+    assert len(first["findings"]) == 1
+    assert [(one["judged"], one["findings"]) for one in others] == [(f"the same file as {first['target']}", [])] * 2
+    assert "3 files, 1 load, 0 unproven" in isagen("--summary", wheel, status=1)
+
+
+def test_functions_that_are_not_judged_are_named_on_request(link):
+    library = link(
+        HEAD + f"{AVX2} static void hidden(void) {{ {DOUBLE} }} void (*hook(void))(void) {{ return hidden; }}"
+    )
+    assert "avx 1 (--list-counted names them)" in isagen(library)
+    assert "  avx: hidden\n" in isagen("--list-counted", library)
+
+
 def test_a_target_that_is_given_twice_is_audited_once(libraries):
     assert isagen("--summary", libraries["load"], libraries["load"], status=1).count("\n") == 1
 

@@ -1,4 +1,4 @@
-"""Builds whose compiler adds code and data of its own: profiles, XRay, a hardened C++ library."""
+"""Builds whose compiler adds code and data of its own: profiles, coverage, XRay, checks of the C++ library."""
 
 import subprocess
 import sys
@@ -24,6 +24,7 @@ HEADER = """\
 #include "isa_dispatch.h"
 #include <algorithm>
 #include <functional>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ namespace {{ int f(const std::vector<int> &a, const base &b) {{
   const base *volatile own = new derived<{0}>;
   const int sum = own->add(b.add(total(a) + middle(a))) + (int)std::to_string(a[0]).size() * calls();
   delete own;
+  if (sum < 0)
+    std::cerr << "negative" << std::endl;
   return sum;
 }} }}
 ISA_REGISTER_DISPATCH({1}_stub, &f)
@@ -102,7 +105,27 @@ def test_builds_of_clang(prepared, options):
         include = ["-stdlib=libc++", "-include", "vector", "-E", "-x", "c++", "/dev/null"]
         if subprocess.run([CLANG, *include], capture_output=True, check=False).returncode != 0:
             pytest.skip("libc++ is not installed")
-    project = prepared(whole, FEW, *options, CXX=CLANG)
+    check(prepared(whole, FEW, *options, CXX=CLANG))
+
+
+GCC = [["-Db_pgo=generate"], ["-Db_coverage=true"], ["-Dcpp_debugstl=true"]]
+
+
+@pytest.mark.parametrize("options", GCC, ids=" ".join)
+def test_builds_of_gcc(prepared, options):
+    check(prepared(whole, FEW, *options, CXX="g++"))
+
+
+def test_a_profile_of_gcc_is_used(prepared):
+    project = prepared(whole, FEW, "-Db_pgo=generate", CXX="g++")
+    check(project)
+    project.run("meson", "configure", "build", "-Db_pgo=use")
+    project.run("meson", "compile", "-C", "build")
+    check(project)
+
+
+def check(project):
+    """The programs and the module of a project give the answer, and the audit finds nothing."""
     project.environment["LLVM_PROFILE_FILE"] = str(project.folder / "profile.raw")
     for program in ("static", "shared"):
         assert project.run(project.path(program)).stdout == f"{ANSWER}\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isagen.audit.findings import KINDS, Entry, Finding, Result
+from isagen.audit.findings import KINDS, UNDECODABLE, Entry, Finding, Result
 from isagen.audit.report import as_text, text_of
 from isagen.audit.summary import summaries
 from isagen.cli.audit import kinds_of
@@ -48,6 +48,20 @@ def test_a_line_for_each_target_and_wheel():
         "ok   ",
         *["error"] * 2,
     ]
+
+
+def test_functions_that_are_not_judged_are_counted_by_feature_and_named_on_request():
+    needs = {"avx": ["_Z1fv", "g"], "avx2": ["g"], "bmi2": ["g"], "fma": ["h"], "f16c": ["h"], UNDECODABLE: ["u"]}
+    one = result("x.so", counted=needs)
+    assert lines([one]) == [
+        "ok     x.so: 1 file, 0 load, 0 unproven; not judged: avx 2, avx2 1, bmi2 1, fma 1 and 1 more"
+    ]
+    said = text_of(one)
+    assert "unknown: avx 2, avx2 1, bmi2 1, f16c 1, fma 1 (--list-counted names them)\n" in said
+    assert "  avx: " not in said
+    named = text_of(one, counted=True)
+    assert "  avx: f(), g\n" in named
+    assert "--list-counted" not in named
 
 
 def test_one_file_needs_no_summary():
