@@ -18,6 +18,8 @@ from .subject import Subject
 LONGEST_CHAIN = 64
 # Variables that say nothing of what an initialiser sets: of exceptions and guards (Itanium C++ ABI), and of the module.
 UNTOLD = ("DW.ref.", "_ZGV", "__dso_handle")
+# What start-up code calls if it is there: glibc's crti.S, GCC's crtstuff.c.
+START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
 
 # The address of a function that runs, and when.
 Root = tuple[int, str]
@@ -125,13 +127,10 @@ class Reached:
         return AtLoad(beyond, others, frozenset(self.calls - {""}), unknown)
 
     def _calls_unknown(self, listed: Sequence[Refers]) -> bool:
-        """Return whether a function calls through a pointer, but for one just loaded from the linker's table.
-
-        The C library's start-up code tests for external functions in this way.
-        """
+        """Return whether a function calls through a pointer, but for start-up code that tests for a function first."""
         spans = self.subject.code.pointers.spans
         return any(
-            one.kind in UNKNOWN and not (before.name or within(spans, before.target))
+            one.kind in UNKNOWN and not (before.name in START_UP or within(spans, before.target))
             for before, one in pairwise([Refers(0, Kind.END, 0, ""), *listed])
         )
 

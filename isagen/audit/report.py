@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from ..code.demangle import demangle
+from ..model.printable import CONTROLS
 from .data import readable
 from .findings import UNDECODABLE, Finding, Result
 from .summary import summaries
@@ -36,7 +37,7 @@ def summary_text(results: Sequence[Result], fail_on: Container[str] | None = Non
 
 
 def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{readable(line)}\n" for line in lines)
+    return "".join(f"{readable(line).translate(CONTROLS)}\n" for line in lines)
 
 
 def _target(result: Result, every: bool, named: bool) -> Iterator[str]:

@@ -66,9 +66,10 @@ class _Target:
                     where=shown,
                     remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
                 )
-            elif not is_binary(target) and zipfile.is_zipfile(
-                target
-            ):  # the end of a wheel may be anywhere in a library
+            elif not target.is_file():
+                raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
+            elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
+                # A library may hold the end of a wheel anywhere.
                 yield from self._wheel(target, target.name)
             else:
                 self._progress(shown, 1, 1)

@@ -66,8 +66,8 @@ class References:
                 jump = found.kind in (Kind.JUMP, Kind.BRANCH)
                 if not (jump and self.code.covers(number, found.target)):
                     yield found
-                for given in handed.get(one.at, ()) if self._is_run(found) else ():
-                    yield Refers(found.place, Kind.CALL, given if self._functions.is_code(given) else 0, "")
+                for target, name in handed.get(one.at, ()) if self._is_run(found) else ():
+                    yield Refers(found.place, Kind.CALL, target if self._functions.is_code(target) else 0, name)
         end = self.code.runs_on(number, last)
         if end:
             yield Refers(end, Kind.JUMP, end, "")
@@ -78,12 +78,18 @@ class References:
 
     def _handed(
         self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, Sequence[int]]
-    ) -> Mapping[int, Sequence[int]]:
-        """Return the addresses that each call hands over, by the call's own; `calls` has the arguments' numbers."""
-        formed = {found.place: found.target for _, found in listed if found.kind is Kind.ADDRESS and found.target}
+    ) -> Mapping[int, Sequence[tuple[int, str]]]:
+        """Return what each call hands over, by the call's address: addresses, or names where that is of another file.
+
+        `calls` has the arguments' numbers. Where both are missing, it is unknown.
+        """
+        known = [(0, ""), *((found.target, found.name) for _, found in listed if found.kind is Kind.ADDRESS)]
+        places = (found.place for _, found in listed if found.kind is Kind.ADDRESS)
+        formed = {place: number for number, place in enumerate(places, 1) if any(known[number])}
         entered = {one.after for one, _ in listed if one.kind in LEAVES}
         entered |= {one.address for one, _ in listed if one.kind in (Kind.JUMP, Kind.BRANCH)}
-        return self.code.decoder.handed(raw, address, formed, entered, calls)
+        handed = self.code.decoder.handed(raw, address, formed, entered, calls)
+        return {call: [known[number] for number in numbers] for call, numbers in handed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:
         """Yield the references in bytes of a linked file."""

@@ -139,9 +139,9 @@ class Decoder(Protocol):
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return the addresses that calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown.
+        """Return which values calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown.
 
-        `formed` are the addresses that instructions form, by the address of the instruction, `entered` those of
+        `formed` has a number for the value that an instruction forms, by its address; `entered` are the addresses of
         instructions that control may come to from elsewhere, and `calls` have the numbers of the arguments, from 0.
         """
 

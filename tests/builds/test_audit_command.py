@@ -137,6 +137,26 @@ def test_what_only_starts_as_machine_code_does(tmp_path, content):
     assert "holds no machine code" in isagen(wheel)
 
 
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.so")
+    (tmp_path / "zeros.so").symlink_to("/dev/zero")
+    for name in ("pipe.so", "zeros.so"):
+        assert "is no regular file" in isagen(tmp_path / name, status=2, timeout=60)
+
+
+def test_a_wheel_that_is_none(tmp_path):
+    for content in (b"", b"no zip file"):
+        (tmp_path / "bad.whl").write_bytes(content)
+        assert "bad.whl: cannot be unpacked: File is not a zip file" in isagen(tmp_path / "bad.whl", status=2)
+
+
+def test_names_of_a_wheel_s_files_are_no_commands_for_the_terminal(tmp_path, libraries):
+    wheel = make_wheel(tmp_path / "odd-1.0.whl", **{"a\nb\x1b[31m": libraries["load"]})
+    said = isagen(wheel, status=1)
+    assert "pkg/a\\x0ab\\x1b[31m.so: no record" in said
+    assert "\x1b" not in said
+
+
 # Several targets.
 
 

@@ -116,6 +116,28 @@ def test_builds_of_gcc(prepared, options):
     check(prepared(whole, FEW, *options, CXX="g++"))
 
 
+@pytest.mark.parametrize(
+    ("compiler", "options"),
+    [
+        ("g++", ["-Db_sanitize=address", "-Doptimization=2"]),
+        (CLANG, ["-Db_sanitize=address", "-Db_lundef=false"]),
+        (CLANG, ["-Db_coverage=true"]),
+    ],
+    ids=["GCC's address sanitizer", "Clang's address sanitizer", "Clang's coverage"],
+)
+def test_programs(prepared, compiler, options):
+    """A module that is instrumented in this way cannot be loaded by a Python that is not."""
+    need(compiler)
+    flag = "--coverage" if "-Db_coverage=true" in options else "-fsanitize=address"
+    tried = subprocess.run([compiler, flag, "-xc++", "-", "-o/dev/null"], input=b"int main() {}", capture_output=True)
+    if tried.returncode != 0:
+        pytest.skip(f"{compiler} has no runtime for {flag}")
+    project = prepared(whole, FEW, *options, CXX=compiler)
+    for program in ("static", "shared"):
+        assert project.run(project.path(program)).stdout == f"{ANSWER}\n"
+    assert project.isagen("audit", "build").returncode == 0
+
+
 def test_a_profile_of_gcc_is_used(prepared):
     project = prepared(whole, FEW, "-Db_pgo=generate", CXX="g++")
     check(project)

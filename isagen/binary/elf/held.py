@@ -48,7 +48,7 @@ class HeldAddresses:
                     code.setdefault(self._code_at(symbol, addend))
                 elif symbol.section:
                     target = symbol.address + addend
-                    waiting.append((symbol.section, target, self._end(symbol.section, target)))
+                    waiting.append((symbol.section, target, self._end_of_value(symbol.section, target)))
         return Held(tuple(code), tuple(names))
 
     def value(self, section: int, address: int, size: int) -> str:
@@ -141,7 +141,8 @@ class HeldAddresses:
         What comes behind it belongs to other code of the source, and may differ.
         """
         end, place = self._end(section, address), self._elf.sections[section]
-        if not place.constant or any(one == address for one, _, _ in self._local.get(section, ())):
+        named = any(one == address for one, _, _ in self._local.get(section, ()))
+        if not place.constant or named or self._between(section, address, address + 1):
             return end
         raw = self._elf.read(address, end - address)
         width = 2 if ".str2." in place.name else 4 if raw[1:4] == bytes(3) else 1

@@ -174,7 +174,7 @@ class X86Decoder:
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return the addresses that calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown."""
+        """Return which values calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown."""
         return self._tracking.handed(raw, address, formed, entered, calls)
 
     def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:

@@ -39,7 +39,7 @@ class Tracking:
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return the addresses that calls in `raw` hand over as arguments (`decoding.Decoder.handed`)."""
+        """Return which values calls in `raw` hand over as arguments (`decoding.Decoder.handed`)."""
         known: dict[int, int] = {}
         found = {}
         for one in iced_x86.Decoder(64, raw, ip=address):
