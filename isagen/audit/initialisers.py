@@ -158,28 +158,48 @@ class _Level:
     def _opens(self, number: int) -> Iterator[tuple[int, int, str]]:
         """Yield what an object's code names that may keep an address: (number of the object, function, name)."""
         subject = self._members[number].subject
-        asked = subject.sets.facts.asked
+        seen: dict[int, set[int]] = {}
         for function, listed in self._run[number].names.items():
             for one in listed:
-                name = one.name or (subject.code.variables.name_at(one.target) if one.target else "")
-                if not name or name in RUNS or self._is_own(number, one):
-                    continue
-                if one.name and (is_harmless(name) or name in asked.functions or name.startswith(asked.variables)):
-                    continue
-                if not subject.allowances.cover(name):
-                    yield number, function, name
+                for name in self._outside(number, one, seen):
+                    if not subject.allowances.cover(name):
+                        yield number, function, name
 
-    def _is_own(self, number: int, one: Refers) -> bool:
-        """Return whether a reference is to code or data of the level alone."""
-        if one.name and one.name not in self._defined:
-            return False
-        where = self._defined[one.name] if one.name else number
-        subject = self._members[where].subject
-        target = self._members[where].address(one.name) if one.name else one.target
+    def _outside(self, number: int, one: Refers, seen: dict[int, set[int]]) -> Iterator[str]:
+        """Yield what a reference, or a pointer in the data that it is to, leads to outside of the level.
+
+        `seen` are the variables that are looked through, by the number of their object.
+        """
+        waiting = [(number, one.target, one.name)]
+        while waiting:
+            where, target, name = waiting.pop()
+            if name in self._defined:
+                where, target = self._defined[name], self._members[self._defined[name]].address(name)
+            elif name:
+                if not self._is_known(name):
+                    yield name
+                continue
+            subject = self._members[where].subject
+            if not target or subject.code.functions.is_code(target):
+                continue
+            shown = subject.code.variables.name_at(target)
+            if not self._is_own(where, target):
+                yield from [shown] if shown else ()
+            elif subject.code.variables.extent(target)[0] not in seen.setdefault(where, set()):
+                waiting += [(where, *pointed) for pointed in subject.references.pointed(target, seen[where])]
+
+    def _is_known(self, name: str) -> bool:
+        """Return whether a name of no level is that of what keeps no address, or runs it, which is followed."""
+        asked = self._members[0].subject.sets.facts.asked
+        return name in RUNS or is_harmless(name) or name in asked.functions or name.startswith(asked.variables)
+
+    def _is_own(self, number: int, target: int) -> bool:
+        """Return whether a variable of an object is a constant, or one of the level alone."""
+        subject = self._members[number].subject
         section, symbol = subject.binary.section_at(target), subject.code.variables.symbol_at(target)
         if section is None or section.constant:
             return True
-        if section.findable or subject.code.variables.extent(target)[0] in self._exposed(where):
+        if section.findable or subject.code.variables.extent(target)[0] in self._exposed(number):
             return False
         return symbol is None or symbol.binding not in MERGEABLE or subject.binary.name(symbol) in self._private
 

@@ -197,7 +197,8 @@ def _audit(
 
 def _check_named(binary: Binary) -> None:
     """Raise `BuildError` where the link left out the symbols of a level's code, whichever option did it."""
-    levels = {section.index: level for section in binary.sections if (level := level_of_section(section.name))}
+    sections = [section for section in binary.sections if section.size]
+    levels = {section.index: level for section in sections if (level := level_of_section(section.name))}
     for symbol in binary.symbols() if levels else ():
         level = levels.get(symbol.section, "")
         if level and symbol.kind in CODE_KINDS and is_sealed_name(binary.name(symbol), level):

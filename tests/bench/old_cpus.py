@@ -36,11 +36,14 @@ from pathlib import Path
 
 from isagen.audit.baseline import Baseline
 from isagen.audit.findings import Result
+from isagen.audit.known_functions import RUNS
 from isagen.audit.targets import audit_each
 from isagen.binary.formats import is_binary, open_binary
 from isagen.code.code import Code
 from isagen.code.references import References
-from isagen.processors.decoding import INDIRECT
+from isagen.processors.decoding import DIRECT, UNKNOWN
+from isagen.processors.features import read_features
+from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import audited_processor, decoder_of
 from isagen.processors.table import load_table
 
@@ -177,7 +180,9 @@ class Audits:
     def _opened(self, file: str) -> References:
         path = self.folder / file
         binary = self._files.enter_context(open_binary(path))
-        return References(Code(binary, decoder_of(binary.architecture, str(path))))
+        decoder = decoder_of(binary.architecture, str(path))
+        facts = InstructionSets(read_features(decoder.name), decoder).facts
+        return References(Code(binary, decoder), RUNS, facts.asked)
 
     def function(self, file: str, address: int) -> int:
         """Return the number of the function at an address."""
@@ -190,12 +195,13 @@ class Audits:
         """
         file, address = caller
         references, number = self._references(file), self.function(file, address)
-        for instruction in references.code.decode(number):
-            if instruction.ip <= address < instruction.next_ip:
-                target, name = references.called(instruction)
-                if instruction.flow_control in INDIRECT:
-                    return -1 if target or name else number
-                called = self.function(file, target) if target else -1
+        places = (one.ip for one in references.code.decode(number) if one.ip <= address < one.next_ip)
+        place = next(places, -1)
+        for one in references.of(number):
+            if one.place == place and one.kind in UNKNOWN:
+                return number
+            if one.place == place and one.kind in DIRECT:
+                called = self.function(file, one.target) if one.target else -1
                 return -1 if inner[0] == file and called == self.function(*inner) else called
         return -1
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from iced_x86 import FlowControl, Instruction
+
 from isagen.binary.protocol import Binary
 from isagen.model.names import level_of_section
 from isagen.model.plan import Build
-from isagen.processors.decoding import NEXT, Instruction
 from isagen.processors.features import features_of
 from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import decoder_of
@@ -58,7 +59,9 @@ class Judge:
     def __init__(self, build: Build, binary: Binary) -> None:
         self.binary = binary
         self.decoder = decoder_of(binary.architecture, binary.shown)
-        self.beyond = InstructionSets(features_of(build.record), self.decoder).beyond(build.record.baseline)
+        sets = InstructionSets(features_of(build.record), self.decoder)
+        # Those that need a question of CPUID have it: the audit judges that.
+        self.beyond = sets.beyond(build.record.baseline).difference(sets.facts.after)
         self._spans = [
             (section.address, section.address + section.size, level_of_section(section.name))
             for section in binary.sections
@@ -81,7 +84,7 @@ class Judge:
             executed = set(period.addresses)
             for address in executed:
                 level, instruction = self.at(address)
-                if level and instruction.flow_control == NEXT and instruction.next_ip not in executed:
+                if level and instruction.flow_control == FlowControl.NEXT and instruction.next_ip not in executed:
                     found.append(address)
         return sorted(found)
 
