@@ -165,9 +165,9 @@ LEA_RDI, LEA_RBX, MOV, CALL = "488d3d10000000", "488d1d10000000", "4889df", "e80
 def test_the_argument_of_a_call(parts, expected):
     raw = [bytes.fromhex(part) for part in parts]
     last = 0x1000 + sum(map(len, raw[:-1]))
-    found = decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: 0})
-    assert found == {last: expected}
-    assert decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: 0}) == {last: 0}
+    found = decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: (0, 1)})
+    assert found == {last: [expected, 0]}
+    assert decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: (0,)}) == {last: [0]}
 
 
 def test_the_bits_that_code_tests():
