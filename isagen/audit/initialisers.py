@@ -3,8 +3,8 @@
 An initialiser has no arguments: what it names is all that it can hand out. So code that takes an address of the level's
 code, or of data that holds one, must name nothing else of the program but variables that are private to the level, and
 functions that keep nothing (`known_functions`). Where any of it calls through a pointer, all code whose address it
-takes counts as run, and keeps to the baseline. The virtual functions of classes that are derived from those of the C++
-library always do: a stream calls those of its buffer.
+takes counts as run: it keeps to the baseline, and what it names counts, too. The virtual functions of classes that are
+derived from those of the C++ library always do: a stream calls those of its buffer.
 
 It is decided by what code names, as relocations and direct references tell; values are not followed.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from ..binary.mangling import is_destructor, is_standard_type
+from ..binary.mangling import is_destructor, is_standard, is_type, is_vtable
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.demangle import demangle
 from ..code.references import Refers
@@ -24,6 +24,8 @@ from .findings import Finding
 from .known_functions import RUNS, is_harmless
 from .reachable import Reached, Root
 from .subject import Subject
+
+BY_POINTER = "where a pointer to it is called at load or exit"
 
 
 class Member:
@@ -75,36 +77,55 @@ class _Level:
         self._private = private
         self._pointed: dict[int, frozenset[int]] = {}
         self._run: dict[int, Reached] = {}  # by the number of an object, what of it runs
+        self._calls_unknown = False  # whether any of that calls through a pointer
 
     def findings(self, run: Iterable[int]) -> list[Finding]:
         """Follow what runs at load or exit, and judge it."""
         for number in run:
             self._follow(number, list(self._members[number].subject.code.pointers.called_by_loader()))
-        known: set[str] = set()
-        while new := {name for reached in self._run.values() for name in reached.calls & self._defined.keys()} - known:
-            known |= new
-            for name in new:
-                number = self._defined[name]
-                self._follow(number, [(self._members[number].address(name), "when loaded")])
-        found = [finding for group in self._groups() for finding in self._leaks(group)]
-        every = any(map(_calls_unknown, self._run.values()))
-        return found + list(self._run_by_pointer(every))
+        followed: set[tuple[int, Root]] = set()
+        while new := {found: None for found in self._further() if found not in followed}:
+            followed.update(new)
+            for number, root in new:
+                self._follow(number, [root])
+        return [*(finding for group in self._groups() for finding in self._leaks(group)), *self._beyond()]
 
     def _follow(self, number: int, roots: Sequence[Root]) -> None:
         self._run[number] = self._members[number].reached
         self._run[number].follow(roots)
 
+    def _further(self) -> Iterator[tuple[int, Root]]:
+        """Yield what the code that runs calls in other objects, and may call through pointers: (object, root)."""
+        for name in sorted({name for reached in self._run.values() for name in reached.calls & self._defined.keys()}):
+            number = self._defined[name]
+            yield number, (self._members[number].address(name), "when loaded")
+        self._calls_unknown = any(map(_calls_unknown, self._run.values()))
+        for number in list(self._run):
+            for where, target, standard in self._taken(number):
+                if self._calls_unknown or standard:
+                    yield where, (target, BY_POINTER)
+
     def _groups(self) -> Iterator[list[int]]:
-        """Yield the objects between which addresses may pass: they name each other's code or data."""
+        """Yield the objects between which addresses may pass: they name each other's code, or the same variables."""
         group = {number: number for number in self._run}
+        owners: dict[str, int] = {}
         for number, reached in self._run.items():
+            variables = self._members[number].subject.code.variables
             for one in _named(reached):
-                other = self._defined.get(one.name)
-                if other in group:
+                name = one.name or (variables.name_at(one.target) if one.target and self._merges(number, one) else "")
+                other = self._defined[one.name] if one.name in self._defined else owners.setdefault(name, number)
+                if name and other in group:
                     old, new = group[other], group[number]
                     group = {key: new if value == old else value for key, value in group.items()}
         for which in sorted(set(group.values())):
             yield [number for number, one in group.items() if one == which]
+
+    def _merges(self, number: int, one: Refers) -> bool:
+        """Return whether a reference is to a variable that the linker merges with those of other objects."""
+        subject = self._members[number].subject
+        section, symbol = subject.binary.section_at(one.target), subject.code.variables.symbol_at(one.target)
+        is_variable = section is not None and section.writable and not section.constant
+        return is_variable and symbol is not None and symbol.binding in MERGEABLE
 
     # ---- addresses of the level's code
 
@@ -124,7 +145,7 @@ class _Level:
                 if not target and name in self._defined:
                     where = self._defined[name]
                     target = self._members[where].address(name)
-                derived |= not target and is_standard_type(name)
+                derived |= not target and is_type(name) and is_standard(name)
                 if not target or (where, target) in seen:
                     continue
                 seen.add((where, target))
@@ -184,13 +205,16 @@ class _Level:
                 continue
             shown = subject.code.variables.name_at(target)
             if not self._is_own(where, target):
-                yield from [shown] if shown else ()
+                if shown and not self._is_known(shown):
+                    yield shown
             elif subject.code.variables.extent(target)[0] not in seen.setdefault(where, set()):
                 waiting += [(where, *pointed) for pointed in subject.references.pointed(target, seen[where])]
 
     def _is_known(self, name: str) -> bool:
         """Return whether a name of no level is that of what keeps no address, or runs it, which is followed."""
         asked = self._members[0].subject.sets.facts.asked
+        if self._calls_unknown and is_vtable(name) and not is_standard(name):
+            return False  # whose functions may be called
         return name in RUNS or is_harmless(name) or name in asked.functions or name.startswith(asked.variables)
 
     def _is_own(self, number: int, target: int) -> bool:
@@ -216,15 +240,13 @@ class _Level:
 
     # ---- code that pointers may lead to
 
-    def _run_by_pointer(self, every: bool) -> Iterator[Finding]:
-        """Yield code beyond the baseline that a call through a pointer may run; by the C++ library, if not `every`."""
-        taken = (found for number in list(self._run) for found in self._taken(number))
-        for where, target in dict.fromkeys((where, target) for where, target, derived in taken if every or derived):
-            reached = Reached(self._members[where].subject)
-            reached.follow([(target, "where a pointer to it is called at load or exit")])
+    def _beyond(self) -> Iterator[Finding]:
+        """Yield code beyond the baseline that a call through a pointer may run; the link's audit finds the other."""
+        for number, reached in self._run.items():
             for function, codes in reached.offenders.items():
-                finding = reached.described("load", function, codes)
-                yield replace(finding, kernel=self._members[where].source, level=self._level)
+                if reached.when[function] == BY_POINTER:
+                    finding = reached.described("load", function, codes)
+                    yield replace(finding, kernel=self._members[number].source, level=self._level)
 
 
 def _named(reached: Reached) -> Iterator[Refers]:

@@ -64,9 +64,19 @@ def untagged(name: str, tag: str) -> str:
     return name[: place - len(text)] + name[place:] if place >= 0 and core[:place].endswith(text) else name
 
 
-def is_standard_type(name: str) -> bool:
-    """Return whether a symbol is the type information of a class in namespace std."""
-    return name.startswith(("_ZTISt", "_ZTINSt", "_ZTISa", "_ZTISs", "_ZTISi", "_ZTISo", "_ZTISd"))
+def is_type(name: str) -> bool:
+    """Return whether a symbol is the type information of a class."""
+    return name.startswith("_ZTI")
+
+
+def is_vtable(name: str) -> bool:
+    """Return whether a symbol is the table of virtual functions of a class."""
+    return name.startswith("_ZTV")
+
+
+def is_standard(name: str) -> bool:
+    """Return whether the type information or table of a class is of the C++ library, or of its ABI."""
+    return name[4:].startswith(("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1"))
 
 
 def is_destructor(name: str) -> bool:

@@ -23,7 +23,8 @@ def check_at_load(record: str, mode: str, level: str, items: Sequence[Item], pri
     """Raise `BuildError` for the first fault, or report faults where `mode` is warn.
 
     `record` is the text of the build's record, and `private` are the names that no other level may use. Nothing is
-    judged where the processor's code is not decoded, or where no object runs anything at load or exit.
+    judged of a level that needs no more than the baseline, where the processor's code is not decoded, or where no
+    object runs anything at load or exit.
     """
     run = [number for number, (_, file) in enumerate(items) if file.runs_at_load]
     if mode == "off" or not run:
@@ -50,6 +51,8 @@ def _findings(
     from ..processors.registry import is_decoded
 
     known = record_from_json(record, "the plan")
+    if known.levels.keys() >= {level} and set(known.levels[level]).issubset(known.outside):
+        return ()  # what keeps to the baseline may be called from anywhere
     first = stack.enter_context(open_binary(items[run[0]][1].path))
     if first.architecture is None or not is_decoded(first.architecture):
         return ()

@@ -143,6 +143,7 @@ class References:
                     target, name = 0, ""
                 relocation = next(waiting, None)
             if kind in SLOTS:  # a variable holds the address
+                yield one, Refers(one.at, Kind.READ, target, name)
                 kind, target, name = UNSAID[kind], 0, ""
             elif kind is Kind.LOAD:
                 kind = Kind.READ
