@@ -112,9 +112,13 @@ class _Level:
         for number, reached in self._run.items():
             variables = self._members[number].subject.code.variables
             for one in _named(reached):
-                name = one.name or (variables.name_at(one.target) if one.target and self._merges(number, one) else "")
-                other = self._defined[one.name] if one.name in self._defined else owners.setdefault(name, number)
-                if name and other in group:
+                if one.name in self._defined:
+                    other = self._defined[one.name]
+                elif not one.name and one.target and self._merges(number, one):
+                    other = owners.setdefault(variables.name_at(one.target), number)
+                else:
+                    continue
+                if other in group:
                     old, new = group[other], group[number]
                     group = {key: new if value == old else value for key, value in group.items()}
         for which in sorted(set(group.values())):
