@@ -362,14 +362,14 @@ def test_names_of_any_letters_and_lengths_are_shown_on_a_terminal(libraries, tmp
     assert "xxx/ende.so" in shown
 
 
-def test_results_are_printed_when_they_are_there_and_an_interrupt_ends_cleanly(libraries, tmp_path):
+def test_results_are_printed_when_they_are_there_and_an_interrupt_ends_cleanly(libraries, link, tmp_path):
+    slow = link(f".text\n.type f, @function\nf: .fill {1 << 25}, 1, 0x90\n.size f, .-f\n", "-nostdlib", kind=".s")
     folder = tmp_path / "files"
     folder.mkdir()
     shutil.copy(libraries["load"], folder / "a.so")
     wheel = folder / "z.whl"
-    os.mkfifo(tmp_path / "waits")
     make_wheel(wheel, one=libraries["sound"])
-    command = [sys.executable, "-m", "isagen", "audit", folder, tmp_path / "waits"]
+    command = [sys.executable, "-m", "isagen", "audit", folder, slow]
     # A process in the background of a script ignores the signal, and so do those that it starts.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -378,9 +378,9 @@ def test_results_are_printed_when_they_are_there_and_an_interrupt_ends_cleanly(l
             lines = [process.stdout.readline() for _ in range(3)]
             assert lines[0].startswith(f"{folder}/a.so: no record")
             time.sleep(0.5)
-            assert process.poll() is None  # waits for somebody to write into the pipe
+            assert process.poll() is None  # decodes 32 MiB
             process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=20)
+            output, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, errors) == (130, "")
