@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import jinja2
 
 from .binary.formats import FOLDER as BINARY_FORMATS
 from .processors.registry import FOLDER as PROCESSORS
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
-
-    import jinja2
 
 # Templates of pages: what is not marked as markup is escaped there.
 PAGES = ".html.j2"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 
 from ..model.errors import AuditError, did_you_mean
-from ..model.frozen import replace
 from ..model.record import matches
 from ..model.toml import Section, read_toml
 from .allowances import names_of
 from .findings import KINDS, Entry, Finding, Result
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # How the audit calls a function without a name.
 NAMELESS = "function at 0x"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from ..binary.private_names import name_in_source
 from ..code.demangle import demangle
-from ..model.frozen import dataclass, field
 from ..model.record import Allowance, matches
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.frozen import dataclass, replace
+from dataclasses import dataclass, replace
+
 from ..model.record import Record
 from .findings import Result
 

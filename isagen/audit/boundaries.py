@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from ..binary.pointing import within
 from ..binary.protocol import MERGEABLE
 from ..code.demangle import demangle
-from ..model.frozen import dataclass, field
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
-from ..model.frozen import replace
 from ..model.names import TOOL_FOLDER, level_of_section
 from ..model.plan_file import find_plans, has_plan, lost_scripts, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
@@ -20,10 +21,6 @@ from .findings import Result, failed
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
 from .records import merge, records_of, records_of_build
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Folders of a build that hold no targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..binary.formats import open_binary
 from ..binary.protocol import Binary
@@ -18,10 +19,6 @@ from .flags import meant
 from .reachable import load_findings
 from .records import check_levels, judged_by, merge
 from .subject import Origin, Subject, unknown_origin
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def audit_linked(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable
+from dataclasses import dataclass, field
 
-from ..model.frozen import dataclass, field
 from .chosen import chosen
 from .findings import UNDECODABLE, Finding
 from .subject import Subject

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ..binary.pointing import within
-from ..model.frozen import dataclass, field, replace
 from ..processors.decoding import DIRECT, Kind
 from ..processors.instruction_sets import normal
 from .findings import Finding

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from .. import __version__
 from ..code.demangle import demangle
-from ..model.frozen import asdict
 from .allow_files import AllowFiles
 from .findings import CAUSES, KINDS, Entry, Finding, Result, fails
 from .summary import Summary, summaries
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 REPORT_FORMAT = 3
 

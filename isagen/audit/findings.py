@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..model.errors import AuditError, IsagenError
-from ..model.frozen import dataclass, field
 
 # The kinds of findings, with what each means and what helps.
 KINDS: Mapping[str, tuple[str, str]] = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 from ..binary.protocol import Binary
-from ..model.frozen import replace
 from ..processors.features import read_features
 from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of, find_processor

@@ -12,13 +12,13 @@ It is decided by what code names, as relocations and direct references tell; val
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from ..binary.mangling import is_destructor, is_standard, is_type, is_vtable
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.demangle import demangle
 from ..code.references import Refers
-from ..model.frozen import replace
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
 from .findings import Finding
 from .known_functions import RUNS, is_harmless

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from re import Pattern
 
 from ..model.errors import AuditError
 from ..model.toml import read_toml
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from re import Pattern
 
 _FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml", own=True)
 # Functions that run those that they are given, at once, in a thread or at exit, with the numbers of these arguments.

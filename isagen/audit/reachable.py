@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ..binary.pointing import within
 from ..binary.protocol import Binding
 from ..code.references import Refers
-from ..model.frozen import dataclass, field, replace
 from ..processors.decoding import DIRECT, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .guards import guards_before

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 
 from ..binary.protocol import Binary
 from ..code.demangle import demangle
 from ..model.errors import AuditError
-from ..model.frozen import replace
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
 from ..processors.instruction_sets import InstructionSets, normal

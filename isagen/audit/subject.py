@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
 from ..binary.protocol import Binary, Symbol
 from ..code.code import Code
 from ..code.references import References
-from ..model.frozen import dataclass, field
 from ..model.names import is_sealed_name, level_of_section
 from ..model.record import matches
 from ..processors.decoding import DIRECT, Codes

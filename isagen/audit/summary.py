@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
-from ..model.frozen import dataclass
 from .findings import KINDS, UNDECODABLE, Result, fails
 
 # The kinds whose number each line says, also where there are none.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
-from ..model.frozen import replace
 from ..processors.registry import decoded
 from .baseline import Baseline
 from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded, plans_of
@@ -16,10 +17,6 @@ from .files import WHEEL, Progress, digest_of, exported_by, files_in, other_form
 from .findings import Result, failed
 from .foreign import audit_foreign
 from .records import records_of
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def audit_each(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
-    from .protocol import NamedSymbol
+from .protocol import NamedSymbol
 
 PREFIXES = ("__start_", "__stop_")
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Container, Sequence
 from importlib import import_module
 
 from ..model.errors import AuditError, BuildError
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Sequence
-
-    from ..model.files import AnyPath
-    from .protocol import Architecture, Binary, Format, ObjectFile, Variable
+from ..model.files import AnyPath
+from .protocol import Architecture, Binary, Format, ObjectFile, Variable
 
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from ..model.frozen import dataclass
-from ..model.shapes import Protocol
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from .protocol import Section
+from .protocol import Section
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ is in the name too, as an ABI tag, because profilers leave out the end.
 
 from __future__ import annotations
 
-from ..model.names import SEALED
-from ..model.patterns import Pattern
+import re
 
-ANY_LEVEL = Pattern(SEALED.format(level="([a-z0-9_]+)"))
+from ..model.names import SEALED
+
+ANY_LEVEL = re.compile(SEALED.format(level="([a-z0-9_]+)"))
 
 
 def private_end(level: str, mark: str) -> str:

@@ -6,20 +6,16 @@ a linked file. An object has none, so its reader makes some up.
 
 from __future__ import annotations
 
-from ..model.frozen import dataclass
-from ..model.shapes import Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-TYPE_CHECKING = False  # as in typing; steps of a build take long to load what only type checkers use
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from enum import IntEnum
-    from pathlib import Path
-    from typing import Any, Literal
+from ..model.files import AnyPath
 
-    from ..model.files import AnyPath
+if TYPE_CHECKING:  # the two modules name each other's types
     from .pointing import Pointers, Relocations
-else:
-    IntEnum = object  # kinds and bindings are numbers then
 
 
 class Kind(IntEnum):

@@ -7,19 +7,15 @@ levels share must not hold addresses of any level's code.
 
 from __future__ import annotations
 
-from ..binary.protocol import MERGEABLE
+import re
+from collections.abc import Iterator, Sequence
+
+from ..binary.protocol import MERGEABLE, Held, NamedSymbol, ObjectFile
 from ..model.errors import BuildError
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
-from ..model.patterns import Pattern
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..binary.protocol import Held, NamedSymbol, ObjectFile
 
 # The names that gfortran gives what a module holds.
-MODULE_DATA = Pattern(r"__\w+_MOD_\w+\Z")
+MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
 
 
 class LevelAddresses:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from ..audit.findings import Finding
+from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError, BuildError
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from ..audit.findings import Finding
-    from ..binary.protocol import ObjectFile
-
-    # A kernel source and its object.
-    Item = tuple[str, ObjectFile]
+# A kernel source and its object.
+Item = tuple[str, ObjectFile]
 
 
 def check_at_load(record: str, mode: str, level: str, items: Sequence[Item], private: Collection[str]) -> None:

@@ -5,14 +5,11 @@ A linker takes an object out of an archive only for what it defines. An object t
 
 from __future__ import annotations
 
-from ..model.frozen import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ..model.registrations import Registrations
-    from .known_objects import KnownObject
+from ..model.registrations import Registrations
+from .known_objects import KnownObject
 
 # The owners of notes in binaries, as `model.record` has them.
 LEVEL_OWNER, RECORD_OWNER = "isagen.level", "isagen"

@@ -6,16 +6,11 @@ Ninja takes an output that is older than an input for a reason, although the ste
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from ..model.kept import read_kept, state_of, write_kept
-
-TYPE_CHECKING = False  # as in typing, which takes longer to load than a step that has nothing to do runs
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from ..model.kept import State
+from ..model.kept import State, read_kept, state_of, write_kept
 
 
 class Record:

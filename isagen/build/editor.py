@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from shlex import quote
+from typing import Any
 
 from ..model.command_words import split_words
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
 from ..model.plan_file import outputs_of, shown_sources
 from ..model.read_json import read_json
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
 COMMANDS = "compile_commands.json"
 # The key that Meson's entries have, and those for editors have not.

@@ -9,21 +9,17 @@ not. The guard header is left out of Fortran, where no macro says which features
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from ..model.errors import KernelError
 from ..model.files import write_if_changed
 from ..model.kept import state_of
 from ..model.languages import is_preprocessed, language_of, takes_macros
 from ..model.names import guard_name
+from ..model.plan import KernelRow, Plan
 from ..model.plan_file import read_plan
 from .done import Record, plan_files
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from ..model.plan import KernelRow, Plan
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COPIED = "{level}: {how} by isagen from {source}{end}"

@@ -13,19 +13,15 @@ another kernel source defines.
 
 from __future__ import annotations
 
-from ..binary.protocol import MERGEABLE
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..binary.protocol import MERGEABLE, NamedSymbol, ObjectFile
 from ..model.digests import blake2b
-from ..model.frozen import dataclass
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+from ..model.registrations import Registrations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from ..binary.protocol import NamedSymbol, ObjectFile
-    from ..model.registrations import Registrations
-
-    Objects = Mapping[str, Sequence[ObjectFile]]  # of one level, by kernel source
+Objects = Mapping[str, Sequence[ObjectFile]]  # of one level, by kernel source
 
 
 NOT_MERGED = ""  # in the place of the fingerprint of a definition that no linker merges with others

@@ -8,23 +8,16 @@ object with other times is read, to see whether it is another.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..binary.formats import load_object
-from ..binary.protocol import Held
+from ..binary.protocol import Binding, Held, Kind, ObjectFile
 from ..model.digests import blake2b
-from ..model.kept import read_kept, write_kept
-from ..model.shapes import NamedTuple
+from ..model.kept import State, read_kept, write_kept
 from .addresses import is_variable
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
-
-    from ..binary.protocol import Binding, Kind, ObjectFile
-    from ..model.kept import State
-
-    Answers = dict[str, Any]
+Answers = dict[str, Any]
 
 FORMAT = 2  # raise it when an answer has another form
 LONG = 100  # characters of a question, of which the digest is kept

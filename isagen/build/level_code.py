@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from ..binary.protocol import ObjectFile
+from ..model.matrix import LevelCode
 from ..model.names import KERNEL_SYMBOL, MATRIX_FORMAT
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from ..binary.protocol import ObjectFile
-    from ..model.matrix import LevelCode
-    from ..model.registrations import Registrations
-    from .measure import Measure
+from ..model.registrations import Registrations
+from .measure import Measure
 
 
 def level_code(

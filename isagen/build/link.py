@@ -27,16 +27,12 @@ from ..model.names import (
 )
 from ..model.plan import Build, Plan
 from ..model.plan_file import outputs_folder, read_plan
+from ..model.record import Record
+from ..processors.instruction_sets import InstructionSets
 from ..processors.kept_facts import are_for, kept_sets, save_facts
 from .link_script import listed
 from .linker import Linking, discard
 from .tables import check_stubs
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from ..model.record import Record
-    from ..processors.instruction_sets import InstructionSets
-
 
 # Options that leave out symbols, without which the audit cannot tell one function from the next; GNU ld takes the start
 # of a long one, with one dash or two. The last has a value of its own.

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 # Linkers take a file that is no object and no archive for a script, whatever its name is.
 HEAD = "/* The sealed objects of isagen's kernels, which a linker takes all. */\nINPUT(\n"

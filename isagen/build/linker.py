@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
 from ..model.command_words import split_words
 from ..model.errors import BuildError
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # Options with which linkers only answer; with -v and -V they say their version, and link.
 ANSWERS = {"--version", "--help"}

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
 from .done import Record
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
+from typing import Any
 
 from ..binary.formats import architecture_of
+from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError
+from ..processors.decoding import Decoder
+from ..processors.features import Features
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from ..binary.protocol import ObjectFile
-    from ..processors.decoding import Decoder
-    from ..processors.features import Features
-
-    # By the decoder's number of an instruction's encoding: its widest register in bits, and the features that it needs.
-    Codes = dict[int, tuple[int, tuple[str, ...]]]
+# By the decoder's number of an instruction's encoding: its widest register in bits, and the features that it needs.
+Codes = dict[int, tuple[int, tuple[str, ...]]]
 
 
 class Measure:

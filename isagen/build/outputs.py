@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..binary.formats import emptied_object, note_in_object, object_with_variables, seal_objects
+from ..binary.protocol import Variable
 from ..model.digests import blake2b
 from ..model.files import read_bytes, write_if_changed
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from ..binary.protocol import Variable
-    from .carriers import Sealed
-    from .known_objects import KnownObject
-    from .sealing_work import Work
+from .carriers import Sealed
+from .known_objects import KnownObject
+from .sealing_work import Work
 
 
 class Outputs:

@@ -9,22 +9,17 @@ both define a text instead (`ISA_ANNOUNCE`), which compilers put into objects as
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
-from ..model.files import read_bytes
-from ..model.frozen import dataclass
+from ..model.files import AnyPath, read_bytes
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from ..model.objects import CompiledObjects, unit_folder
+from ..model.plan import Plan
 from ..model.registrations import Registered, Registrations
 from .addresses import LevelAddresses
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ..binary.protocol import ObjectFile
-    from ..model.files import AnyPath
-    from ..model.plan import Plan
 
 
 @dataclass(frozen=True)

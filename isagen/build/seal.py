@@ -10,38 +10,30 @@ whose sealed content changes.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ..binary.bounded import bounded_sections
-from ..binary.protocol import Binding
-from ..model.frozen import replace
-from ..model.kept import state_of
+from ..binary.protocol import Binding, ObjectFile
+from ..model.files import AnyPath
+from ..model.kept import State, state_of
 from ..model.names import KERNEL_SYMBOL
+from ..model.registrations import Registrations
+from ..processors.features import Features
 from .addresses import LevelAddresses
 from .at_load import check_at_load
 from .carriers import LEVEL_OWNER, RECORD_OWNER, LevelNotes, Sealed
+from .done import Record
 from .fold import Folding
-from .known_objects import KnownObjects, Loaded, kept_path
+from .known_objects import KnownObject, KnownObjects, Loaded, kept_path
 from .level_code import compact, level_note
 from .link_script import linker_script
 from .measure import Measure
 from .outputs import Outputs
 from .registrations import announced, registrations_of, said
-from .sealing_work import plain, work_from, work_of
+from .sealing_work import LevelWork, Work, plain, work_from, work_of
 from .stubs import module_source, stubs_source, stubs_variables
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from ..binary.protocol import ObjectFile
-    from ..model.files import AnyPath
-    from ..model.kept import State
-    from ..model.registrations import Registrations
-    from ..processors.features import Features
-    from .done import Record
-    from .known_objects import KnownObject
-    from .sealing_work import LevelWork, Work
 
 
 def seal(

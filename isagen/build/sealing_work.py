@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from ..model.digests import blake2b
 from ..model.files import read_bytes
-from ..model.frozen import dataclass
 from ..model.names import registrations_name, sealed_name, stubs_name, symbols_suffix
 from .texts import text_for
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    # An object that was compiled: its path, its kernel source, where the sealed one goes, and whether it is a shim's.
-    Item = tuple[str, str, str, bool]
+# An object that was compiled: its path, its kernel source, where the sealed one goes, and whether it is a shim's.
+Item = tuple[str, str, str, bool]
 
 
 @dataclass(frozen=True)

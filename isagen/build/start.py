@@ -16,12 +16,9 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER
 from marshal import loads
+from types import CodeType, ModuleType, TracebackType
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from types import CodeType, ModuleType, TracebackType
-
-    Place = tuple[int, int]
+Place = tuple[int, int]
 
 BUNDLE = "isagen.bundle"
 # Where the checksum, the digest, the sizes, and what has these sizes start.

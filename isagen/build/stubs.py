@@ -7,6 +7,8 @@ as sealing, after each edit; elsewhere as a source in C.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from ..binary.protocol import Variable
 from ..model.errors import BuildError
 from ..model.names import (
@@ -18,12 +20,7 @@ from ..model.names import (
     TABLE_SYMBOL,
     UNREGISTERED_SYMBOL,
 )
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ..model.registrations import Registrations
+from ..model.registrations import Registrations
 
 
 def stubs_variables(suffix: str, levels: Sequence[str], found: Sequence[Registrations]) -> list[Variable]:

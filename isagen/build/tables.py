@@ -6,14 +6,11 @@ Of two static libraries with one, both call the first one's kernels: linkers nev
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 
 from ..binary.formats import ARCHIVES
 from ..model.errors import BuildError
 from ..model.names import TABLE_SYMBOL, UNREGISTERED_SYMBOL
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def check_stubs(inputs: Iterable[str]) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from ..model.errors import BuildError
 from ..model.files import write_if_changed
 from ..model.names import TEXTS_FOLDER, TOOL_FOLDER
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def write_sources(plan: str, outputs: Iterable[str]) -> None:

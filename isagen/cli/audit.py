@@ -10,18 +10,15 @@ import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ..audit.allow_files import AllowFiles
+from ..audit.baseline import Baseline
+from ..audit.findings import Result
 from ..model.errors import AuditError, did_you_mean
+from .common import Commands
 from .main import flush
 from .output import failing, standard_output
-
-if TYPE_CHECKING:
-    from ..audit.allow_files import AllowFiles
-    from ..audit.baseline import Baseline
-    from ..audit.findings import Result
-    from .common import Commands
-    from .progress import Progress
+from .progress import Progress
 
 ALL, NONE, DEFAULT = "all", "none", "default"
 WIDEST = 100  # columns of the help text

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from ..processors.table import Table
-    from .parser import Parser
+from ..processors.table import Table
+from .parser import Parser
 
-    Commands = argparse._SubParsersAction[Parser]
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # generic for type checkers alone
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:

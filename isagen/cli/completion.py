@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from ..model.frozen import dataclass
+from .common import Commands
 from .parser import Parser, commands_of, options_of
-
-if TYPE_CHECKING:
-    from .common import Commands
 
 
 def add(commands: Commands) -> None:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from .common import add_table, table_of
+from ..processors.report import Asked
+from ..processors.table import Table
+from .common import Commands, add_table, table_of
 from .output import standard_output
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..processors.report import Asked
-    from ..processors.table import Table
-    from .common import Commands
 
 
 def add(commands: Commands) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .common import Commands
+from .common import Commands
 
 
 def add(commands: Commands) -> None:

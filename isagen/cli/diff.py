@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
+from ..matrix.where import Found
 from ..model.errors import ProjectError
-from ..model.frozen import asdict
+from .common import Commands
 from .matrix import WHERE
 from .output import add_output, failing, write
-
-if TYPE_CHECKING:
-    from ..matrix.where import Found
-    from .common import Commands
-
 
 FAILED = 2  # 1 says that something differs
 

@@ -7,14 +7,11 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ..matrix.where import Found
 from ..model.errors import ConfigError
+from .common import Commands
 from .output import add_output, standard_output, write
-
-if TYPE_CHECKING:
-    from ..matrix.where import Found
-    from .common import Commands
 
 WHERE = "a build folder, a binary, a wheel, a folder of them, or the name of an installed module"
 FORMATS = ("terminal", "html", "json", "markdown", "csv")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..model.frozen import asdict, replace
 from ..model.languages import LANGUAGES
-from .common import add_table
-
-if TYPE_CHECKING:
-    from ..model.plan import Verdict
-    from .common import Commands
+from ..model.plan import Verdict
+from .common import Commands, add_table
 
 
 def add(commands: Commands) -> None:

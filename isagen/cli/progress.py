@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.status import Status
+from rich.status import Status
 
 NARROWEST = 20  # columns that a name has at least
 

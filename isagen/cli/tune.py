@@ -7,16 +7,13 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ..matrix.where import Found
 from ..model.errors import ConfigError, ProjectError
+from ..tune.results import Results
+from .common import Commands
 from .matrix import WHERE
 from .output import add_output, write
-
-if TYPE_CHECKING:
-    from ..matrix.where import Found
-    from ..tune.results import Results
-    from .common import Commands
 
 
 def add(commands: Commands) -> None:
@@ -44,8 +41,9 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from dataclasses import asdict
+
     from ..model.files import write_if_changed
-    from ..model.frozen import asdict
     from ..tune.advice import advise, text_of
     from ..tune.config_file import check_writable, write_levels
     from ..tune.judge import FEWEST

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
 from ..model.errors import ProjectError
-from ..model.frozen import asdict
+from .common import Commands
 from .matrix import WHERE
 from .output import add_output, write
-
-if TYPE_CHECKING:
-    from .common import Commands
 
 
 def add(commands: Commands) -> None:

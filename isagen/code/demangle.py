@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from ..binary.private_names import without_tag
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 # The run-time libraries of C++ that know how: GNU's, LLVM's, FreeBSD's.
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from ..model.frozen import dataclass
 from ..processors.decoding import DIRECT, LEAVES, Decoder, Kind, Reference
 
 STEP = 4096  # bytes that are decoded at a time

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
+from typing import NamedTuple
 
 from ..binary.pointing import within
-from ..model.shapes import NamedTuple
 from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
 from ..processors.instruction_sets import Asked
 from .code import Code

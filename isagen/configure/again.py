@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec  # `python -m` has loaded it
+from typing import TYPE_CHECKING, Any
 
 from ..model.digests import digest_of, digest_of_lines
 from ..model.files import write_if_changed
-from ..model.kept import read_kept, state_of, write_kept
+from ..model.kept import State, read_kept, state_of, write_kept
 from ..model.names import TOOL_FOLDER, plan_name
 from .put_back import keep_longer, place_of, put_back
 
-TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from ..model.kept import State
     from .made_from import MadeFrom, Question
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))

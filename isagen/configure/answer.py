@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
-from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
 from ..model.names import (
     dispatch_name,

@@ -6,9 +6,8 @@ argparse would take longer to load than all else of the arguments takes, and for
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from ..model.frozen import dataclass
 
 # Options that describe a compiler. Each follows its --language, so their order matters.
 COMPILER_WORDS = frozenset(("language", "id", "version", "syntax", "linker", "command", "arg", "link-arg"))

@@ -11,14 +11,11 @@ import os
 from collections.abc import Mapping
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from types import CodeType
+from typing import BinaryIO
 from zlib import compress, crc32
 
 from ..build.start import CHECK, DIGEST, PARTS, SIZES, shown
 from ..model.digests import blake2b
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 START = "isagen/build/start.py"
 # Files are read in parts: new memory for a whole one takes longer than to read it.

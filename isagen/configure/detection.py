@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from ..model.frozen import dataclass
 from ..model.plan import BUILT, LevelRow, Plan
 from ..processors.features import Feature, Features
 from ..processors.sources import REGISTERS, Cpuid, Hwcap, Source, Sysctl
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 MASK_BITS = 64
 

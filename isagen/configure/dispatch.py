@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ..binary.formats import FORMATS
 from ..matrix.planned import planned_matrix, public
-from ..model.frozen import dataclass, replace
 from ..model.matrix_notes import pack
 from ..model.names import (
     LEVEL_NOTES_MARK,
@@ -27,10 +28,6 @@ from ..processors.table import Table
 from ..rendering import prepare, render
 from .detection import detection_values
 from .kept_texts import Texts, kept_texts
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 # The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
 NO_REGISTERS = "generic"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..binary.formats import FOLDER as BINARY_FORMATS
 from ..model.codec import to_line
@@ -13,10 +14,6 @@ from ..model.digests import blake2b
 from ..probe.cache import Cache
 from ..processors.registry import FOLDER as PROCESSORS
 from ..rendering import template_folder
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 Texts = Mapping[str, str]
 PACKAGE = Path(__file__).parent.parent

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..model.frozen import dataclass, replace
 from ..model.plan import Limit
 from ..planning.config import DEFAULT_TABLE
 from ..planning.limit import Maker, limit_of

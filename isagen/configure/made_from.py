@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ..model.frozen import dataclass
 from ..model.names import TOOL_FOLDER, headers_folder, plan_name
 from ..model.plan import Build
 from ..probe.cache import Cache

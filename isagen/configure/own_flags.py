@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ..model.errors import ConfigError
-from ..model.frozen import replace
 from ..model.languages import language_of
 from ..model.plan import BUILT, KernelRow, Limit, Plan
 from ..planning.config import Config

@@ -7,21 +7,16 @@ exists, the bundle and the decoder, are not kept but copied from there.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..model.digests import digest_of
 from ..model.files import read_bytes, write_if_changed
-from ..model.kept import state_of, user_folder, write_kept
+from ..model.kept import State, state_of, user_folder, write_kept
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from ..model.kept import State
-
-    # Contents by path, with the permissions before the umask; and files by the paths of copies, with their states.
-    Contents = dict[str, tuple[int, bytes]]
-    Copies = dict[str, tuple[str, State]]
+# Contents by path, with the permissions before the umask; and files by the paths of copies, with their states.
+Contents = dict[str, tuple[int, bytes]]
+Copies = dict[str, tuple[str, State]]
 
 # The records that are kept, those of the last configurings: one of 20 kernels takes 0.3 MB, one of 1000 takes 2 MB.
 MOST = 32

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..model.frozen import dataclass, field
 from ..probe.compiler import Compiler
 from .arguments import Arguments
 

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.util import MAGIC_NUMBER
 from io import BytesIO
 from pathlib import Path
@@ -14,17 +15,12 @@ from pathlib import Path
 from .. import __version__
 from ..build.start import BUNDLE, MAIN
 from ..model.digests import digest_of
-from ..model.files import read_bytes, write_atomically, write_if_changed
-from ..model.frozen import dataclass
+from ..model.files import AnyPath, read_bytes, write_atomically, write_if_changed
 from ..model.kept import states_of
 from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, TOOL_MAIN
 from ..probe.cache import NO_CACHE, Cache
 from ..processors.processor import FEATURES_FILE, Processor
 from .bundle import BLOCK, contents_digest, is_bundle, make_bundle
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from ..model.files import AnyPath
 
 # The packages that the build steps need: `build`, and what it imports.
 PACKAGES = ("audit", "binary", "build", "code", "model", "processors")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
@@ -12,7 +13,6 @@ from ..binary.protocol import Binary
 from ..build.level_code import level_code
 from ..build.measure import Measure
 from ..build.registrations import code_by_source, registered_by_kernel
-from ..model.frozen import replace
 from ..model.matrix import KernelCode, LevelCode, Matrix
 from ..model.matrix_notes import unpack
 from ..model.names import registrations_name, sealed_name

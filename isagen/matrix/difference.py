@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
-from ..model.frozen import dataclass, fields
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from .words import size_text, width_text
 

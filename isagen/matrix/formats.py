@@ -6,9 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from ..model.frozen import asdict
 from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
 from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, title

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..model.aliases import Alias
 from ..model.errors import IsagenError
-from ..model.frozen import dataclass
 from ..model.matrix import Matrix, MatrixLevel
 from ..model.plan import BUILT
 from ..processors.detection import Cpu, ask_permissions, detect

@@ -8,11 +8,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ..model.frozen import dataclass
 from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixKernel, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE

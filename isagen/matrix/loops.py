@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ..binary.formats import open_binary
 from ..code.code import Code
 from ..code.demangle import demangle
-from ..model.frozen import dataclass
 from ..model.matrix import Matrix, MatrixLevel
 from ..processors.decoding import Instruction, Kind
 from ..processors.features import normal, read_features

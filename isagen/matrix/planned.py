@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from ..model.frozen import replace
 from ..model.matrix import (
     KernelCode,
     LevelCode,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any
 
 from ..model.errors import IsagenError
-from ..model.frozen import asdict, dataclass, replace
 from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
 from ..processors.cpu_name import cpu_name

@@ -6,8 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ..model.frozen import dataclass
 from .private import without_paths
 
 LONGEST = 120  # seconds that an import may take

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..model.errors import ConfigError, did_you_mean
-from ..model.frozen import dataclass
 
 SPEEDS_FORMAT = 1
 RATIO = "ratio"

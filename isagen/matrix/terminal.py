@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
+
+from rich.text import Text
 
 from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
 from .words import LEVEL_HEADS, TO_BUILD, cell_text, disabled, facts, level_columns, level_lines, title, verdict_text
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 STYLES = {BUILT: "green", UNAVAILABLE: "red", DISABLED: "yellow", TO_BUILD: "cyan"}
 PIPED = 100  # columns where nothing tells how many there are

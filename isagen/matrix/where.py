@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import util
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -11,7 +12,6 @@ from ..audit.builds import is_build
 from ..audit.files import WHEEL, files_in, other_format, unpacked
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import ProjectError
-from ..model.frozen import dataclass
 from ..model.matrix import Matrix
 from ..model.names import PLAN
 from ..model.plan_file import plans_in

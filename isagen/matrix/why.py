@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
-from ..model.frozen import dataclass
 from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .here import Here

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import is_dataclass
+from typing import Any
 
-from .frozen import is_dataclass
 from .reading import ADDED as ADDED
 from .reading import from_data as from_data
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 # Parts of a plan that are deeper are on one line: those of a kernel's cell.
 DEEPEST = 5

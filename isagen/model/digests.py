@@ -1,15 +1,8 @@
-"""Digests of code and data, without the library of OpenSSL: `hashlib` loads it for others."""
+"""Digests of code and data."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from hashlib import blake2b as blake2b
-else:
-    try:
-        from _blake2 import blake2b
-    except ImportError:  # a Python that has it elsewhere
-        from hashlib import blake2b as blake2b
+from hashlib import blake2b as blake2b
 
 
 def digest_of_lines(said: bytes) -> str:

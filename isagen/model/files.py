@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Mapping
+from pathlib import Path
 
-TYPE_CHECKING = False  # as in typing, for type checkers
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    AnyPath = str | Path
+AnyPath = str | Path
 
 # What the OS answers where a file has no room to grow: the disk is full, or a limit of the user or the process is met.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -10,16 +10,13 @@ import marshal
 import os
 import sys
 from binascii import crc32
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+from .files import AnyPath
 
-    from .files import AnyPath
-
-    # What tells that a file is another: size, times (nanoseconds) and number.
-    State = tuple[int, int, int, int]
+# What tells that a file is another: size, times (nanoseconds) and number.
+State = tuple[int, int, int, int]
 
 # Raise the number when the same name of a file comes to hold data of another form.
 HEAD = f"isagen 2 {sys.implementation.cache_tag} {sys.hexversion:x} {marshal.version}\n".encode()

@@ -6,10 +6,10 @@ docs/matrix.schema.json describes its JSON. Binaries carry it (`binary notes`, `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from .aliases import Alias
 from .codec import ADDED
-from .frozen import dataclass, field
 from .names import MATRIX_FORMAT as MATRIX_FORMAT
 
 

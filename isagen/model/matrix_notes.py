@@ -9,6 +9,7 @@ import json
 import math
 import re
 import zlib
+from typing import Any, TypeVar
 
 from .codec import from_data
 from .errors import AuditError
@@ -16,11 +17,7 @@ from .languages import LANGUAGES
 from .matrix import MATRIX_FORMAT, LevelCode, Matrix, MatrixCell
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    T = TypeVar("T", Matrix, LevelCode)
+T = TypeVar("T", Matrix, LevelCode)
 # Twice what a matrix of ten thousand kernels has. As JSON, a byte may take some thirty bytes of memory.
 LONGEST = 1 << 26
 # The format of a matrix without aliases of its override.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .patterns import Pattern
+import re
 
 # Files and folders that configuring leaves beside the fragment's outputs. Each set of kernels has a plan of its own.
 PLAN_FILE = "isa_plan.json"
-PLAN = Pattern(r"isa_plan(?:\.(\w+))?\.json", only_ascii=True)
+PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
 TOOL_FOLDER = "isa_tool"
 # Inside it: what Python runs.
 TOOL_MAIN = "__main__.py"
@@ -14,9 +14,9 @@ TOOL_MAIN = "__main__.py"
 FACTS_FILE = "facts"
 # Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
-DISPATCH_SOURCE = Pattern(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", only_ascii=True)
+DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
 # The name of a set of kernels: it becomes part of file names and symbols.
-SET_NAME = Pattern(r"[A-Za-z]\w*", only_ascii=True)
+SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The mark in a source of stubs that sealing replaces with their table.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 # And, as a note of each binary format, with what the private modules of the levels hold.

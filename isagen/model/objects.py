@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import posixpath
 
+from .files import AnyPath
 from .names import copy_of_object, flat_name
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from .files import AnyPath
-    from .plan import Plan
-
+from .plan import Plan
 
 # Meson hashes the start of a path of more folders than its name has, where that makes the name shorter.
 PARTS, HASH = 5, 41

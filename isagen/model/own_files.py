@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .files import AnyPath
+from .files import AnyPath
 
 
 def read_own(path: AnyPath) -> bytes:

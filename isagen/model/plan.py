@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
 from .aliases import Alias
-from .frozen import dataclass, field, replace
 from .languages import can_be_included
 from .record import Record
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 from .errors import PlanError, ProjectError
-from .frozen import dataclass
+from .files import AnyPath
 from .names import PLAN, TOOL_FOLDER
 from .objects import unit_folder
 from .plan import Build, Cell, LinkAudit
@@ -14,15 +18,7 @@ from .read_json import read_json
 from .reading import from_data
 from .registrations import Registrations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
-    from pathlib import Path
-    from typing import Any, TypeVar
-
-    from .files import AnyPath
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 # Raise it when what is written changes in a way that an older reader does not know.
 PLAN_FORMAT = 8

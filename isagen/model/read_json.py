@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 BLANKS = " \t\n\r"
 

@@ -8,16 +8,12 @@ longer to load than a plan takes to read.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
 
-from .frozen import fields, is_dataclass
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TypeVar
-
-    T = TypeVar("T")
-    Reader = Callable[[Any, bool], Any]  # of data, and whether an error is to say where
+T = TypeVar("T")
+Reader = Callable[[Any, bool], Any]  # of data, and whether an error is to say where
 
 # The key of a field's metadata that says that data written by an earlier version may lack it, and then has its default.
 ADDED = "added"

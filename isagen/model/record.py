@@ -6,15 +6,13 @@ level is in sections called `.isa_text.LEVEL`, so that record and code fit toget
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
 from .errors import AuditError
-from .frozen import asdict, dataclass, replace
 from .read_json import read_json
 from .reading import from_data
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 NOTE_OWNER = "isagen"
 # Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.

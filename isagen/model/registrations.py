@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from .frozen import dataclass, field
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from .digests import digest_of
 from .errors import IsagenError, did_you_mean
+from .files import AnyPath
 from .kept import read_kept, write_kept
 from .own_files import read_own
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from .files import AnyPath
 
 # The folder where parsed data is kept, if any.
 _kept_in: list[AnyPath] = []

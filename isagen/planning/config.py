@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
-from ..model.frozen import dataclass, field, replace
 from ..model.record import Allowance
 from ..model.toml import Section, read_toml
 from ..processors.flags import reject_host_flag, reject_lto_flag

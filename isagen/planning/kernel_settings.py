@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 from ..model.errors import ConfigError, did_you_mean
-from ..model.frozen import dataclass, field
 from .config import Config
 
 # What stands for other text in a pattern: `**/` for any folders, also for none; `*` and `?` stay in a folder.

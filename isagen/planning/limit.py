@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 
 from ..binary.formats import are_made_under, can_write_variables, format_names, known_systems
-from ..model.frozen import dataclass
 from ..model.plan import Limit, Sealing
 from ..processors.processor import DecodableCode
 

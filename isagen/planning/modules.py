@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..model.errors import ConfigError, KernelError
-from ..model.frozen import replace
 from ..model.plan import BUILT, Cell, KernelRow
 
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

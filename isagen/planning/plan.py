@@ -6,10 +6,10 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError
-from ..model.frozen import dataclass, replace
 from ..model.languages import language_of, takes_macros
 from ..model.names import guard_name
 from ..model.objects import object_name

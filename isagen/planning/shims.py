@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..model.errors import ConfigError
-from ..model.frozen import replace
 from ..model.languages import takes_macros
 from ..model.plan import Cell, KernelRow, Verdict
 from ..processors.table import Table

@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 from ..model.digests import digest_of
 from ..model.files import write_atomically
 from ..model.kept import user_folder
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Cache:

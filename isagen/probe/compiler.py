@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +16,6 @@ from pathlib import Path
 from ..model.digests import digest_of_lines
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
-from ..model.frozen import dataclass, replace
 
 # Fortran compilers predefine no macro of a feature, so they are asked in C: gfortran calls the C compiler of its GCC.
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from ..model.frozen import dataclass
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
 from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older

@@ -13,11 +13,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property, partial
 
 from ..model.codec import from_data
-from ..model.frozen import asdict, dataclass
 from ..model.plan import Verdict
 from ..processors.flags import units
 from ..processors.table import Level, Table
@@ -25,10 +26,6 @@ from .ahead import bare_macros
 from .cache import Cache
 from .compiler import Compiler, note_unkept
 from .level import Answer, Settled, available, known_without_asking, probe, probe_text, settle
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 4

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..binary.pointing import Relocations
-from ..model.shapes import NamedTuple, Protocol
 
-TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from .features import Features
 

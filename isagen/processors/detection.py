@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from ..model.frozen import dataclass, replace
 from .features import Features
 from .machines import Machine, NoRegisters, Registers
 from .sources import Cpuid, Hwcap, Source, Sysctl

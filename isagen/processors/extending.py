@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, parse_toml
 from .registry import builtin_tables
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
-
-    Data = dict[str, Any]
+Data = dict[str, Any]
 
 
 def read_extended(reference: str, folder: Path, where: str) -> tuple[Data, tuple[Path, ...]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
 from ..model.errors import TableError, did_you_mean
-from ..model.frozen import dataclass, field, replace
 from ..model.record import Record
 from ..model.toml import Section, read_toml
 from .instruction_sets import Asked
@@ -69,7 +69,7 @@ class Instructions:
     harmless: Mapping[str, str] = field(default_factory=dict)
     after: Mapping[str, str] = field(default_factory=dict)
     alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    asked: Asked = Asked()
+    asked: Asked = field(default_factory=Asked)
     checked: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..model.errors import IsagenError, TableError
-from ..model.frozen import dataclass
 from ..model.toml import Section
 
 DIALECTS = ("gnu", "msvc")

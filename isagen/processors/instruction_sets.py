@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from ..model.frozen import dataclass, field
-
-TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from .decoding import Codes, Decoder
     from .features import Features
 

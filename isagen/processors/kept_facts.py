@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 
+from ..binary.protocol import Architecture
 from ..model.kept import are_unchanged, read_kept, states_of, write_kept
 from ..model.own_files import own_on_disk
 from .instruction_sets import Asked, Facts, InstructionSets
-from .processor import FEATURES_FILE
+from .processor import FEATURES_FILE, Processor
 from .registry import find_processor
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from ..binary.protocol import Architecture
-    from .processor import Processor
 
 # The modules that make the facts of what is read.
 MODULES = ("features.py", "instruction_sets.py")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..model.shapes import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-TYPE_CHECKING = False  # as in typing
+from .sources import Cpuid
+
 if TYPE_CHECKING:
     from .features import State
-    from .sources import Cpuid
 
 
 class Machine(Protocol):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..model.frozen import dataclass, field
+from ..binary.protocol import Architecture
+from ..model.files import AnyPath
 
-TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..binary.protocol import Architecture
-    from ..model.files import AnyPath
     from .decoding import Decoder
     from .machines import Machine, Registers
 

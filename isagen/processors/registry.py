@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..binary.protocol import Architecture
 from ..model.errors import AuditError, CpuError
 from .processor import Processor
 
-TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    FOLDER: Path
-
-    from ..binary.protocol import Architecture
     from .decoding import Decoder
     from .machines import Machine
 
@@ -24,16 +20,9 @@ NAMES = (
     "x86",
     "generic",
 )
+# The folder that the processors' folders are in.
+FOLDER = Path(__file__).parent
 PROCESSORS: tuple[Processor, ...] = tuple(import_module(f".{name}", __package__).PROCESSOR for name in NAMES)
-
-
-def __getattr__(name: str) -> Path:
-    """Return `FOLDER`, the folder that the processors' folders are in; steps of a build do not ask."""
-    if name != "FOLDER":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pathlib import Path
-
-    return Path(__file__).parent
 
 
 def processor_names() -> tuple[str, ...]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from ..model.frozen import dataclass
 from .detection import Cpu
 from .table import Table
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def report(cpu: Cpu) -> dict[str, Any]:

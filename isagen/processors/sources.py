@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from ..model.frozen import dataclass
-from ..model.toml import Section
+from dataclasses import dataclass
+from typing import Any
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
+from ..model.toml import Section
 
 REGISTERS = ("eax", "ebx", "ecx", "edx")
 KINDS = ("cpuid", "hwcap", "sysctl")

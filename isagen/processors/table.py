@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 from ..model.errors import TableError, did_you_mean
-from ..model.frozen import dataclass, replace
 from ..model.toml import Section
 from .extending import read_extended, shown_name
 from .features import Features, load_features

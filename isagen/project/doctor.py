@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
 from ..configure.limits import limits_of
 from ..model.errors import IsagenError, ProjectError
-from ..model.frozen import dataclass
 from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from ..model.toml import parse_toml
 from ..planning.config import DEFAULT_TABLE, load_config

@@ -6,10 +6,9 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from ..model.frozen import dataclass
 
 NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")

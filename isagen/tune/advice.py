@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from ..model.frozen import dataclass
 from .judge import Comparison, Judged, judge
 from .results import Results, merged
 from .run import PROGRAM

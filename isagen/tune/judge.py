@@ -7,10 +7,9 @@ median of the ratios, with the bounds of a sign test, which assumes nothing of h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import comb
 from statistics import median
-
-from ..model.frozen import dataclass
 
 # The verdicts on a level: faster by more than the margin, slower, neither, and more noise than margin.
 PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"

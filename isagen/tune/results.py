@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..model.codec import from_data, to_text
 from ..model.errors import ConfigError
-from ..model.frozen import dataclass
 from .judge import FEWEST
 
 RESULTS_FORMAT = 1

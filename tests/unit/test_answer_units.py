@@ -1,7 +1,8 @@
 """Where the fragment finds the copies and the sources of each unit."""
 
+from dataclasses import replace
+
 from isagen.configure.answer import Editor, answer
-from isagen.model.frozen import replace
 from isagen.model.plan import MANY, Unit
 from support.model import build_of, kernel_row
 from support.model import plan_of as plan_of_rows

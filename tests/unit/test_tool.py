@@ -60,16 +60,3 @@ def test_a_step_says_why_it_fails(tmp_path, closed):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "isagen: error: isa_tool: there is no such step: nothing\n"
-
-
-LIGHT = """
-import isagen.build.main, isagen.build.used, isagen.build.linker
-print(*sorted(name for name in set(sys.modules) - before if not name.startswith("isagen")))
-"""
-
-
-def test_steps_that_do_nothing_load_little(tmp_path):
-    """Regular expressions, enumerations and types take longer to load than such a step runs."""
-    write_tool(tmp_path, {}, GENERIC)
-    loaded = run_in(tmp_path, LIGHT).split()
-    assert {"re", "enum", "json", "typing", "collections", "contextlib", "pathlib"}.isdisjoint(loaded)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Literal
+from collections.abc import Collection, Mapping
+from typing import Literal
 
 WORDS = 3  # of a relocation: place, symbol and type, addend
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 
-from ...model.frozen import dataclass, field
 from ..protocol import Kind
 from . import dwarf as d
 from . import layout as e

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection, Iterator
 
 from ...model.digests import blake2b
 from ..protocol import Binding, Kind
@@ -10,10 +11,6 @@ from . import layout as e
 from .reader import Elf
 from .relocations import relocations
 from .values import ElfSection, ElfSymbol
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
 
 DIGEST_SIZE = 8  # bytes; a build has thousands of objects, and 2**-64 per pair is no accident to expect
 # They describe code to debuggers and to those that unwind the stack, and change nothing of what it does.

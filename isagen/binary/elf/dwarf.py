@@ -7,16 +7,11 @@ the header of a unit leads to. Of all entries but those of functions, only the s
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from ...model.frozen import dataclass
-from ...model.shapes import NamedTuple
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from typing import Literal
-
-    Order = Literal["little", "big"]
+Order = Literal["little", "big"]
 
 DW_TAG_SUBPROGRAM = 0x2E
 DW_AT_NAME, DW_AT_DECLARATION, DW_AT_SPECIFICATION, DW_AT_LINKAGE_NAME, DW_AT_MIPS_NAME = 0x03, 0x3C, 0x47, 0x6E, 0x2007

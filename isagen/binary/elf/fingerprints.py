@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
+from typing import NamedTuple
 
 from ...model.digests import blake2b
-from ...model.shapes import NamedTuple
 from ..protocol import Binding, Kind
 from . import layout as e
 from .digest import DIGEST_SIZE
@@ -16,10 +17,6 @@ from .reader import Elf
 from .relocations import relocations
 from .unwind import UNWINDING, extent, records
 from .values import ElfSection, Group
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 # The relocations that are of calls and jumps: of AArch64 by their type, of x86-64 by the instruction before them.
 EM_X86_64, R_X86_64_PLT32 = 62, 4

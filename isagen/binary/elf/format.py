@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
+from ...model.files import AnyPath
+from ..protocol import Architecture, Variable
 from .layout import MAGIC
 from .machines import POINTER_RELOCATIONS, architecture_of
 from .notes import note_of
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from ...model.files import AnyPath
-    from ..protocol import Architecture, Variable
-    from .objects import ElfObject
-    from .pointers import LoadedElf
+from .objects import ElfObject
+from .pointers import LoadedElf
 
 
 class ElfFormat:

@@ -6,13 +6,9 @@ System V gABI, chapters 4 and 5; the GNU and Android extensions where they add t
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from functools import cache
-
-from ...model.frozen import dataclass
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Literal
+from typing import Literal
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC = 1, 2

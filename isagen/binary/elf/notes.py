@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import struct
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Literal
+from collections.abc import Iterator
+from typing import Literal
 
 TYPE = 1
 

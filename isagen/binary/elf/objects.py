@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import takewhile
 
 from ...model.errors import AuditError, BuildError
-from ...model.files import read_bytes
+from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SETS
 from ..protocol import CODE_KINDS, Binding, Held, Kind
 from . import layout as e
+from .fingerprints import Fingerprints
 from .held import HeldAddresses
 from .private import COUNTERS, initialised, is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from ...model.files import AnyPath
-    from .fingerprints import Fingerprints
 
 
 class ElfObject:

@@ -6,23 +6,18 @@ import os
 import sys
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 
 from ...model.errors import AuditError
+from ...model.files import AnyPath
+from ..protocol import Symbol
 from . import layout as e
 from .machines import architecture_of
 from .notes import notes_of
 from .unwind import unwound
 from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ...model.files import AnyPath
-    from ..protocol import Symbol
-
 
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...model.errors import BuildError
-from ...model.shapes import NamedTuple
+from ..protocol import Variable
 from . import layout as e
 from .machines import POINTER_RELOCATIONS
 from .notes import note_of
 from .objects import ElfObject
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..protocol import Variable
 
 SECTION = b".note.isagen\0"
 ALIGNMENT = 4

@@ -13,6 +13,8 @@ of a program or library, even of a stripped one, tell which code belongs to whic
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
 from ...model.names import CODE_SECTION
 from ..bounded import bounded_sections
 from ..private_names import private_end, private_name
@@ -21,12 +23,7 @@ from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
 from .private import TYPE_INFORMATION
 from .renaming import Renaming
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from .values import ObjectSymbol
+from .values import ObjectSymbol
 
 # Where debug information has names.
 STRINGS = ".debug_str"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
-from ...model.shapes import Protocol
 from ..pointing import Reference, Relocations
 from ..protocol import Kind
 from . import layout as e

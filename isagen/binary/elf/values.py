@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...model.frozen import dataclass
-from ...model.shapes import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
+
 from ..protocol import Binding, Kind
 from . import layout as e
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from ..decoding import Decoder
+from ..machines import Machine, Registers
 from ..processor import DecodableCode, OldestCpu, Processor
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from ..decoding import Decoder
-    from ..machines import Machine, Registers
-
 
 # GCC forgets with arch= all that the command line turns on. Clang forgets only what -march= does, and not -mavx512f or
 # what it makes of -march=native. So what it uses without being asked by an intrinsic is turned off by name; SSE3 stands

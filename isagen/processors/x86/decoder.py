@@ -10,13 +10,10 @@ from operator import attrgetter
 
 from ...binary.pointing import Relocations
 from ..decoding import Codes, Instruction, Kind, Reference
+from ..features import Features
 from .iced import iced_x86, numbers
 from .instructions import INVALID, codes_of, needs, own_numbers, require_decoder
 from .tracking import Tracking
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from ..features import Features
 
 # Of an instruction; faster than a generator expression.
 CODE = attrgetter("code")

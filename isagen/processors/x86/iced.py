@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from types import ModuleType
-
-    import iced_x86 as iced_x86
+import iced_x86 as iced_x86
 
 PACKAGE = "iced_x86"
 NATIVE = f"{PACKAGE}._iced_x86_py"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...model.errors import AuditError
+from ..features import Features
 from ..instruction_sets import normal
 from .iced import iced_x86, numbers
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..features import Features
 
 INVALID = 0  # iced-x86's Code.INVALID
 

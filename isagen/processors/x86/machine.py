@@ -8,15 +8,12 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
+from typing import Any
 
 from ...model.errors import CpuError
 from ..system import ThisSystem
 from .machine_code import ExecutableMemory, own_code
 from .registers import OSXSAVE
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from typing import Any
 
 # Answers of platform.machine() in an x86 process, in lower case.
 X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})

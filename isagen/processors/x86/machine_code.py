@@ -12,8 +12,7 @@ import ctypes
 import mmap
 import os
 import sys
-
-from ...model.frozen import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ..features import State
+from ..machines import Machine
 from ..sources import REGISTERS, Cpuid
-
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from ..features import State
-    from ..machines import Machine
 
 OSXSAVE = 1 << 27  # CPUID.1:ECX
 EXTENDED = 0x80000000

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from .iced import iced_x86
+from collections.abc import Container, Iterator, Mapping, Sequence
 
-TYPE_CHECKING = False  # as in typing
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+from .iced import iced_x86
 
 # iced-x86's Register, by the System V ABI for x86-64: the registers of a call's arguments, in order.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 = range(53, 63)
