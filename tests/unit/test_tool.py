@@ -8,7 +8,6 @@ import pytest
 from isagen.configure.tool import write_tool
 from isagen.model.names import TEXTS_FOLDER, TOOL_MAIN
 from isagen.processors.registry import audited_processor, find_processor
-from support.bundles import run_in
 
 GENERIC = find_processor("generic")
 
