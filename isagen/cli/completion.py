@@ -1,130 +1,85 @@
-"""`isagen completion`: writes the script by which a shell completes isagen's commands, options and values."""
+"""`isagen completion`: writes the script by which a shell completes isagen's commands, options and values.
+
+The script asks `isagen completion words` what may stand at the cursor. Where no word fits, the shell offers files.
+"""
 
 from __future__ import annotations
 
 import argparse
-import shlex
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from .common import Commands
-from .parser import Parser, commands_of, options_of
+from .parser import Parser, commands_of
+
+SCRIPTS = {
+    "bash": """\
+_isagen() {
+  mapfile -t COMPREPLY < <(isagen completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" | cut -f 1)
+}
+complete -o default -F _isagen isagen
+""",
+    "zsh": """\
+#compdef isagen
+_isagen() {
+  local -a found=(${(f)"$(isagen completion words -- "${(@)words[2,CURRENT]}" | cut -f 1)"})
+  if (( $#found )); then compadd -- $found; else _files; fi
+}
+compdef _isagen isagen
+""",
+    "fish": """\
+function _isagen
+  set -l found (isagen completion words -- (commandline -opc)[2..] (commandline -ct))
+  if set -q found[1]
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c isagen -f -a '(_isagen)'
+""",
+}
+WORDS = "words"
 
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
     parser = commands.add_parser("completion", help="write the script by which a shell completes isagen's arguments")
-    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help=f"the shell: {', '.join(SHELLS)}")
+    parser.add_argument("shell", choices=(*SCRIPTS, WORDS), metavar="SHELL", help=f"the shell: {', '.join(SCRIPTS)}")
+    parser.rest = "words"
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    print("\n".join(SHELLS[options.shell](options.parser)))
+    if options.shell == WORDS:
+        print("".join(f"{word}\t{said}\n" for word, said in fitting(options.parser, options.words)), end="")
+    else:
+        print(SCRIPTS[options.shell], end="")
     return 0
 
 
-@dataclass(frozen=True)
-class _Argument:
-    """An option (or a position, without names) of a command: what follows it, or None where nothing does."""
-
-    names: tuple[str, ...]
-    values: tuple[str, ...] | None
-    help: str
-
-
-def _arguments(parser: argparse.ArgumentParser) -> list[_Argument]:
-    return [
-        _Argument(
-            tuple(action.option_strings),
-            None if action.nargs == 0 else tuple(map(str, action.choices or ())),
-            "" if action.help == argparse.SUPPRESS else action.help or "",
-        )
-        for action in parser._actions
-        if not isinstance(action, argparse._SubParsersAction)
-    ]
-
-
-@dataclass(frozen=True)
-class _Words:
-    """What may stand where: `options` and other words after each command ("": before any), and each option's values.
-
-    Where there are no words, files may stand.
-    """
-
-    options: Mapping[str, str]
-    words: Mapping[str, str]
-    values: Mapping[str, str]
-
-
-def _words(parser: Parser) -> _Words:
+def fitting(parser: Parser, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (word, its meaning) for what may stand in place of the last of the `words` behind `isagen`."""
+    *before, current = words or [""]
     commands = commands_of(parser)
-    options, words = {"": " ".join(options_of(parser))}, {"": " ".join(commands)}
-    values: dict[str, str] = {}
-    for name, command in commands.items():
-        arguments = _arguments(command)
-        options[name] = " ".join(options_of(command))
-        words[name] = " ".join(value for a in arguments if not a.names for value in a.values or ())
-        for argument in arguments:
-            if argument.values is not None:
-                values |= {f"{name}:{option}": " ".join(argument.values) for option in argument.names}
-    return _Words(options, words, values)
+    command = next((commands[word] for word in before if word in commands), parser)
+    for word, said in _expected(command, before[-1] if before else "", current):
+        if word.startswith(current):
+            yield word, said
 
 
-def _bash(parser: Parser) -> Iterator[str]:
-    found = _words(parser)
-    yield "_isagen() {"
-    yield "  local word command= words= options= current=${COMP_WORDS[COMP_CWORD]}"
-    yield '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do'
-    yield f"    case $word in {'|'.join(filter(None, found.words))}) command=$word; break ;; esac"
-    yield "  done"
-    yield '  case "$command:${COMP_WORDS[COMP_CWORD-1]}" in'
-    for key, words in found.values.items():
-        yield f"    {key}) words={shlex.quote(words)} ;;"
-    yield '    *) case "$command" in'
-    for key, words in found.words.items():
-        yield f"      {shlex.quote(key)}) words={shlex.quote(words)} options={shlex.quote(found.options[key])} ;;"
-    yield "    esac ;;\n  esac"
-    yield "  if [[ $current == -* && $options ]]; then words=$options; fi"
-    yield '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")\n}'
-    yield "complete -o default -F _isagen isagen  # without a word that fits: files"
+def _expected(parser: Parser, last: str, current: str) -> Iterable[tuple[str, str]]:
+    """Yield values of the option that is the `last` word, options behind a dash, or values of positions."""
+    options = {name: action for action in parser._actions for name in action.option_strings}
+    if last in options and options[last].nargs != 0:
+        return ((str(value), "") for value in options[last].choices or ())
+    if current.startswith("-"):
+        return ((name, action.help or "") for name, action in options.items())
+    return (found for action in parser._actions if not action.option_strings for found in _values(action))
 
 
-def _zsh(parser: Parser) -> Iterator[str]:
-    found = _words(parser)
-    yield "#compdef isagen\n_isagen() {\n  local word command="
-    yield '  for word in "${(@)words[2,CURRENT-1]}"; do'
-    yield f"    case $word in ({'|'.join(filter(None, found.words))}) command=$word; break ;; esac"
-    yield "  done"
-    yield '  case "$command:${words[CURRENT-1]}" in'
-    for key, words in found.values.items():
-        yield f"    ({key}) {f'compadd -- {words}' if words else '_files'}; return ;;"
-    yield '  esac\n  case "$command:$PREFIX" in'
-    for key, words in found.words.items():
-        yield f"    ({key}:-*) compadd -- {found.options[key]} ;;"
-        yield f"    ({key}:*) {f'compadd -- {words}' if words else '_files'} ;;"
-    yield "  esac\n}\ncompdef _isagen isagen"
-
-
-def _fish(parser: Parser) -> Iterator[str]:
-    listed = {choice.dest: choice.help or "" for choice in _listed(parser)}
-    for name, command in commands_of(parser).items():
-        yield f"complete -c isagen -n __fish_use_subcommand -f -a {name} -d {shlex.quote(listed.get(name, ''))}"
-        for argument in _arguments(command):
-            line = f"complete -c isagen -n '__fish_seen_subcommand_from {name}'"
-            for option in argument.names:
-                line += f" -l {option[2:]}" if option.startswith("--") else f" -s {option[1:]}"
-            if argument.values:
-                line += f" -x -a {shlex.quote(' '.join(argument.values))}"
-            elif argument.names and argument.values is not None:
-                line += " -r"
-            if argument.names or argument.values:
-                yield f"{line} -d {shlex.quote(argument.help)}"
-
-
-def _listed(parser: Parser) -> list[argparse.Action]:
-    found = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return list(found._get_subactions())
-
-
-SHELLS: Mapping[str, Callable[[Parser], Iterator[str]]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+def _values(action: argparse.Action) -> Iterator[tuple[str, str]]:
+    if isinstance(action, argparse._SubParsersAction):
+        yield from ((one.dest, one.help or "") for one in action._get_subactions())
+    elif action.choices:
+        yield from ((str(value), "") for value in action.choices if value != WORDS)

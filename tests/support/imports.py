@@ -1,7 +1,7 @@
 """Which package of isagen imports which, read from the sources, and the rule that the imports keep."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -78,6 +78,31 @@ def violations(found: list[Import]) -> list[str]:
         else:
             said += _past_a_door(one)
     return said + _circles(found)
+
+
+def file_circles(found: Iterable[Import]) -> set[frozenset[str]]:
+    """Return the groups of files each of which imports the others, directly or through others, at any time."""
+    graph: dict[str, set[str]] = {}
+    for one in found:
+        if one.imported and one.importer != one.imported:
+            graph.setdefault(one.importer, set()).add(one.imported)
+    reached = {name: _reached(graph, name) for name in graph}
+    return {
+        frozenset(other for other in names if name in reached.get(other, ()))
+        for name, names in reached.items()
+        if name in names
+    }
+
+
+def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    """Return what `start` imports, directly or through others."""
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _past_a_door(one: Import) -> list[str]:

@@ -8,14 +8,41 @@ import isagen
 from isagen.configure.tool import write_tool
 from isagen.processors.registry import audited_processor
 from support.bundles import contents_of, run_in
-from support.imports import TOOL, Import, imports, violations
+from support.imports import TOOL, Import, file_circles, imports, violations
 
 PACKAGE = Path(isagen.__file__).parent
 FOUND = list(imports(PACKAGE))
+# The circles of files that are left. A change may only take from this list.
+CIRCLES = {
+    frozenset({"binary.pointing", "binary.protocol"}),
+    frozenset({"configure.again", "configure.configure", "configure.fragment", "configure.made_from"}),
+    frozenset(
+        f"processors.{name}"
+        for name in ("decoding", "features", "instruction_sets", "machines", "processor", "registry")
+    ),
+}
 
 
 def test_packages_import_downwards_and_in_no_circle():
     assert violations(FOUND) == []
+
+
+def test_files_import_each_other_in_no_circle():
+    """Neither inside functions nor for types alone. A circle that is gone, or smaller, goes from the list."""
+    assert file_circles(FOUND) == CIRCLES
+
+
+@pytest.mark.parametrize("where", ["    from .second import two", "if TYPE_CHECKING:\n    from .second import two"])
+def test_a_circle_of_files_is_noticed_wherever_it_is_imported(tmp_path, where):
+    texts = {
+        "first": f"def one():\n    pass\n{where}\n",
+        "second": "from . import third\n",
+        "third": "from . import first",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "fourth.py").write_text("from . import first\n")
+    assert file_circles(imports(tmp_path)) == {frozenset(texts)}
 
 
 def test_imports_are_found_at_all():
