@@ -17,8 +17,6 @@ PAGES = ".html.j2"
 
 @cache
 def _environment() -> jinja2.Environment:
-    import jinja2  # loading it takes as long as all else of configuring, which mostly finds its texts kept
-
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader([template_folder(), PROCESSORS, BINARY_FORMATS]),
         undefined=jinja2.StrictUndefined,
@@ -37,9 +35,3 @@ def template_folder() -> Path:
 def render(template: str, **values: Any) -> str:
     """Render the template file `template` with `values`."""
     return _environment().get_template(template).render(**values)
-
-
-def prepare(*templates: str) -> None:
-    """Load what rendering needs, and compile the `templates`, which takes longer than laying them out."""
-    for template in templates:
-        _environment().get_template(template)

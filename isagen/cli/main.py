@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [FOR_MESON]:
-        from ..configure.again import answer_fragment  # Meson waits for it, and it needs nothing of the others
+        from ..configure.fragment import answer_fragment  # Meson waits for it, and it needs nothing of the others
 
         return answer_fragment(words[1:])
     from .commands import run_command

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..planning.config import COMPAT
-from ..probe.cache import NO_CACHE, Cache
 from ..processors.table import Table
 from ..rendering import render
-from .kept_texts import kept_texts
 
 COMPAT_FOLDER = "isa_compat"
 HEADER = "isa_torch.h"
 
 
-def compat_texts(compat: Sequence[str], table: Table, kept: Cache = NO_CACHE) -> dict[str, str]:
+def compat_texts(compat: Sequence[str], table: Table) -> dict[str, str]:
     """Return the headers for `compat` (keys of `COMPAT`) by path; none where it is empty."""
     if not compat:
         return {}
     levels = [{"name": name, "aten": _aten_name(table.defines(name))} for name in table.names()]
     shown = " and ".join(COMPAT[name][0] for name in compat)
     values = {"compat": list(compat), "shown": shown, "levels": levels}
-    texts = dict(kept_texts(kept, values, lambda: {HEADER: render("isa_torch.h.j2", **values)}))
+    texts = {HEADER: render("isa_torch.h.j2", **values)}
     for name in compat:
         for path in COMPAT[name][1]:
             up = "../" * path.count("/")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
@@ -15,12 +14,10 @@ from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, pla
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
-from ..model.toml import keep_parsed
 from ..planning.config import Config, load_config
 from ..planning.limit import folds, sealing_of, writes_table
 from ..planning.plan import UNNAMEABLE, Style, make_plan
 from ..planning.requirement import check_required
-from ..probe.ahead import bare_macros
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
 from ..probe.limited import limited_verdicts
@@ -28,11 +25,10 @@ from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
 from .answer import PLAIN, Editor, answer
 from .compat import COMPAT_FOLDER, compat_texts
-from .dispatch import dispatch_texts, front_texts, prepare_texts
+from .dispatch import dispatch_texts, front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import find_linkers, libraries, linking_compiler, write_linkers
-from .made_from import MadeFrom, made_from
 from .own_flags import check_own_flags, without_refused
 from .request import Request
 from .shadows import check_shadows
@@ -44,22 +40,12 @@ NO_UNIQUE = "-fno-gnu-unique"
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
 
-@dataclass(frozen=True)
-class Configured:
-    """The keyval text, the files for whose changes ninja configures again, and all that the text was made from."""
-
-    text: str
-    inputs: tuple[Path, ...]
-    made_from: MadeFrom | None
-
-
-def configure(request: Request) -> Configured:
-    """Probe and plan, write what the build needs, and return the answer.
+def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
+    """Probe and plan, write what the build needs, and return the answer, and the files that it was made from.
 
     Nothing is written where an error is raised.
     """
     check_paths(request.source_root, request.build_root)
-    keep_parsed(default_cache("toml").file("") if request.cache else None)
     config = load_config(request.config).of_set(request.config_set, request.sets)
     chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table
@@ -67,20 +53,18 @@ def configure(request: Request) -> Configured:
     limit = find_limit(request.system, request.compilers, chosen.reason)
     config, left_out = without_refused(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
-    headers: set[str] = set()
-    build = _build(request, config, chosen, limit, cache, headers)
-    kept = default_cache("texts") if request.cache else NO_CACHE
-    dispatch = dispatch_texts(build, table, kept)
+    build = _build(request, config, chosen, limit, cache)
+    dispatch = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
-    texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan, kept)}
+    texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan)}
     tools = default_cache("tools") if request.cache else NO_CACHE
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor, tools)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
     is_audited = build.link_audit.active
     used = write_used_script(request.output)
     leave_exactly(dispatch.headers, request.output / folder)
-    leave_exactly(compat_texts(config.compat, table, kept), request.output / COMPAT_FOLDER)
+    leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": digest_of(text.encode() + tool.encode()),
@@ -93,10 +77,7 @@ def configure(request: Request) -> Configured:
         "python": own_python(),
         "used_script": used,
     }
-    scripts = [*used, *(os.path.join(link_folder, name) for name in build.link_audit.linkers)]
-    usual = request.cache and not config.compat  # the project's own headers count for `compat`
-    known = made_from(request, chosen, build, headers, texts, scripts, tools) if usual else None
-    return Configured(write_keyval(values), (request.config, *chosen.files), known)
+    return write_keyval(values), (request.config, *chosen.files)
 
 
 def _scripted(request: Request) -> bool:
@@ -151,19 +132,24 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache, headers: set[str]) -> Build:
-    """Probe the compilers, and return the whole build that results. Adds the headers that it depends on."""
+def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache) -> Build:
+    """Probe the compilers, and return the whole build that results."""
     table = chosen.table
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
-        verdicts = probe_all(table, request.compilers, cache, meanwhile=prepare_texts, headers=headers)
+        verdicts = probe_all(table, request.compilers, cache)
     sealing = sealing_of(
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
         folds(config.fold, request.module, request.optimization),
-        writes_table(request.module, limit, table.features.processor.decodable, map(bare_macros, request.compilers)),
+        writes_table(
+            request.module,
+            limit,
+            table.features.processor.decodable,
+            (compiler.bare_macros for compiler in request.compilers),
+        ),
     )
     plan = make_plan(
         config=config,
@@ -194,9 +180,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(
-            linking_compiler(request.compilers), request.audit, table.features.processor, limit, cache
-        ),
+        link_audit=find_linkers(linking_compiler(request.compilers), request.audit, table.features.processor, limit),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )

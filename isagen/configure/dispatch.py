@@ -22,16 +22,14 @@ from ..model.names import (
 )
 from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, NOTE_OWNER
-from ..probe.cache import NO_CACHE, Cache
 from ..processors.features import Features
 from ..processors.table import Table
-from ..rendering import prepare, render
+from ..rendering import render
 from .detection import detection_values
-from .kept_texts import Texts, kept_texts
 
 # The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
 NO_REGISTERS = "generic"
-# The names under which the dispatch source and that of stubs are kept beside the headers.
+# The names of the dispatch source and that of stubs among the headers.
 SOURCE, STUBS = "", "stubs"
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
@@ -53,11 +51,6 @@ FUNCTIONS = (
 )
 
 
-def prepare_texts() -> None:
-    """Do what laying out texts needs and no plan decides on."""
-    prepare("isa_dispatch.h.j2", "isa_python.h.j2", "isa_guard.h.j2", "isa_dispatch.c.j2")
-
-
 @dataclass(frozen=True)
 class DispatchTexts:
     """The headers by name, the dispatch source, and the source of stubs with marks in their places; "" without any."""
@@ -72,7 +65,7 @@ class DispatchTexts:
         return {name: text for name, text in found.items() if text}
 
 
-def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> DispatchTexts:
+def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
     """Return the headers and sources of dispatch. Sealing lists the stubs, which compiled objects tell.
 
     The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
@@ -109,9 +102,8 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> Dispat
         for level in plan.levels
         if level.verdict == BUILT
     }
-    texts = dict(kept_texts(kept, [values, python, guards], lambda: _texts(values, python, guards)))
+    texts = _texts(values, python, guards)
     source, stubs = texts.pop(SOURCE), texts.pop(STUBS, "")
-    # What differs from project to project comes later, so that projects share what is kept.
     matrix = pack(public(planned_matrix(build)))
     notes = _notes(build.record.to_json() if processor.decodable else "", matrix)
     for mark, content in {MATRIX_MARK: matrix, **notes}.items():
@@ -119,13 +111,13 @@ def dispatch_texts(build: Build, table: Table, kept: Cache = NO_CACHE) -> Dispat
     return DispatchTexts(texts, source, stubs)
 
 
-def front_texts(plan: Plan, kept: Cache = NO_CACHE) -> Texts:
+def front_texts(plan: Plan) -> dict[str, str]:
     """Return the source that loads a whole module's best level, by the name under which the build steps find it."""
     if not plan.module:
         return {}
     name = front_name(plan.kernel_set, "c")
     values = {"header": dispatch_name(plan.kernel_set, "h"), "module": plan.module}
-    return kept_texts(kept, {name: values}, lambda: {name: render("isa_front.c.j2", **values)})
+    return {name: render("isa_front.c.j2", **values)}
 
 
 def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping[str, Any]) -> dict[str, str]:

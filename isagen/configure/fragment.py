@@ -1,44 +1,39 @@
-"""Finding the answer to the Meson fragment: its arguments are checked, and the build is configured."""
+"""`isagen configure`: answers the Meson fragment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from .. import __version__
 from ..model.errors import ConfigError, IsagenError, reported
 from ..model.files import write_if_changed
-from ..probe.ahead import asked_ahead
-from .again import LastAnswer
 from .arguments import Arguments, read_arguments
+from .configure import configure
 from .keyval import write_keyval
 from .request import FRAGMENT_FORMAT, request_of
 
 
-def found_answer(words: Sequence[str], last: LastAnswer) -> str:
-    """Configure as the fragment asks, whose arguments are `words`, record the answer as the last, and return it.
+def answer_fragment(words: Iterable[str]) -> int:
+    """Configure as the fragment asks, whose arguments are `words`, and write the answer to the standard output.
 
     An error becomes an answer too: Meson hides what a failing command says, and shows what the fragment passes to
     error().
     """
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
     arguments = read_arguments(words)
     try:
         _check(arguments)
-        request = request_of(arguments)
-        with asked_ahead(request.compilers):
-            from .configure import configure  # takes as long to load as the compilers take to answer
-        found = configure(request)
-        depfile = _depfile(arguments, found.inputs)
-        _write_depfile(arguments, depfile)
+        text, inputs = configure(request_of(arguments))
+        _write_depfile(arguments, inputs)
     except (IsagenError, OSError) as problem:  # of the OS: a folder that cannot be written, a full disk
-        last.forget()
         with suppress(OSError):
-            read = [arguments.path("config")] if "config" in arguments.values else []
-            _write_depfile(arguments, _depfile(arguments, read))
-        return write_keyval({"error": f"isagen: {reported(problem)}"})
-    last.keep(found.text, depfile, found.made_from)
-    return found.text
+            _write_depfile(arguments, [arguments.path("config")] if "config" in arguments.values else [])
+        text = write_keyval({"error": f"isagen: {reported(problem)}"})
+    sys.stdout.write(text)
+    return 0
 
 
 def _check(arguments: Arguments) -> None:
@@ -60,14 +55,9 @@ def _other_version(where: str, found: int) -> ConfigError:
     return ConfigError(f"the Meson fragment was not written by isagen {__version__}{said}", where=where, remedy=remedy)
 
 
-def _depfile(arguments: Arguments, inputs: Iterable[Path]) -> str:
-    """Return the file that tells ninja to configure again when one of the `inputs` changes."""
-    target = arguments.path("depfile-target").name if "depfile-target" in arguments.values else ""
-    names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
-    return f"{target}: {names}\n" if target else ""
-
-
-def _write_depfile(arguments: Arguments, text: str) -> None:
-    """Write the file that tells ninja when to configure again. Meson reads it before the answer."""
+def _write_depfile(arguments: Arguments, inputs: Iterable[Path]) -> None:
+    """Write the file by which ninja configures again when one of the `inputs` changes. Meson reads it first."""
     if "depfile" in arguments.values:
-        write_if_changed(arguments.values["depfile"], text)
+        target = arguments.path("depfile-target").name if "depfile-target" in arguments.values else ""
+        names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
+        write_if_changed(arguments.values["depfile"], f"{target}: {names}\n" if target else "")

@@ -9,7 +9,6 @@ from pathlib import Path
 from ..model.plan import Limit
 from ..planning.config import DEFAULT_TABLE
 from ..planning.limit import Maker, limit_of
-from ..probe.ahead import bare_macros
 from ..probe.compiler import Compiler
 from ..processors.registry import default_table, family_under
 from ..processors.table import OtherLevels, Table, load_table
@@ -52,7 +51,7 @@ def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str)
 
     There is no `system` where only compilers are asked about.
     """
-    makers = (Maker(one.name, one.known, bare_macros(one) or None) for one in compilers if one.language != "fortran")
+    makers = (Maker(one.name, one.known, one.bare_macros or None) for one in compilers if one.language != "fortran")
     return limit_of(system, makers, no_table)
 
 
@@ -61,6 +60,6 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 
     `folder` and `where` are those of `choose_table`.
     """
-    family = family_under(bare_macros(compiler)) or compiler.machine or "the processor of this compiler"
+    family = family_under(compiler.bare_macros) or compiler.machine or "the processor of this compiler"
     chosen = choose_table(table, family, folder, where)
     return chosen, find_limit(None, [compiler], chosen.reason)

@@ -7,12 +7,11 @@ link with all arguments of the build tells whether it does: the fragment tries o
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,10 +19,7 @@ from ..model.files import write_if_changed
 from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
 from ..model.plan_file import linkers_folder
-from ..probe.ahead import bare_macros
-from ..probe.cache import Cache
 from ..probe.compiler import Compiler
-from ..probe.probe import PROBE_FORMAT, states_of
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 from .tool import own_python
@@ -40,7 +36,7 @@ LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 RUNTIMES = {"gcc": "gfortran"}
 
 
-def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit, cache: Cache) -> LinkAudit:
+def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit) -> LinkAudit:
     """Return the linkers whose places the scripts take, for an audit of `mode`: error, warn, off, or unreached.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
@@ -56,44 +52,23 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         return LinkAudit(
             mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
         )
-    if not processor.decodable.is_made_under(bare_macros(compiler)):
+    if not processor.decodable.is_made_under(compiler.bare_macros):
         return undecoded
     if processor.decoder_folder() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
-    linkers = _programs(compiler, linker_names(), cache)
+    linkers = _linkers_of(compiler)
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
 
 
-def _programs(compiler: Compiler, names: Sequence[str], cache: Cache) -> dict[str, str]:
-    """Return the paths of the tools of a compiler's toolchain that there are, by name: one run of it for each."""
-    there = {name: path for name in names if (path := shutil.which(name))}
-    state = [(name, path, states_of([path])) for name, path in there.items()]
-    key = Cache.key(["linkers", PROBE_FORMAT, compiler.identity, compiler.command, os.get_exec_path(), names, state])
-    kept = cache.get(key)
-    if isinstance(kept, dict) and all(map(os.path.isfile, kept.values())):
-        return kept
-    from concurrent.futures import ThreadPoolExecutor  # nothing kept: the probes have loaded it
-
-    with ThreadPoolExecutor() as pool:
-        paths = pool.map(functools.partial(compiler.program, kept=True), names)
-        found = {name: path for name, path in zip(names, paths, strict=True) if path}
-    cache.put(key, found)
-    return found
-
-
-def linker_names() -> list[str]:
-    """Return the names of linkers that a compiler may call."""
-    return sorted({*LINKERS, *_in_folders(tuple(os.get_exec_path()))})
-
-
-@functools.cache
-def _in_folders(folders: Sequence[str]) -> frozenset[str]:
-    """Return the names of linkers in folders."""
-    found: set[str] = set()
-    for folder in folders:
+def _linkers_of(compiler: Compiler) -> dict[str, str]:
+    """Return the paths of the linkers that a compiler may call, by name: one run of it for each."""
+    names = set(LINKERS)
+    for folder in os.get_exec_path():
         with suppress(OSError):
-            found.update(name for name in os.listdir(folder) if name.startswith("ld.") and LINKER.fullmatch(name))
-    return frozenset(found)
+            names.update(filter(LINKER.fullmatch, os.listdir(folder)))
+    with ThreadPoolExecutor() as pool:
+        paths = pool.map(compiler.program, sorted(names))
+    return {name: path for name, path in zip(sorted(names), paths, strict=True) if path}
 
 
 def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:

@@ -5,11 +5,6 @@ from __future__ import annotations
 from hashlib import blake2b as blake2b
 
 
-def digest_of_lines(said: bytes) -> str:
-    """Return the digest of lines in any order: GCC's of macros depends on the path of the source."""
-    return digest_of(b"\n".join(sorted(said.splitlines())))
-
-
 def digest_of(content: bytes) -> str:
     """Return the digest by which a text is known again that is not kept."""
     return blake2b(content, digest_size=16).hexdigest()

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .digests import digest_of
 from .errors import IsagenError, did_you_mean
-from .files import AnyPath
-from .kept import read_kept, write_kept
 from .own_files import read_own
-
-# The folder where parsed data is kept, if any.
-_kept_in: list[AnyPath] = []
 
 
 class Section:
@@ -131,34 +125,9 @@ def parse_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool 
         content = read_own(path) if own else path.read_bytes()
     except OSError as problem:
         raise error(f"cannot be read: {problem.strerror}", where=name) from None
-    kept = os.path.join(_kept_in[0], digest_of(content)) if _kept_in else ""
-    data = read_kept(kept) if kept else None
-    if isinstance(data, dict):
-        return data
-    import tomllib  # audited links need none of it
-
     try:
-        data = tomllib.loads(content.decode().replace("\r\n", "\n").replace("\r", "\n"))
+        return tomllib.loads(content.decode().replace("\r\n", "\n").replace("\r", "\n"))
     except UnicodeDecodeError as problem:
         raise error(f"is not UTF-8 text: {problem.reason}", where=name) from None
     except tomllib.TOMLDecodeError as problem:
         raise error(f"is not valid TOML: {problem}", where=name) from None
-    if kept:
-        try:  # noqa: SIM105  contextlib takes longer to load
-            write_kept(kept, data)
-        except ValueError:  # a date
-            pass
-    return data
-
-
-def keep_parsed(folder: AnyPath | None) -> None:
-    """Keep the data of TOML files in `folder`, by the digest of their content, because parsing takes longer.
-
-    None keeps nothing, as at first. A folder that cannot be written keeps nothing either.
-    """
-    _kept_in[:] = [] if folder is None else [folder]
-    if folder is not None:
-        try:  # noqa: SIM105
-            os.makedirs(folder, exist_ok=True)
-        except OSError:
-            pass

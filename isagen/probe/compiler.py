@@ -9,11 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
-from ..model.digests import digest_of_lines
 from ..model.errors import CompilerError
 from ..model.files import FULL, write_if_changed
 
@@ -51,23 +50,6 @@ class Outcome:
     out: str
     err: str
     headers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of a compiler: its words, the ending of an empty source that followed them or "", and the answer's digest.
-
-    There is no answer where the compiler failed, or compiled something.
-    """
-
-    words: tuple[str, ...]
-    source: str
-    answer: str | None
-
-
-# The runs that the next build repeats: it tells by them whether the compilers answer the same again. Runs whose
-# conclusion the cache keeps are not among them.
-RUNS: list[Run] = []
 
 
 @dataclass(frozen=True)
@@ -118,25 +100,8 @@ class Compiler:
         said = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
         return bool(said) and not said[-1].startswith("-fno") and not said[-1].endswith("-")
 
-    def run(self, args: Sequence[str], source: str = "", kept: bool = False) -> Outcome:
-        """Call the compiler with `args`, which compile nothing, and an empty `source`; return what it said.
-
-        `kept` says that the caller keeps its conclusion for later builds, and calls `note_unkept` where it does not.
-        """
-        outcome, said = self._call([*args, *([source] if source else [])])
-        if not kept:
-            answer = digest_of_lines(said) if outcome.ok else None
-            RUNS.append(Run((*self.command, *args), os.path.splitext(source)[1], answer))
-        return outcome
-
-    def _compile(self, args: Sequence[str], kept: bool) -> Outcome:
-        """Call the compiler with `args`, which compile something, and return what it said; `kept` as in `run`."""
-        if not kept:
-            RUNS.append(Run((*self.command, *args), "", None))
-        return self._call(args)[0]
-
-    def _call(self, args: Sequence[str]) -> tuple[Outcome, bytes]:
-        """Call the compiler with `args`, in English; return what it said, and the standard output as it was."""
+    def run(self, args: Sequence[str]) -> Outcome:
+        """Call the compiler with `args`, in English, and return what it said."""
         command = [*self.command, *args]
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}
         try:
@@ -159,23 +124,41 @@ class Compiler:
                 where=tempfile.gettempdir(),
                 remedy="free space there, or name another folder in the environment variable TMPDIR",
             )
-        return outcome, done.stdout
+        return outcome
 
-    def macros(self, flags: Sequence[str], kept: bool = False) -> tuple[Mapping[str, str], Outcome]:
-        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``); `kept` as in `run`."""
+    def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
+        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "")
-            outcome = self.run([*self.args, *flags, "-dM", "-E"], str(source), kept)
+            outcome = self.run([*self.args, *flags, "-dM", "-E", str(source)])
         found = re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE)
         return dict(found), outcome
 
-    def accepts(self, flags: Sequence[str], kept: bool = False) -> Outcome:
-        """Compile an empty source under `flags`, with warnings as errors; `kept` as in `run`."""
+    @cached_property
+    def bare_macros(self) -> frozenset[str]:
+        """The macros that it predefines under the project's own arguments; none where it lists none."""
+        if self.dialect == "msvc":
+            return frozenset()
+        macros, outcome = self.macros(())
+        if self.language == "fortran" and not (outcome.ok and self.id == "gcc"):
+            return frozenset()
+        if not outcome.ok and not self.known:
+            return frozenset()
+        if not outcome.ok:
+            raise CompilerError(
+                f"{self.name} cannot preprocess an empty file: {first_error(outcome.err)}",
+                where=f"{self.language} compiler",
+                remedy="check the project's compiler arguments: " + " ".join(self.args),
+            )
+        return frozenset(macros)
+
+    def accepts(self, flags: Sequence[str]) -> Outcome:
+        """Compile an empty source under `flags`, with warnings as errors."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "int isagen_empty;\n")
-            return self._compile([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)], kept)
+            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
@@ -183,27 +166,26 @@ class Compiler:
             source, target = Path(folder, f"empty{SUFFIX[self.language]}"), Path(folder, "empty.o")
             write_if_changed(source, "int isagen_empty;\n")
             into = ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", str(target))
-            return self._compile([*self.args, *args, *into, str(source)], False).ok and target.is_file()
+            return self.run([*self.args, *args, *into, str(source)]).ok and target.is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         A build links without the flags of levels too; and zig would make all of its C++ library anew for each level.
-        The caller keeps what it concludes, as in `run`.
         """
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"probe{SUFFIX[self.language]}")
             write_if_changed(source, text)
             if self.dialect == "msvc":
                 words = [*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)]
-                return self._compile(words, True)
+                return self.run(words)
             target = str(Path(folder, "probe.o"))
             listed = str(Path(folder, "probe.d"))
             words = [*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target, "-MD", "-MF", listed]
-            outcome = self._compile(words, True)
+            outcome = self.run(words)
             # Clang warns of arguments that a link does not use.
             link = [*self.quiet_args, "-Wno-error", target, *self._links, *self._program(folder)]
-            return replace(self._compile(link, True), headers=_listed(listed)) if outcome.ok else outcome
+            return replace(self.run(link), headers=_listed(listed)) if outcome.ok else outcome
 
     @cached_property
     def _links(self) -> tuple[str, ...]:
@@ -224,12 +206,12 @@ class Compiler:
         target = str(Path(folder, "probe.exe"))
         return (f"/Fe{target}",) if self.dialect == "msvc" else ("-o", target)
 
-    def program(self, name: str, kept: bool = False) -> str | None:
-        """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one.
-
-        `kept` says that the caller keeps the answer.
-        """
-        return _program(self, name, kept)
+    def program(self, name: str) -> str | None:
+        """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
+        if self.dialect == "msvc" or not self.known:
+            return None
+        said = self.run([f"-print-prog-name={name}"]).out.strip()
+        return shutil.which(said) if said else None
 
     @cached_property
     def identity(self) -> str:
@@ -246,11 +228,6 @@ class Compiler:
         return "\n".join(parts)
 
 
-def note_unkept() -> None:
-    """Note that the next build repeats runs, because their conclusion is not kept."""
-    RUNS.append(Run((), "", None))
-
-
 def _listed(depfile: str) -> tuple[str, ...]:
     """Return the headers that a file of dependencies lists (``-MD``), after the source itself."""
     try:
@@ -259,14 +236,6 @@ def _listed(depfile: str) -> tuple[str, ...]:
         return ()
     words = re.findall(r"(?:\\\n|\\.|[^\s\\])+", text.partition(":")[2].replace("\\\n", " "))
     return tuple(re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words[1:])
-
-
-@cache
-def _program(compiler: Compiler, name: str, kept: bool) -> str | None:
-    if compiler.dialect == "msvc" or not compiler.known:
-        return None
-    said = compiler.run([f"-print-prog-name={name}"], kept=kept).out.strip()
-    return shutil.which(said) if said else None
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:

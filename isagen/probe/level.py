@@ -110,13 +110,13 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     """Return the level's flags with those optional ones that the compiler takes, and the dropped ones with reasons."""
     flags = level.flags[compiler.dialect]
     optional = level.optional_flags.get(compiler.dialect, ())
-    if not optional or compiler.accepts((*flags, *optional), True).ok:
+    if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
-    if not compiler.accepts(flags, True).ok:  # then it says nothing about the optional ones
+    if not compiler.accepts(flags).ok:  # then it says nothing about the optional ones
         return flags, ()
     dropped = []
     for flag in optional:
-        outcome = compiler.accepts((*flags, flag), True)
+        outcome = compiler.accepts((*flags, flag))
         if outcome.ok:
             flags = (*flags, flag)
         else:
@@ -128,7 +128,7 @@ def _macros(compiler: Compiler, flags: Sequence[str], bare: frozenset[str]) -> t
     """Return the macros that are predefined under `flags`, without a run of the compiler where none is needed."""
     if not flags or compiler.dialect == "msvc":  # cl predefines too few macros to tell
         return bare, Outcome(True, "", "")
-    return compiler.macros(flags, True)
+    return compiler.macros(flags)
 
 
 def _features(

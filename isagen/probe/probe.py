@@ -22,9 +22,8 @@ from ..model.codec import from_data
 from ..model.plan import Verdict
 from ..processors.flags import units
 from ..processors.table import Level, Table
-from .ahead import bare_macros
 from .cache import Cache
-from .compiler import Compiler, note_unkept
+from .compiler import Compiler
 from .level import Answer, Settled, available, known_without_asking, probe, probe_text, settle
 
 # Part of every cache key: raise it when the way of probing changes.
@@ -53,15 +52,9 @@ def probe_all(
     compilers: Iterable[Compiler],
     cache: Cache,
     jobs: int | None = None,
-    meanwhile: Callable[[], None] = lambda: None,
-    headers: set[str] | None = None,
 ) -> Mapping[tuple[str, str], Verdict]:
-    """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language).
-
-    While compilers are at work, if any is asked, `meanwhile` does what needs no verdict. To `headers` are added those
-    that kept verdicts depend on.
-    """
-    return dict(probe_each(table, compilers, cache, jobs, meanwhile, headers))
+    """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
+    return dict(probe_each(table, compilers, cache, jobs))
 
 
 def probe_each(
@@ -69,8 +62,6 @@ def probe_each(
     compilers: Iterable[Compiler],
     cache: Cache,
     jobs: int | None = None,
-    meanwhile: Callable[[], None] = lambda: None,
-    headers: set[str] | None = None,
 ) -> Iterator[tuple[tuple[str, str], Verdict]]:
     """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known.
 
@@ -83,15 +74,10 @@ def probe_each(
     with ExitStack() as stack:
         answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
         if unknown:
-            from concurrent.futures import ThreadPoolExecutor  # most configurings know all, and load none of it
-
             answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache, states)
-            meanwhile()
         for question in questions:
             name = question.level.name
             yield (name, question.compiler.language), known[question] or answers[question].result()[name]
-    if headers is not None:
-        headers.update(states.headers())
 
 
 def _asked(
@@ -126,7 +112,7 @@ def _answers(
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
     """Return the features that the compilers turn on without any level's flags: what every other object may use."""
-    return table.features.turned_on(frozenset().union(*(bare_macros(compiler) for compiler in compilers)))
+    return table.features.turned_on(frozenset().union(*(compiler.bare_macros for compiler in compilers)))
 
 
 def _common(table: Table, compiler: Compiler, bare: frozenset[str]) -> str:
@@ -150,7 +136,7 @@ def _common(table: Table, compiler: Compiler, bare: frozenset[str]) -> str:
 
 def _questions(table: Table, compiler: Compiler) -> Iterator[_Question]:
     """Yield a question about each level, lowest first."""
-    bare = bare_macros(compiler)
+    bare = compiler.bare_macros
     common = cache(partial(_common, table, compiler, bare))
     group_of = {level.name: group for group in groups_of(table, compiler, bare) for level in group}
     for level in table.levels:
@@ -207,9 +193,7 @@ class _Question:
     def keep(self, answer: Answer, cache: Cache, states: _States) -> None:
         """Keep an answer to this question, if it is one to keep."""
         verdict, headers = answer
-        if headers is None or states.is_new(headers):
-            note_unkept()
-        else:
+        if headers is not None and not states.is_new(headers):
             listed = NUL.join(sorted(headers))
             cache.put(self._key, asdict(Kept(verdict, listed, states.of(listed))))
 
@@ -235,10 +219,6 @@ class _States:
         if headers not in self._found:
             self._found[headers] = Cache.key(states_of(headers.split(NUL)))
         return self._found[headers]
-
-    def headers(self) -> set[str]:
-        """Return the headers whose states were asked for."""
-        return {header for headers in self._found for header in headers.split(NUL) if header}
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -1,11 +1,9 @@
-"""The table that tests of plans share, and the project that tests of repeated configuring share."""
+"""The table that tests of plans share."""
 
 import pytest
 
 from isagen.processors.table import Table
-from support.configuring import Fragment
 from support.plans import level, table_of
-from support.projects import need
 
 
 @pytest.fixture
@@ -18,11 +16,3 @@ def table(tmp_path) -> Table:
         level("WIDE_VNNI", 20, 256, "avx_vnni", "WIDE", "OWN=1"),
         level("HUGE", 30, 512, "avx512_f", "WIDE"),
     )
-
-
-@pytest.fixture(scope="module")
-def fragment(tmp_path_factory) -> Fragment:
-    """Return a project that a copy of isagen configures."""
-    need("gcc")
-    pytest.importorskip("iced_x86")
-    return Fragment(tmp_path_factory.mktemp("fragment"))

@@ -6,6 +6,7 @@ import pytest
 
 from isagen.configure.compat import compat_texts
 from isagen.configure.dispatch import dispatch_texts
+from isagen.model.names import MATRIX_MARK, NOTE_MARK
 from isagen.processors.table import load_table
 from support.model import build_of
 from support.registrations import plan_for
@@ -26,6 +27,12 @@ def test_generated_functions_are_left_out(name):
     assert mark
     assert "{" in inside
     assert "{" not in before + after
+
+
+def test_no_mark_of_the_matrix_and_its_notes_is_left():
+    source = texts()["isa_dispatch.c"]
+    assert MATRIX_MARK not in source
+    assert NOTE_MARK.partition("{")[0] not in source
 
 
 def test_other_texts_hold_macros_and_declarations_alone():

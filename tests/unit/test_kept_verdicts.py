@@ -1,11 +1,7 @@
 """Verdicts of probing that are kept: what asks again, and what does not."""
 
-from dataclasses import replace
-
 import pytest
 
-from isagen.model.errors import CompilerError
-from isagen.probe.ahead import asked_ahead, bare_macros
 from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.probe import probe_all
 from support.probing import ask, calls, fake, table
@@ -51,7 +47,6 @@ def test_a_wrapper_that_fails_is_no_verdict_to_keep(tmp_path):
 def tune_compiler(folder):
     """Let the compiler turn features on unasked, as wrappers and -march=native do on another machine."""
     (folder / "tuned").touch()
-    bare_macros.cache_clear()
 
 
 def edit_compiler(folder):
@@ -111,22 +106,3 @@ def test_damaged_verdict_is_asked_again(tmp_path, content):
         path.write_text(content)
     assert probe_all(table(tmp_path), [fake(tmp_path)], cache) == first
     assert calls(tmp_path, "probe.c") == 2
-
-
-def test_what_is_asked_ahead_is_not_asked_again(tmp_path):
-    compiler = fake(tmp_path)
-    with asked_ahead([compiler]):
-        pass
-    asked = calls(tmp_path, "")
-    assert asked > 0
-    bare_macros(compiler)
-    assert compiler.identity
-    assert calls(tmp_path, "") == asked
-
-
-def test_who_asks_ahead_hears_of_no_error(tmp_path):
-    compiler = replace(fake(tmp_path), command=(str(tmp_path / "none"),))
-    with asked_ahead([compiler]):
-        pass
-    with pytest.raises(CompilerError, match="cannot be run"):
-        bare_macros(compiler)

@@ -14,7 +14,7 @@ from isagen.model.plan import Verdict
 from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.compiler import Compiler
 from isagen.probe.level import probe_text
-from isagen.probe.probe import probe_all, probe_each
+from isagen.probe.probe import probe_each
 from isagen.processors.table import load_table
 from support.probing import ask, calls, fake, table
 
@@ -33,14 +33,6 @@ def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
     assert next(verdicts) == ((asked.levels[0].name, "c"), Verdict(True, asked.levels[0].name))
     taken.set()
     assert [level for (level, _), _ in verdicts] == [level.name for level in asked.levels[1:]]
-
-
-def test_other_work_is_done_while_compilers_are_asked_and_not_where_all_is_known(tmp_path):
-    done = []
-    cache = Cache(tmp_path / "cache")
-    for _ in range(2):
-        probe_all(table(tmp_path), [fake(tmp_path)], cache, meanwhile=lambda: done.append(1))
-    assert done == [1]
 
 
 def in_two_groups(found):
