@@ -16,8 +16,6 @@ from .subject import Subject
 
 Span = tuple[int, int, str]  # first address, address after the last, level
 
-VTABLE = "_ZTV"  # Itanium C++ ABI
-
 
 @dataclass
 class Crossings:
@@ -93,12 +91,12 @@ def _crossed(subject: Subject, kind: str, number: int, place: int, callee: int, 
 
 def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
     """Return the names of functions, and of vtables, of no level at `addresses` that code of levels leads to."""
-    code, found = subject.code, set()
+    code, mangling, found = subject.code, subject.binary.mangling, set()
     for address in addresses:
         number = code.functions.starting_at(address)
         if number >= 0 and not within(code.pointers.jumps, address):
             found.add(code.name(number))
-        elif number < 0 and (name := code.variables.name_at(address)).startswith(VTABLE):
+        elif number < 0 and (name := code.variables.name_at(address)) and mangling.is_vtable(name):
             found.add(name)
     return tuple(sorted(name for name in found if not subject.is_sealed(name)))
 
@@ -177,7 +175,7 @@ def split(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the variables of which levels and ordinary code each have their own, because code initialises them."""
     found = {}
     for path, name, levels in objects.shared_with_levels():
-        if not demangle(name).startswith("guard variable") and not subject.allowances.cover(name):
+        if not subject.binary.mangling.is_guard(name) and not subject.allowances.cover(name):
             detail = f"one of ordinary code, and one of {', '.join(levels)}"
             found[name] = Finding("split", name, detail, object=objects.shown(path), variable=name)
     return list(found.values())

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cached_property
 
-from ..binary.mangling import is_destructor, is_standard, is_type, is_vtable
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.demangle import demangle
 from ..code.references import Refers
@@ -138,6 +137,7 @@ class _Level:
 
         Each is (number of an object, address, whether it is beside the type of a class of the C++ library).
         """
+        mangling = self._members[number].subject.binary.mangling
         for one in _named(self._run[number]):
             if one.kind in DIRECT or one.kind in CALLS or (not one.target and not one.name):
                 continue
@@ -149,7 +149,7 @@ class _Level:
                 if not target and name in self._defined:
                     where = self._defined[name]
                     target = self._members[where].address(name)
-                derived |= not target and is_type(name) and is_standard(name)
+                derived |= not target and mangling.is_type(name) and mangling.is_standard(name)
                 if not target or (where, target) in seen:
                     continue
                 seen.add((where, target))
@@ -160,7 +160,7 @@ class _Level:
                     continue
                 entry = code.entry(target)
                 inside = entry in self._members[where].reached.when and code.start(entry) != target
-                passed = target == one.target and is_destructor(code.name(entry))
+                passed = target == one.target and mangling.is_destructor(code.name(entry))
                 if not inside and not passed:  # an entry of a table of jumps, what runs at exit
                     found.append((where, target))
             yield from ((where, target, derived) for where, target in found)
@@ -216,8 +216,9 @@ class _Level:
 
     def _is_known(self, name: str) -> bool:
         """Return whether a name of no level is that of what keeps no address, or runs it, which is followed."""
-        asked = self._members[0].subject.sets.facts.asked
-        if self._calls_unknown and is_vtable(name) and not is_standard(name):
+        subject = self._members[0].subject
+        asked, mangling = subject.sets.facts.asked, subject.binary.mangling
+        if self._calls_unknown and mangling.is_vtable(name) and not mangling.is_standard(name):
             return False  # whose functions may be called
         return name in RUNS or is_harmless(name) or name in asked.functions or name.startswith(asked.variables)
 

@@ -16,8 +16,8 @@ from .guards import guards_before
 from .subject import Subject
 
 LONGEST_CHAIN = 64
-# Variables that say nothing of what an initialiser sets: of exceptions and guards (Itanium C++ ABI), and of the module.
-UNTOLD = ("DW.ref.", "_ZGV", "__dso_handle")
+# Variables besides guards that say nothing of what an initialiser sets: of exceptions, and of the module.
+UNTOLD = ("DW.ref.", "__dso_handle")
 # What start-up code calls if it is there: glibc's crti.S, GCC's crtstuff.c.
 START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
 
@@ -167,9 +167,13 @@ class Reached:
             name = code.variables.name_at(guard)
             if name.startswith(known):
                 return "", name, True
-            if not name.startswith(UNTOLD):
+            if not self._is_untold(name):
                 return self._asked(number, address), name or f"the variable at {guard:#x}", False
         return self._asked(number, address), "", False
+
+    def _is_untold(self, name: str) -> bool:
+        """Return whether a variable says nothing of what an initialiser sets."""
+        return self.subject.binary.mangling.is_guard(name) or name.startswith(UNTOLD)
 
     def _asked(self, number: int, address: int) -> str:
         """Return the function that asks what the CPU has before control comes to an address; "" if none does."""
@@ -197,7 +201,7 @@ class Reached:
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
             if section is not None and section.writable and not section.constant and symbol is not None:
                 name = self.subject.binary.name(symbol)
-                if not name.startswith(UNTOLD):
+                if not self._is_untold(name):
                     found.setdefault(symbol.binding == Binding.LOCAL, name)
         return found.get(True) or found.get(False, "")
 

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath
-from .protocol import Architecture, Binary, Format, ObjectFile, Variable
+from .protocol import Architecture, Binary, Format, ObjectFile
 
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
@@ -96,16 +96,6 @@ def seal_objects(
 def emptied_object(file: ObjectFile) -> bytes:
     """Return an object that takes the place of a sealed one, and defines nothing; `file` is what was to be sealed."""
     return next(one for one in FORMATS if one.name == file.format).emptied(file)
-
-
-def can_write_variables(name: str, machine: int, bits: int, order: str) -> bool:
-    """Return whether objects of variables can be written for a processor, in the format with a name."""
-    return any(one.name == name and one.can_write_variables(machine, bits, order) for one in FORMATS)
-
-
-def object_with_variables(file: ObjectFile, variables: Sequence[Variable]) -> bytes:
-    """Return an object that defines `variables`, for the same processor and ABI as `file`."""
-    return next(one for one in FORMATS if one.name == file.format).with_variables(file, variables)
 
 
 def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) -> bytes:

@@ -125,6 +125,28 @@ class Architecture:
     shown: str
 
 
+class Mangling(Protocol):
+    """How compilers write the names of C++ in symbols. A module of functions is one."""
+
+    def demangle(self, symbol: str, /) -> str:
+        """Return a symbol as C++ writes it, or unchanged."""
+
+    def is_type(self, name: str, /) -> bool:
+        """Return whether a symbol is the type information of a class, or its name."""
+
+    def is_vtable(self, name: str, /) -> bool:
+        """Return whether a symbol is the table of virtual functions of a class."""
+
+    def is_guard(self, name: str, /) -> bool:
+        """Return whether a symbol is the guard of a variable that code initialises."""
+
+    def is_standard(self, name: str, /) -> bool:
+        """Return whether the type information or table of a class is of the C++ library."""
+
+    def is_destructor(self, name: str, /) -> bool:
+        """Return whether a function destroys a variable: code whose address no source can take, only a compiler."""
+
+
 class Binary(Protocol):
     """An open file of a binary format. Raises `AuditError` where it is damaged."""
 
@@ -137,6 +159,10 @@ class Binary(Protocol):
     @property
     def format(self) -> str:
         """The name of the format, the folder's: ``elf``."""
+
+    @property
+    def mangling(self) -> Mangling:
+        """How its symbols write the names of C++."""
 
     @property
     def machine(self) -> int:
@@ -227,20 +253,6 @@ class NamedSymbol(Protocol):
         """Whether it names code that the object defines."""
 
 
-@dataclass(frozen=True)
-class Variable:
-    """A variable of an object that isagen writes itself; code of other objects in the program knows it by its name.
-
-    It is a constant of `pointers`, or of unsigned `numbers` of 4 bytes; or a program may write to it, and it starts as
-    `zeros` bytes that are zero. A pointer is to what has a name, to a text that ends in a zero (bytes), or to nothing.
-    """
-
-    name: str
-    pointers: Sequence[str | bytes | None] = ()
-    numbers: Sequence[int] = ()
-    zeros: int = 0
-
-
 class ObjectFile(Protocol):
     """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
 
@@ -320,6 +332,10 @@ class Format(Protocol):
         """Meson's host_machine.system() of the systems whose objects are of the format."""
 
     @property
+    def mangling(self) -> Mangling:
+        """How symbols write the names of C++."""
+
+    @property
     def macro(self) -> str:
         """The macro that compilers predefine where they make objects of the format."""
 
@@ -346,12 +362,6 @@ class Format(Protocol):
 
     def emptied(self, file: Any) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing; `file` is what was to be sealed."""
-
-    def can_write_variables(self, machine: int, bits: int, order: str) -> bool:
-        """Return whether `with_variables` knows how objects for an `Architecture` hold pointers."""
-
-    def with_variables(self, file: Any, variables: Sequence[Variable]) -> bytes:
-        """Return an object that defines `variables`, for the same processor and ABI as the object `file`."""
 
     def record(self, owner: str, text: bytes) -> bytes:
         """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""

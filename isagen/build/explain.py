@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -12,8 +12,8 @@ from ..binary.formats import is_binary, load_object
 from ..binary.protocol import Binding, NamedSymbol
 from ..code.demangle import demangle
 from ..model.errors import BuildError, IsagenError, did_you_mean
-from ..model.names import BIND_SYMBOL, TABLE_SYMBOL, UNREGISTERED_SYMBOL, registrations_name, table_beside
-from ..model.plan_file import outputs_folder, plans_in, read_registrations
+from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
+from ..model.plan_file import outputs_folder, read_registrations
 
 # Defined by objects of GCC without machine code, which is made when they are linked. Clang's are of another format.
 FOR_LTO = "__gnu_lto_slim"
@@ -42,7 +42,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     linked: dict[Path, Symbols] = {path: load_object(path).symbols for path in others if is_binary(path)}
     # Objects for link-time optimisation do not tell what they define.
     all_read = linked.keys() >= set(others) and not any(one.name == FOR_LTO for one in chain(*linked.values()))
-    for path, symbols in (*linked.items(), *_tables_in_archives(linked, Path(objects.root))):
+    for path, symbols in linked.items():
         for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):
                 stub = symbol.name.removeprefix(BIND_SYMBOL)
@@ -72,22 +72,6 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
             remedy=f"write ISA_REGISTER_DISPATCH({stub}, &function) in a kernel source, or remove the definition; "
             + did_you_mean(stub, sorted(registered)),
         )
-
-
-def _tables_in_archives(linked: Mapping[Path, Symbols], root: Path) -> Iterator[tuple[Path, Symbols]]:
-    """Yield the tables of stubs in archives, with their symbols: those that objects of the archives refer to.
-
-    Of an archive, the objects that Meson compiled for it are known, but no table. The tables of all plans in the build
-    folder `root` are looked at.
-    """
-    missing = {one.name for one in chain(*linked.values()) if one.name.startswith(TABLE_SYMBOL) and not one.defined}
-    for plan in plans_in(root):
-        table = (outputs_folder(plan.parent) / table_beside(plan.name)).resolve()
-        symbols: Symbols = ()
-        with suppress(IsagenError):  # one that is damaged explains nothing
-            symbols = load_object(table).symbols if table not in linked and is_binary(table) else ()
-        if any(symbol.defined and symbol.name in missing for symbol in symbols):
-            yield table, symbols
 
 
 def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:

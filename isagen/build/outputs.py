@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
-from ..binary.formats import emptied_object, note_in_object, object_with_variables, seal_objects
-from ..binary.protocol import Variable
+from ..binary.formats import emptied_object, note_in_object, seal_objects
 from ..model.digests import blake2b
 from ..model.files import read_bytes, write_if_changed
 from .carriers import Sealed
-from .known_objects import KnownObject
 from .sealing_work import Work
 
 
@@ -26,19 +24,11 @@ class Outputs:
 
     def write(self, one: Sealed) -> None:
         """Write a sealed object, if what makes it is not what made the one that is there."""
-        self._write(one.path, self._made(one), lambda: self._content(one))
-
-    def write_variables(self, path: str, like: KnownObject, variables: Sequence[Variable]) -> None:
-        """Write an object of `variables`, for the processor and ABI of a compiled one, in the same way."""
-        made = _digest((self._work.key, like.path, like.content, list(map(vars, variables))))
-        self._write(path, made, lambda: object_with_variables(like.file, variables))
-
-    def _write(self, path: str, made: bytes, content: Callable[[], bytes]) -> None:
-        self.made[path] = made
-        if self._left.get(path) == made and path not in self._changed:
-            self.keep(path)
+        self.made[one.path] = made = self._made(one)
+        if self._left.get(one.path) == made and one.path not in self._changed:
+            self.keep(one.path)
         else:
-            self.write_text(path, content())
+            self.write_text(one.path, self._content(one))
 
     def write_text(self, path: str, content: bytes | str) -> None:
         """Write another file of the run, if its content is not that which is there."""

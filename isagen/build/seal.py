@@ -33,7 +33,7 @@ from .measure import Measure
 from .outputs import Outputs
 from .registrations import announced, registrations_of, said
 from .sealing_work import LevelWork, Work, plain, work_from, work_of
-from .stubs import module_source, stubs_source, stubs_variables
+from .stubs import module_source, stubs_source
 
 
 def seal(
@@ -98,7 +98,6 @@ class _Run:
         self._module_notes: dict[str, bytes] = {}
         self._now_registered: dict[str, Any] = {}
         self._loaded = Loaded()
-        self._like: KnownObject | None = None  # an object that a C or C++ compiler made
 
     def _features(self) -> Features:
         from ..processors.features import features_called
@@ -116,8 +115,6 @@ class _Run:
             return
         known = KnownObjects(kept_path(level.registrations), self._work.key, self._loaded)
         files = known.load([path for path, _, _, _ in level.items], self._states)
-        if self._like is None:  # shims are C, and stand beside objects of other languages
-            self._like = next((file for item, file in zip(level.items, files, strict=True) if item[3]), files[0])
         registered, private = self._checked(level, files)
         if self._work.sealed:
             for one in self._sealed(level, registered, files, private):
@@ -225,11 +222,8 @@ class _Run:
         if work.module:
             text = module_source(work.stubs_text, work.module, work.every_level, self._module_notes)
             self._outputs.write_text(work.stubs, text)
-        elif work.stubs_text:
+        else:
             self._outputs.write_text(work.stubs, stubs_source(work.stubs_text, work.every_level, self._found))
-        elif self._like is not None:
-            variables = stubs_variables(work.suffix, work.every_level, self._found)
-            self._outputs.write_variables(work.stubs, self._like, variables)
         if script:
             self._outputs.write_text(script, linker_script(item[2] for level in work.levels for item in level.items))
         declared = [work.stubs, *self._now_registered, *([script] if script else self._outputs.made)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..model.digests import blake2b
 from ..model.files import read_bytes
-from ..model.names import registrations_name, sealed_name, stubs_name, symbols_suffix
+from ..model.names import registrations_name, sealed_name, stubs_name
 from .texts import text_for
 
 # An object that was compiled: its path, its kernel source, where the sealed one goes, and whether it is a shim's.
@@ -37,8 +37,7 @@ class Work:
 
     `key` changes with the plan and with isagen, `features` names the processor's features, and `record` is the build's
     record as text. `audit` says what a fault in initialisers does, as `model.plan.LinkAudit` has it. `every_level` are
-    the names of all levels. The table of stubs goes to `stubs`: a source, laid out in `stubs_text`, or an object
-    without such a text, whose symbols end in the `suffix`.
+    the names of all levels. The table of stubs goes to the source `stubs`, which `stubs_text` lays out.
     """
 
     key: str
@@ -53,7 +52,6 @@ class Work:
     record: str
     mark: str
     every_level: tuple[str, ...]
-    suffix: str
     stubs_text: str
     stubs: str
     levels: tuple[LevelWork, ...]
@@ -96,8 +94,7 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
         record = build.record.of_module(level).to_json() if plan.module else ""
         levels.append(LevelWork(level, rows[level].below, registrations, tuple(items), record))
-    in_object = build.sealing.writes_table
-    stubs = os.path.join(folder, stubs_name(plan.kernel_set, "o" if in_object else plan.dispatch_language))
+    stubs = os.path.join(folder, stubs_name(plan.kernel_set, plan.dispatch_language))
     return Work(
         key=_key(planned),
         planned=tuple(planned),
@@ -111,8 +108,7 @@ def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Seque
         record=build.record.to_json(),
         mark=build.sealing.mark,
         every_level=tuple(level.name for level in plan.levels),
-        suffix=symbols_suffix(build.record.project, plan.kernel_set),
-        stubs_text="" if in_object else text_for(os.fspath(plan_path), stubs),
+        stubs_text=text_for(os.fspath(plan_path), stubs),
         stubs=stubs,
         levels=tuple(levels),
     )

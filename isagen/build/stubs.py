@@ -1,45 +1,21 @@
 """The table of stubs: which kernel every stub has at every level, as sealing found it in the compiled objects.
 
 Every stub must have the kernels that it needs, and data that all levels share must have one initial value.
-Sealing writes it as an object where it knows how objects hold pointers, because a compiler would take a third as long
-as sealing, after each edit; elsewhere as a source in C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..binary.protocol import Variable
 from ..model.errors import BuildError
 from ..model.names import (
     BIND_SYMBOL,
     KERNEL_SYMBOL,
     LEVEL_NOTES_MARK,
-    NO_LEVEL_SYMBOL,
     STUBS_MARK,
-    TABLE_SYMBOL,
     UNREGISTERED_SYMBOL,
 )
 from ..model.registrations import Registrations
-
-
-def stubs_variables(suffix: str, levels: Sequence[str], found: Sequence[Registrations]) -> list[Variable]:
-    """Return the variables of the table (templates/isa_stub.h.j2), whose names end in the `suffix`.
-
-    `levels` are those of the plan, lowest first, and `found` those that are built. Raises `BuildError` where a stub is
-    incomplete.
-    """
-    stubs, folded = stubs_of(found, levels[0]), folded_stubs(found)
-    cells: list[str | bytes | None] = []
-    for stub, own in stubs.items():
-        cells += [stub.encode(errors="surrogateescape"), f"{BIND_SYMBOL}{stub}"]
-        cells += [kernel_symbol(level, stub, folded) if level in own else None for level in levels]
-    return [
-        Variable(f"isa_stub_total_{suffix}", numbers=[len(stubs)]),
-        Variable(f"{TABLE_SYMBOL}{suffix}", pointers=cells),
-        Variable(f"isa_stub_levels_{suffix}", zeros=4 * len(stubs)),
-        *(Variable(f"{UNREGISTERED_SYMBOL}{stub}", pointers=[f"{NO_LEVEL_SYMBOL}{suffix}"]) for stub in stubs),
-    ]
 
 
 def stubs_source(text: str, levels: Sequence[str], found: Sequence[Registrations]) -> str:

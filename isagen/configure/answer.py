@@ -66,7 +66,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted:
         "sealed": [] if script else sealed,
         "is_sealed": ["yes"] if sealed else [],
         "find_objects": "no" if build.limit.opaque else "yes",
-        "stubs_source": [stubs_name(plan.kernel_set, "o" if build.sealing.writes_table else language)] if cells else [],
+        "stubs_source": [stubs_name(plan.kernel_set, language)] if cells else [],
         "dispatch_source": dispatch_name(plan.kernel_set, language),
         "front_source": [front_name(plan.kernel_set, language)] if plan.module and build.sealing.usable else [],
     }

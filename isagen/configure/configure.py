@@ -15,7 +15,7 @@ from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
-from ..planning.limit import folds, sealing_of, writes_table
+from ..planning.limit import folds, sealing_of
 from ..planning.plan import UNNAMEABLE, Style, make_plan
 from ..planning.requirement import check_required
 from ..probe.cache import NO_CACHE, Cache, default_cache
@@ -144,12 +144,6 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         request.seal or bool(request.module),
         limit,
         folds(config.fold, request.module, request.optimization),
-        writes_table(
-            request.module,
-            limit,
-            table.features.processor.decodable,
-            (compiler.bare_macros for compiler in request.compilers),
-        ),
     )
     plan = make_plan(
         config=config,

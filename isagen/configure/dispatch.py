@@ -77,7 +77,6 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
     values: Mapping[str, Any] = {
         "header": header,
         "kernels": any(plan.copies()),
-        "stubs_source": any(plan.copies()) and not build.sealing.writes_table,
         "table": plan.table,
         **override_values(plan),
         "suffix": symbols_suffix(project, plan.kernel_set),
@@ -131,7 +130,7 @@ def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping
             for level, unchecked in guards.items()
         },
         SOURCE: render("isa_dispatch.c.j2", **values),
-        **({STUBS: render("isa_stubs.c.j2", **values)} if values["stubs_source"] else {}),
+        **({STUBS: render("isa_stubs.c.j2", **values)} if values["kernels"] else {}),
     }
 
 

@@ -80,14 +80,9 @@ def dispatch_name(kernels: str, language: str) -> str:
     return _of_set("isa_dispatch", kernels, language)
 
 
-def stubs_name(kernels: str, suffix: str) -> str:
-    """Return the file name of the table that lists a set's stubs with their kernels: a source, or an object."""
-    return _of_set("isa_stubs", kernels, suffix)
-
-
-def table_beside(plan: str) -> str:
-    """Return the file name of the table of stubs that sealing writes as an object, by that of the plan."""
-    return f"{plan.replace('isa_plan', 'isa_stubs', 1).removesuffix('json')}o"
+def stubs_name(kernels: str, language: str) -> str:
+    """Return the file name of the source that lists a set's stubs with their kernels, in a Meson language."""
+    return _of_set("isa_stubs", kernels, language)
 
 
 def symbols_suffix(project: str, kernels: str) -> str:

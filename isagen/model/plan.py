@@ -176,14 +176,12 @@ class Limit:
 class Sealing:
     """`mark` is a number in the sealed names, the project's own; `reason` says why levels are not sealed, if so.
 
-    Where levels `fold`, a copy whose code is the same as at a level below is not linked. The table of stubs is an
-    object where sealing `writes_table`; elsewhere it is a source, which a compiler makes one of.
+    Where levels `fold`, a copy whose code is the same as at a level below is not linked.
     """
 
     mark: str = ""
     reason: str = ""
     fold: bool = False
-    writes_table: bool = False
 
     @property
     def usable(self) -> bool:

@@ -10,9 +10,8 @@ import zlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from ..binary.formats import are_made_under, can_write_variables, format_names, known_systems
+from ..binary.formats import are_made_under, format_names, known_systems
 from ..model.plan import Limit, Sealing
-from ..processors.processor import DecodableCode
 
 # Meson's names of optimisation for debuggers, which show the level of each function.
 UNFOLDED = frozenset({"0", "g"})
@@ -60,24 +59,14 @@ def folds(wanted: bool, module: str, optimization: str) -> bool:
     return wanted and not module and optimization not in UNFOLDED
 
 
-def writes_table(module: str, limit: Limit, code: DecodableCode | None, macros: Iterable[Container[str]]) -> bool:
-    """Return whether sealing writes the table of stubs as an object: where it knows how objects hold pointers.
-
-    `code` is the processor's, and `macros` what each compiler predefines. The table of a whole `module` holds more.
-    """
-    if module or limit.reason or code is None or not any(can_write_variables(*one) for one in code.binaries):
-        return False
-    return all(map(code.is_made_under, macros))
-
-
-def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool, table: bool) -> Sealing:
+def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
     """Return how the levels of a set of kernels are sealed; `wanted` is the Meson option.
 
-    The `suffix` of its symbols is its own. Levels may `fold`, and the `table` of stubs may be an object.
+    The `suffix` of its symbols is its own. Levels may `fold`.
     """
     if not wanted:
-        return Sealing(reason="switched off by the Meson option isa_seal", writes_table=table)
+        return Sealing(reason="switched off by the Meson option isa_seal")
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
     # Several projects may be linked into one program. Demanglers know suffixes of digits.
-    return Sealing(mark=str(zlib.crc32(suffix.encode())), fold=fold, writes_table=table)
+    return Sealing(mark=str(zlib.crc32(suffix.encode())), fold=fold)

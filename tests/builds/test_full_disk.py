@@ -48,7 +48,7 @@ def project(tmp_path_factory):
     project = make_project(tmp_path_factory.mktemp("full"))
     project.isagen("init", "--name", "hello")
     project.setup("-Disa_levels=AVX2")
-    project.run("ninja", "-C", project.build, "isagen/isa_stubs.o")
+    project.run("ninja", "-C", project.build, "isagen/isa_stubs.cpp")
     return project
 
 

@@ -13,11 +13,11 @@ from isagen.model.matrix import Matrix
 from isagen.model.plan import Limit, Verdict
 from isagen.model.registrations import Registered
 from isagen.planning.config import Config
-from isagen.planning.limit import Maker, limit_of, writes_table
+from isagen.planning.limit import Maker, limit_of
 from isagen.planning.plan import Style, make_plan
 from isagen.planning.requirement import check_required
 from isagen.planning.selection import select_levels
-from isagen.processors.registry import audited_processor, family_under
+from isagen.processors.registry import family_under
 from isagen.processors.table import OtherLevels, load_table
 from support.matrices import matrix_of
 
@@ -163,15 +163,3 @@ def test_tables_of_other_architectures_are_read_for_a_name_alone(tmp_path, monke
     monkeypatch.undo()
     assert {"AVX2", "AVX512"} <= chosen.elsewhere
     assert "NONE" not in chosen.elsewhere
-
-
-def test_who_writes_the_table_of_stubs():
-    """Meson calls the processor of a native build x86_64 although CFLAGS say -m32: the compiler's macros count."""
-    code = audited_processor().decodable
-    wide, narrow, x32 = {"__x86_64__"}, {"__i386__"}, {"__x86_64__", "__ILP32__"}
-    assert writes_table("", Limit(), code, [wide, wide])
-    assert not writes_table("", Limit(), code, [narrow])
-    assert not writes_table("", Limit(), code, [wide, x32])
-    assert not writes_table("module", Limit(), code, [wide])
-    assert not writes_table("", Limit("no levels"), code, [wide])
-    assert not writes_table("", Limit(), None, [wide])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ...model.files import AnyPath
-from ..protocol import Architecture, Variable
+from .. import itanium
+from ..protocol import Architecture, Mangling
 from .layout import MAGIC
-from .machines import POINTER_RELOCATIONS, architecture_of
+from .machines import architecture_of
 from .notes import note_of
 from .objects import ElfObject
 from .pointers import LoadedElf
@@ -20,6 +21,7 @@ class ElfFormat:
     shown = "ELF"
     systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
     macro = "__ELF__"
+    mangling: Mangling = itanium
 
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
@@ -54,16 +56,6 @@ class ElfFormat:
         from .rewritten import emptied
 
         return emptied(file)
-
-    def can_write_variables(self, machine: int, bits: int, order: str) -> bool:
-        """Return whether it is known how objects for a processor hold pointers."""
-        return (machine, bits, order) in POINTER_RELOCATIONS
-
-    def with_variables(self, file: ElfObject, variables: Sequence[Variable]) -> bytes:
-        """Return an object that defines `variables`, for the same processor and ABI as the object `file`."""
-        from .rewritten import with_variables
-
-        return with_variables(file, variables)
 
     def record(self, owner: str, text: bytes) -> bytes:
         """Return the note that says `text`."""

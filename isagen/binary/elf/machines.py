@@ -19,8 +19,6 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-# The relocation that makes a word the address of a symbol, by machine, word size in bits and byte order: R_X86_64_64.
-POINTER_RELOCATIONS = {(62, 64, "little"): 1}
 LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: messages mention the byte order of such files
 
 

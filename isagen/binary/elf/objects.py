@@ -10,11 +10,12 @@ from itertools import takewhile
 from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SETS
+from ..itanium import initialised
 from ..protocol import CODE_KINDS, Binding, Held, Kind
 from . import layout as e
 from .fingerprints import Fingerprints
 from .held import HeldAddresses
-from .private import COUNTERS, initialised, is_private
+from .private import COUNTERS, is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 

@@ -8,14 +8,10 @@ exceptions are caught. Shared data must have one initial value at all levels, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
+from ..itanium import is_type
 from ..protocol import Kind
 from .values import ObjectSymbol
 
-# Itanium C++ ABI: typeinfo structures and names.
-TYPE_INFORMATION = ("_ZTI", "_ZTS")
-INITIALISED = ("_ZGV", "_ZTH")
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping): as many as that level's code branches. No
 # source names them, so that they count as constants; tools add up those of all levels.
 COUNTERS = ("__profc_", "__profd_", "__profvp_")
@@ -27,15 +23,4 @@ def is_private(symbol: ObjectSymbol) -> bool:
         return True
     if symbol.kind not in (Kind.DATA, Kind.LABEL):  # assembly need not say what a symbol names
         return False
-    return symbol.section != 0 and symbol.constant and not symbol.name.startswith(TYPE_INFORMATION)
-
-
-def initialised(names: Iterable[str]) -> Iterator[str]:
-    """Yield the variables, with their guards, that code initialises: guards and functions for them tell.
-
-    Of the names that a guard may be for, one is the variable's (Itanium C++ ABI, 5.1.4.4; ``_ZTH``: thread-local ones).
-    """
-    for name in names:
-        if name.startswith(INITIALISED):
-            rest = name[4:]
-            yield from (name, f"_Z{rest}", rest.lstrip("0123456789"))
+    return symbol.section != 0 and symbol.constant and not is_type(symbol.name)

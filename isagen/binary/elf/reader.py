@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ...model.errors import AuditError
 from ...model.files import AnyPath
-from ..protocol import Symbol
+from .. import itanium
+from ..protocol import Mangling, Symbol
 from . import layout as e
 from .machines import architecture_of
 from .notes import notes_of
@@ -29,6 +30,7 @@ class Elf:
     """An ELF file, on disk or, given its `data`, in memory. Raises `AuditError` where it is damaged."""
 
     format = "elf"
+    mangling: Mangling = itanium
 
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
         self._path = path

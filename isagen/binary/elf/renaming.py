@@ -1,8 +1,7 @@
 """Renaming the symbols and sections of an ELF object; code and data do not move or change.
 
 Names live in string tables, which symbols and section headers point into. The new names go to longer copies of the
-tables at the end of the file, and so do sections of debug information that change: everything else stays as the
-assembler wrote it.
+tables at the end of the file: everything else stays as the assembler wrote it.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from .layout import SHF_COMPRESSED, STB_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED
+from .layout import STB_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED
 from .objects import ElfObject
 
 
@@ -23,7 +22,6 @@ class Renaming:
         self._data = bytearray(file.data)
         self._added: dict[int, bytearray] = {}
         self._places: dict[tuple[int, str], int] = {}
-        self._replaced: dict[int, bytes] = {}
 
     def rename_symbol(self, index: int, name: str) -> None:
         """Give the symbol at `index` of the symbol table another name."""
@@ -61,10 +59,6 @@ class Renaming:
                 return
             layout.pack_into(self._data, self._header(index), *values)
 
-    def replace_section(self, index: int, content: bytes) -> None:
-        """Give the section at `index` other content, which is not compressed."""
-        self._replaced[index] = content
-
     def sign_group(self, section: int, signature: int) -> None:
         """Let the group section at `section` have the symbol at `signature` as its signature."""
         place = self._header(section) + (44 if self._layout.wide else 28)
@@ -78,19 +72,7 @@ class Renaming:
             place = (word, self._data, self._header(index) + (24 if self._layout.wide else 16))
             struct.pack_into(*place, len(self._data), table.size + len(added))
             self._data += self._file.data[table.offset : table.offset + table.size] + added
-        for index, content in self._replaced.items():
-            self._put(index, content)
         return bytes(self._data)
-
-    def _put(self, index: int, content: bytes) -> None:
-        self._data += b"\0" * (-len(self._data) % 8)
-        layout, header = self._layout.section, self._header(index)
-        values = list(layout.unpack_from(self._data, header))
-        if values[2] & SHF_COMPRESSED:
-            values[2], values[8] = values[2] & ~SHF_COMPRESSED, 1
-        values[4:6] = len(self._data), len(content)
-        layout.pack_into(self._data, header, *values)
-        self._data += content
 
     def _symbol(self, index: int) -> int:
         table = self._file.sections[self._file.symbol_section]

@@ -1,10 +1,9 @@
 """Sealing ELF objects: the weak code and constants of a level get names of their own, hidden from all other objects.
 
 A linker keeps one of all weak functions that have the same name, and one of all COMDAT groups that have the same
-signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortB4AVX2IfEvPT_.avx2.NUMBER`,
-and hidden, in all objects of AVX2: they go on sharing one copy, which no other object knows. The number tells projects
-in one program apart; demanglers show `sort[abi:AVX2]<float>(float*) [clone .avx2.NUMBER]`. `private` says which of
-these symbols are a level's own. The level's functions that no linker would merge, and data with addresses of them, are
+signature, whichever level it was compiled for. So `_Z4sortIfEvPT_` of AVX2 becomes `_Z4sortIfEvPT_.avx2.NUMBER`, and
+hidden, in all objects of AVX2: they go on sharing one copy, which no other object knows. `private` says which of these
+symbols are a level's own. The level's functions that no linker would merge, and data with addresses of them, are
 given by name. Local functions get such names too, so that debuggers and profilers tell the levels apart.
 
 A level's code also goes to sections of its own, `.isa_text.LEVEL`, which a linker keeps apart: so the section headers
@@ -17,16 +16,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...model.names import CODE_SECTION
 from ..bounded import bounded_sections
-from ..private_names import private_end, private_name
+from ..itanium import is_type
+from ..private_names import private_name
 from ..protocol import Binding
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
-from .private import TYPE_INFORMATION
 from .renaming import Renaming
 from .values import ObjectSymbol
 
-# Where debug information has names.
-STRINGS = ".debug_str"
 # Their parts from all objects make one function each, in the order of the link.
 WHOLE_SECTIONS = (".init", ".fini")
 
@@ -46,42 +43,23 @@ def sealed(
     contents = []
     for file, mergeable in zip(files, merged, strict=True):
         changes = Renaming(file)
-        renamed = _rename_private(file, changes, private)
-        _rename_groups(file, changes, mergeable, private, private_end(level, mark))
-        renamed |= _rename_local(file, changes, level, mark)
+        _rename_private(file, changes, private)
+        _rename_groups(file, changes, mergeable, private, private_name("", level, mark))
+        for place, name in file.local_functions:
+            changes.rename_symbol(place, private_name(name, level, mark))
         _share_types(file, changes)
         _rename_code(file, changes, CODE_SECTION + level, looked_for)
-        if any(section.name == STRINGS for section in file.sections):
-            from .debug_names import show_level
-
-            show_level(file, changes, renamed, level)
         contents.append(changes.content())
     return contents
 
 
-def _rename_private(file: ElfObject, changes: Renaming, private: Mapping[str, str]) -> dict[str, str]:
-    """Give the symbols of an object their `private` names; return those that it has."""
-    renamed = {}
+def _rename_private(file: ElfObject, changes: Renaming, private: Mapping[str, str]) -> None:
+    """Give the symbols of an object their `private` names."""
     for symbol in file.symbols:
         if symbol.name in private:
-            renamed[symbol.name] = private[symbol.name]
             changes.rename_symbol(symbol.place, private[symbol.name])
             if symbol.defined:
                 changes.hide_symbol(symbol.place)
-    return renamed
-
-
-def _rename_local(file: ElfObject, changes: Renaming, level: str, mark: str) -> dict[str, str]:
-    """Rename the local functions of an object; return the new names, also of functions that only clones are left of."""
-    renamed = {}
-    known = {symbol.name for symbol in file.symbols}
-    for place, name in file.local_functions:
-        renamed[name] = private_name(name, level, mark)
-        changes.rename_symbol(place, renamed[name])
-        whole = name.partition(".")[0]  # GCC's clones: foo.isra.0, foo.constprop.0
-        if whole not in known:
-            renamed[whole] = private_name(whole, level, mark)
-    return renamed
 
 
 def _rename_groups(
@@ -106,7 +84,7 @@ def _rename_groups(
 def _share_types(file: ElfObject, changes: Renaming) -> None:
     """Let the levels share type information that is not weak: of classes whose key function a kernel source defines."""
     for symbol in file.symbols:
-        if symbol.defined and symbol.binding == Binding.GLOBAL and symbol.name.startswith(TYPE_INFORMATION):
+        if symbol.defined and symbol.binding == Binding.GLOBAL and is_type(symbol.name):
             changes.weaken_symbol(symbol.place)
 
 

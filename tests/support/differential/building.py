@@ -81,7 +81,7 @@ def make_objects(
     reduced = base.reduced(folder, project.kernels)
     reduced = replace(reduced, link_audit=replace(reduced.link_audit, mode=audit))
     if not sealed:
-        reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are", writes_table=True))
+        reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are"))
     plan_path = folder / PLAN_FILE
     plan_path.write_text(plan_text(reduced), encoding="utf-8")
     tool = folder / TOOL_FOLDER
@@ -99,7 +99,7 @@ def make_objects(
         seal(plan_path, folder, [path for paths in objects.values() for path in paths])
     except IsagenError as problem:
         return Built(REFUSED, output, output, str(problem))
-    inputs = [folder / "ordinary.o", _dispatch(base, project, folder), folder / "isa_stubs.o"]
+    inputs = [folder / "ordinary.o", _dispatch(base, project, folder), _stubs(base, project, folder)]
     if sealed:
         kernels = [folder / sealed_name(cell.copy, cell.level) for _, cell in reduced.plan.copies()]
     else:
@@ -150,17 +150,27 @@ def _dispatch(base: Base, project: Random, folder: Path) -> Path:
     source = folder / "isa_dispatch.c"
     text = text_for(str(folder / PLAN_FILE), source.name).encode()
     source.write_bytes(text)
-    pic = "-fno-pie" if project.kind == "fixed" else "-fPIC"
-    key = hashlib.sha256(text + repr((base.cc, pic)).encode()).hexdigest()[:20]
+    key = hashlib.sha256(text + repr((base.cc, project.kind == "fixed")).encode()).hexdigest()[:20]
     known = base.folder / f"dispatch-{key}.o"
     if not known.exists():
-        made = folder / "dispatch.o"
-        # It is valid in both languages, and compiling C takes less time.
-        args = ["-x", "c", "-std=c11", "-O1", "-w", pic, f"-I{folder}", f"-I{folder / headers_folder()}"]
-        _run([base.cc, *args, "-c", str(source), "-o", str(made)])
-        os.replace(made, known)
+        os.replace(_compile_c(base, project, source), known)
     shutil.copy(known, folder / "isa_dispatch.o")
     return folder / "isa_dispatch.o"
+
+
+def _stubs(base: Base, project: Random, folder: Path) -> Path:
+    """Compile the table of stubs, which sealing wrote."""
+    (source,) = folder.glob("isa_stubs.c*")
+    return _compile_c(base, project, source)
+
+
+def _compile_c(base: Base, project: Random, source: Path) -> Path:
+    """Compile a generated source, which is valid in both languages, as C, which takes less time."""
+    made, folder = source.with_suffix(".o"), source.parent
+    pic = "-fno-pie" if project.kind == "fixed" else "-fPIC"
+    args = ["-x", "c", "-std=c11", "-O1", "-w", pic, f"-I{folder}", f"-I{folder / headers_folder()}"]
+    _run([base.cc, *args, "-c", str(source), "-o", str(made)])
+    return made
 
 
 def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output: Path, audit: str) -> Built:
