@@ -8,6 +8,7 @@ from pathlib import Path
 from ..binary.formats import open_binary
 from ..binary.protocol import Binary
 from ..model.record import Record
+from ..processors.features import features_of
 from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
@@ -21,15 +22,10 @@ from .records import check_levels, judged_by, merge
 from .subject import Origin, Subject, unknown_origin
 
 
-def audit_linked(
-    binary: Binary, records: Sequence[Record], objects: BuildObjects | None, sets: InstructionSets | None = None
-) -> Result:
-    """Audit a linked file by its records, and by the objects that it came from, where they are at hand.
-
-    `sets` are those of the records' processor, where they are known.
-    """
+def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:
+    """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
     record = merge(records)
-    sets = sets or sets_of(binary, record)
+    sets = sets_of(binary, record)
     if objects is not None and not record.sealed:
         result = _audit_unsealed(binary, record, sets, objects)
     else:
@@ -51,8 +47,6 @@ def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel:
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
     """Return the features that instructions of a file need, by the features file that a record names."""
-    from ..processors.features import features_of  # links know what it reads
-
     return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
 
 

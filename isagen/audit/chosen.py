@@ -89,7 +89,7 @@ def _reads(subject: Subject, number: int) -> bool:
 
 def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
     """Return the features that a resolver's `parts` ask for, and those that CPUs with these have; None if unknown."""
-    code, asked = subject.code, subject.sets.facts.asked
+    code, asked = subject.code, subject.sets.rules.asked
     words: dict[int, int] = {}
     slots: dict[int, int] = {}
     for symbol in subject.binary.symbols():

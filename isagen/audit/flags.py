@@ -84,7 +84,7 @@ def meant(subject: Subject, objects: BuildObjects) -> list[Finding]:
 
     It does where its command turns them on.
     """
-    alike, beyond = subject.sets.facts.alike, subject.sets.beyond(subject.baseline)
+    alike, beyond = subject.sets.alike, subject.sets.beyond(subject.baseline)
     found: dict[int, Path] = {}
     for number in range(len(subject.code)) if not beyond.isdisjoint(alike) else ():
         if not subject.level_of(number) and not beyond.isdisjoint(subject.code.codes(number).intersection(alike)):

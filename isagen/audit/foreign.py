@@ -45,7 +45,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     load = load_findings(subject, [*imports, *others], foreign=True)
     counted = Counted()
     offenders = {}
-    alike, doubtful = 0, sets.beyond(allowed).intersection(sets.facts.alike)
+    alike, doubtful = 0, sets.beyond(allowed).intersection(sets.alike)
     for number in range(len(code)):
         every = code.codes(number)
         if subject.is_undecodable(number, every):

@@ -161,7 +161,7 @@ class Reached:
         """Return the function that asks the CPU on the way to an address, a variable that is tested there, and whether
         that is known to hold what the CPU has.
         """
-        code, known = self.subject.code, self.subject.sets.facts.asked.variables
+        code, known = self.subject.code, self.subject.sets.rules.asked.variables
         steps = self._steps(number, address)
         for guard in guards_before(code, steps):
             name = code.variables.name_at(guard)

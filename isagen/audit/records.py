@@ -71,7 +71,7 @@ def check_levels(records: Sequence[Record], result: Result) -> None:
 def judged_by(record: Record, sets: InstructionSets) -> str:
     """Return by what a build is judged: its levels, and what code outside them may use that not every CPU has."""
     sealed = "sealed" if record.sealed else "not sealed"
-    always = frozenset(map(normal, sets.facts.always))
+    always = frozenset(map(normal, sets.rules.always))
     more = " ".join(name for name in record.outside if normal(name) not in always)
     if record.module:
         whole = f"private module of level {record.module}" + (f", all of it with {more}" if more else "")

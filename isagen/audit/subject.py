@@ -47,7 +47,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
-        self.references = References(self.code, RUNS, self.sets.facts.asked)
+        self.references = References(self.code, RUNS, self.sets.rules.asked)
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all functions, and of pieces in none that code leads to."""
@@ -79,7 +79,7 @@ class Subject:
     def unsound(self, number: int, codes: Codes, allowed: Iterable[str]) -> Codes:
         """Return those of a function's `codes` that a CPU with the `allowed` features alone may not have."""
         found = self.sets.unsound(codes, allowed)
-        if found and not found.isdisjoint(self.sets.facts.after) and self._is_asked(number):
+        if found and not found.isdisjoint(self.sets.after) and self._is_asked(number):
             return self.sets.unsound(codes, allowed, asks=True)
         return found
 
@@ -101,7 +101,7 @@ class Subject:
     def is_checked(self, number: int) -> bool:
         """Return whether a function is one of the toolchain's that run only behind a check of their own."""
         symbol = self.code.name(number)
-        return any(matches(symbol, pattern) for pattern in self.sets.facts.checked)
+        return any(matches(symbol, pattern) for pattern in self.sets.rules.checked)
 
     def is_undecodable(self, number: int, codes: Codes) -> bool:
         """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""

@@ -10,16 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, expand
-from ..audit.built import audit_linked, sets_of
+from ..audit.built import audit_linked
 from ..audit.findings import WARNINGS, Result
-from ..audit.records import merge, records_of
+from ..audit.records import records_of
 from ..binary.formats import is_binary, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import (
     DISPATCH_SOURCE,
-    FACTS_FILE,
-    TOOL_FOLDER,
     copy_of_object,
     is_sealed_name,
     level_of_section,
@@ -28,8 +26,7 @@ from ..model.names import (
 from ..model.plan import Build, Plan
 from ..model.plan_file import outputs_folder, read_plan
 from ..model.record import Record
-from ..processors.instruction_sets import InstructionSets
-from ..processors.kept_facts import are_for, kept_sets, save_facts
+from ..processors.features import features_of
 from .link_script import listed
 from .linker import Linking, discard
 from .tables import check_stubs
@@ -47,9 +44,8 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     build = read_plan(plan_path)
     folder = os.path.dirname(plan_path)
     objects = BuildObjects(build.plan, Path(folder), expand(_inputs(linking.words)), Path.cwd())
-    sets = None
-    with suppress(IsagenError, OSError):  # the audit says what is wrong
-        sets = _known_sets(folder, build.record)
+    with suppress(IsagenError, OSError):  # the audit reports what is wrong
+        _load(build.record)
     status = linking.wait()
     if status != 0:
         if status < 0:
@@ -59,7 +55,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     if linking.output is None or not is_binary(linking.output):
         return 0
     with _with_symbols(linking) as audited:
-        audit = partial(_audit, build.plan, folder, audited, linking, objects, sets)
+        audit = partial(_audit, build.plan, folder, audited, linking, objects)
         return _judge(mode, linking.output, audit)
 
 
@@ -154,14 +150,11 @@ def _inputs(words: Sequence[str]) -> list[str]:
     return [path for word in found for path in listed(word)]
 
 
-def _known_sets(folder: str, record: Record) -> InstructionSets | None:
-    """Return the features that instructions need, as an earlier link left them in the build's `folder`."""
-    sets = kept_sets(os.path.join(folder, TOOL_FOLDER, FACTS_FILE), record.features)
-    if sets is not None:
-        outside = frozenset(record.outside)
-        for allowed in (outside, *(outside.union(features) for features in record.levels.values())):
-            sets.beyond(allowed)  # the answers are kept
-    return sets
+def _load(record: Record) -> None:
+    """Load what the audit reads, while the linker runs."""
+    decoder = features_of(record).processor.decoder
+    if decoder is not None:
+        decoder()
 
 
 def _audit(
@@ -170,7 +163,6 @@ def _audit(
     linked: str,
     linking: Linking,
     objects: BuildObjects,
-    known: InstructionSets | None,
 ) -> Result | None:
     """Audit what was linked, with its symbols, in a build whose plan is in `folder`."""
     with open_binary(linked, linking.output or "") as binary:
@@ -181,14 +173,8 @@ def _audit(
             check_unrecorded(plan, Path(folder), binary, map(Path, _inputs(linking.words)))
             return None  # a target without kernels that has the same link arguments
         check_stubs(_inputs(linking.words))
-        record = merge(records)
         _check_named(binary)
-        if known is not None and are_for(known, record.features, binary.architecture):
-            return audit_linked(binary, records, objects, known)
-        sets = sets_of(binary, record)
-        result = audit_linked(binary, records, objects, sets)
-        save_facts(os.path.join(folder, TOOL_FOLDER, FACTS_FILE), sets.facts)
-        return result
+        return audit_linked(binary, records, objects)
 
 
 def _check_named(binary: Binary) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from itertools import chain
 from typing import Any
 
 from ..binary.formats import architecture_of
@@ -13,6 +12,7 @@ from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError
 from ..processors.decoding import Decoder
 from ..processors.features import Features
+from ..processors.registry import decoder_of
 
 # By the decoder's number of an instruction's encoding: its widest register in bits, and the features that it needs.
 Codes = dict[int, tuple[int, tuple[str, ...]]]
@@ -29,7 +29,6 @@ class Measure:
         self.codes: Codes = codes if codes is not None else {}
         self._decoder: Decoder | None = None
         self._needs: Mapping[int, frozenset[str]] = {}
-        self._codes_in: Callable[[bytes], Iterator[int]] | None = None
         self._is_asked = False
 
     def code(self, file: ObjectFile, mark: str) -> dict[str, Any]:
@@ -54,15 +53,14 @@ class Measure:
     def _counted(self, file: ObjectFile, parts: Iterable[bytes]) -> tuple[int | None, int, dict[str, int]]:
         """Return how many instructions there are, their widest register, and how many need each feature."""
         if not self._is_asked:
-            from ..processors.registry import codes_of  # to measure nothing new takes no processor
-
             self._is_asked = True
-            self._codes_in = codes_of(architecture_of(file.path))
-        if self._codes_in is None:
+            self._decoder = decoder_of(architecture_of(file.path), "")
+        if self._decoder is None:
             return None, 0, {}
-        counts = Counter(chain.from_iterable(map(self._codes_in, parts)))
+        decode = self._decoder.decode
+        counts = Counter(one.code for part in parts for one in decode(part, 0))
         if not self.codes.keys() >= counts.keys():
-            self._learn(file, counts)
+            self._learn(self._decoder, counts)
         families: Counter[str] = Counter()
         for code, count in counts.items():
             for feature in self.codes[code][1]:
@@ -70,11 +68,8 @@ class Measure:
         widest = max((self.codes[code][0] for code in counts), default=0)
         return counts.total(), widest, dict(sorted(families.items()))
 
-    def _learn(self, file: ObjectFile, codes: Iterable[int]) -> None:
-        if self._decoder is None:
-            from ..processors.registry import decoder_of
-
-            self._decoder = decoder_of(architecture_of(file.path), "")
-            self._needs = self._decoder.needs(self._features())
+    def _learn(self, decoder: Decoder, codes: Iterable[int]) -> None:
+        if not self._needs:
+            self._needs = decoder.needs(self._features())
         for code in codes:
-            self.codes[code] = self._decoder.width(code), tuple(sorted(self._needs.get(code, ())))
+            self.codes[code] = decoder.width(code), tuple(sorted(self._needs.get(code, ())))

@@ -46,7 +46,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
     if limit.opaque:
         return LinkAudit(mode, reason="isagen does not read what this build links")
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
-    if processor.decodable is None or processor.decoder_folder is None:
+    if processor.decodable is None:
         return undecoded
     if mode == "unreached":
         return LinkAudit(
@@ -54,7 +54,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         )
     if not processor.decodable.is_made_under(compiler.bare_macros):
         return undecoded
-    if processor.decoder_folder() is None:
+    if processor.decodable.folder is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
     linkers = _linkers_of(compiler)
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")

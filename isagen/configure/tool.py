@@ -81,24 +81,23 @@ def tool_files(folder: Path, texts: Iterable[str]) -> Iterator[str]:
 
 def tool_copies(folder: Path, processor: Processor, kept: Cache) -> Iterator[tuple[str, str]]:
     """Yield the large files that `write_tool` leaves in `folder`, with those that they may be copies of."""
-    place = processor.decoder_folder() if processor.decoder_folder is not None else None
     bundle = kept.file(f"{_key(processor)}.bundle")
     if bundle is not None:
         yield os.path.join(folder, BUNDLE), os.fspath(bundle)
-    if place is not None and processor.decoder_parts is not None:
-        for name in processor.decoder_parts():
-            if not name.endswith(".py"):
-                yield os.path.join(folder, place.name, name), os.path.join(place, name)
+    if processor.decodable is not None and (place := processor.decodable.folder) is not None:
+        for path in place.iterdir():
+            if path.name.endswith(SUFFIXES):
+                yield os.path.join(folder, place.name, path.name), os.fspath(path)
 
 
 def _sources(processor: Processor, kept: Cache) -> Sources:
     """Return the files of isagen's packages and of the decoder; what is `kept` saves reading them."""
     bundled = dict(_own())
     beside: dict[str, str] = {}
-    place = processor.decoder_folder() if processor.decoder_folder is not None else None
-    if place is not None and processor.decoder_parts is not None:
-        for name in processor.decoder_parts():
-            (bundled if name.endswith(".py") else beside)[f"{place.name}/{name}"] = os.path.join(place, name)
+    if processor.decodable is not None and (place := processor.decodable.folder) is not None:
+        for path in sorted(place.iterdir()):
+            if path.name.endswith(SUFFIXES):
+                beside[f"{place.name}/{path.name}"] = os.fspath(path)
     paths = bundled | beside
     key, states = _key(processor), states_of(sorted(paths.values()))
     found = kept.get(key)

@@ -11,7 +11,6 @@ TOOL_FOLDER = "isa_tool"
 # Inside it: what Python runs.
 TOOL_MAIN = "__main__.py"
 # Inside it: what audited links keep of the processor's features.
-FACTS_FILE = "facts"
 # Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)

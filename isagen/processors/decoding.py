@@ -102,10 +102,6 @@ class Decoder(Protocol):
     def mark_size(self) -> int:
         """How many bytes of a function are no instructions where it starts with `mark`."""
 
-    @property
-    def numbers(self) -> Mapping[str, tuple[int, ...]]:
-        """The decoder's own numbers, which take long to load and can be kept."""
-
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         """Yield the instructions in `raw`, which is at an address."""
 

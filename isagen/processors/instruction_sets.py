@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,82 +28,32 @@ class Asked:
     words: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What an audit takes from a features file and a decoder; it can be kept, since both take long to read.
-
-    `processor` is that of the features file, and `order` are its features. `always`, `checked`, `asked` and `implied`
-    are those of `features.Features`. `needs` are the codes by the features that they need, few sets of thousands of
-    codes, and `numbers` those of the decoder's own. `after` has the codes of which one makes a code harmless, `alike`
-    the codes that older CPUs run as another instruction, with the macros under which compilers mean the new one.
-    """
-
-    processor: str
-    order: tuple[str, ...]
-    always: frozenset[str]
-    checked: tuple[str, ...]
-    needs: Mapping[frozenset[str], Codes]
-    numbers: Mapping[str, tuple[int, ...]]
-    after: Mapping[int, Codes]
-    alike: Mapping[int, tuple[str, ...]]
-    asked: Asked
-    implied: Mapping[str, tuple[str, ...]]
-
-
-def facts_of(features: Features, decoder: Decoder) -> Facts:
-    """Return what an audit takes from a features file and a decoder."""
-    codes: dict[frozenset[str], set[int]] = {}
-    for code, needed in decoder.needs(features).items():
-        codes.setdefault(needed, set()).add(code)
-    rules = features.instructions
-    after = {code: decoder.codes_of(before) for name, before in rules.after.items() for code in decoder.codes_of(name)}
-    return Facts(
-        processor=features.name,
-        order=tuple(features.features),
-        always=rules.always,
-        checked=tuple(rules.checked),
-        needs={needed: frozenset(found) for needed, found in codes.items()},
-        numbers=decoder.numbers,
-        after=after,
-        alike={code: macros for name, macros in rules.alike.items() for code in decoder.codes_of(name)},
-        asked=rules.asked,
-        implied=features.implied,
-    )
-
-
 class InstructionSets:
     """The features that every instruction of a decoder needs, by their names in a features file.
 
-    The `kept` facts stand for those of the features file.
+    `after` maps codes to those that make them harmless, and `alike` codes that older CPUs run as another instruction
+    to the macros under which compilers mean the new one.
     """
 
-    def __init__(self, features: Features | None, decoder: Decoder, kept: Facts | None = None) -> None:
-        self._features = features
-        self._kept = kept
+    def __init__(self, features: Features, decoder: Decoder) -> None:
         self.decoder = decoder
+        self.rules = features.instructions
+        self._implied = features.implied
+        self._order = {name: place for place, name in enumerate(features.features)}
+        self._needs = decoder.needs(features)
+        self._normal = {needed: frozenset(map(normal, needed)) for needed in set(self._needs.values())}
         self._beyond: dict[frozenset[str], Codes] = {}
-
-    @cached_property
-    def facts(self) -> Facts:
-        """What the features file and the decoder tell."""
-        if self._kept is not None:
-            return self._kept
-        assert self._features is not None
-        return facts_of(self._features, self.decoder)
-
-    @cached_property
-    def _by_normal_name(self) -> list[tuple[frozenset[str], Codes]]:
-        """The codes by the normal names of the features that they need."""
-        return [(frozenset(map(normal, needed)), codes) for needed, codes in self.facts.needs.items()]
+        codes_of = decoder.codes_of
+        self.after = {code: codes_of(one) for name, one in self.rules.after.items() for code in codes_of(name)}
+        self.alike = {code: macros for name, macros in self.rules.alike.items() for code in codes_of(name)}
 
     def beyond(self, allowed: Iterable[str]) -> Codes:
         """Return the codes that a CPU with the `allowed` features alone may not have."""
-        names = frozenset(allowed)
-        if names not in self._beyond:
-            key = frozenset(map(normal, names))
-            beyond = (codes for needed, codes in self._by_normal_name if not needed <= key)
-            self._beyond[names] = frozenset().union(*beyond)
-        return self._beyond[names]
+        known = frozenset(map(normal, allowed))
+        if known not in self._beyond:
+            beyond = {needed for needed, names in self._normal.items() if not names <= known}
+            self._beyond[known] = frozenset(code for code, needed in self._needs.items() if needed in beyond)
+        return self._beyond[known]
 
     def unsound(self, codes: Codes, allowed: Iterable[str], asks: bool = False) -> Codes:
         """Return those of a function's `codes` that a CPU with the `allowed` features alone may not have.
@@ -115,9 +64,8 @@ class InstructionSets:
         found = codes & self.beyond(allowed)
         if not found:
             return found
-        after = self.facts.after
-        left_out = {code for code in found if code in after and (asks or not after[code].isdisjoint(codes))}
-        return found.difference(self.facts.alike, left_out)
+        left_out = {code for code in found & self.after.keys() if asks or not self.after[code].isdisjoint(codes)}
+        return found.difference(self.alike, left_out)
 
     def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
         """Return the features that `codes` need besides the `allowed` ones, in the order of the features file."""
@@ -135,16 +83,8 @@ class InstructionSets:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
-                waiting += self.facts.implied.get(name, ())
+                waiting += self._implied.get(name, ())
         return frozenset(found)
-
-    @cached_property
-    def _needs(self) -> dict[int, frozenset[str]]:
-        return {code: needed for needed, codes in self.facts.needs.items() for code in codes}
-
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.facts.order)}
 
 
 def normal(name: str) -> str:

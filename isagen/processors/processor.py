@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +24,25 @@ class DecodableCode:
     """The code that a decoder reads: its name in messages, and how binaries and compilers tell that they have it.
 
     `binaries` are (binary format, the format's number for the processor, word size in bits, byte order). A compiler
-    that makes such code predefines all macros `defined`, and none `undefined`. `distribution` is the Python
-    distribution that decodes.
+    that makes such code predefines all macros `defined`, and none `undefined`. `package` is the Python package that
+    decodes, of a `distribution`.
     """
 
     shown: str
     distribution: str
+    package: str
     binaries: tuple[tuple[str, int, int, str], ...]
     defined: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the package; None where it is not installed for this Python."""
+        try:
+            module = import_module(self.package)
+        except ImportError:
+            return None
+        return Path(module.__file__).parent if module.__file__ else None
 
     def is_in(self, architecture: Architecture) -> bool:
         """Return whether binaries for an architecture hold code of this kind."""
@@ -67,12 +78,8 @@ class Processor:
     code is compiled for every CPU; without it, the project's flags hold. `baseline_table` is the table whose levels an
     audit's baseline is named after.
 
-    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, of its
-    numbers where these were kept, and `decoder_files` the files that say which features its instructions need. `codes`
-    returns what yields the codes of instructions alone, which loads faster. `decoder_folder` returns the folder of the
-    Python package that they need, or None where that is not installed, and `decoder_parts` the files there that they
-    need. `registers` returns the rules by which a machine's registers are read, and `this_machine` the CPU and OS that
-    Python runs on.
+    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, `registers` the
+    rules by which a machine's registers are read, and `this_machine` the CPU and OS that Python runs on.
     """
 
     name: str
@@ -85,19 +92,13 @@ class Processor:
     oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""
     decodable: DecodableCode | None = None
-    decoder: Callable[..., Decoder] | None = None
-    codes: Callable[[], Callable[[bytes], Iterator[int]]] | None = None
-    decoder_folder: Callable[[], Path | None] | None = None
-    decoder_parts: Callable[[], Sequence[str]] | None = None
-    decoder_files: Callable[[], Sequence[str]] | None = None
+    decoder: Callable[[], Decoder] | None = None
     registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 
     @property
     def folder(self) -> Path:
         """The processor's folder."""
-        from pathlib import Path  # links that are audited read nothing there
-
         return Path(self.home)
 
     @property

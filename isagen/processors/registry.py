@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,12 +50,9 @@ def is_decoded(architecture: Architecture) -> bool:
     return _decoding(architecture) is not None
 
 
-def decoder_of(
-    architecture: Architecture | None, shown: str, kept: Mapping[str, tuple[int, ...]] | None = None
-) -> Decoder:
+def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
     """Return the decoder for the code of a file, which messages name `shown`.
 
-    `kept` are the numbers of an earlier one, which take long to load.
     Raises `AuditError` where there is none, or where the library that it needs is not installed.
     """
     if architecture is None:
@@ -65,16 +62,7 @@ def decoder_of(
         raise AuditError(
             f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is decoded"
         )
-    return decoder(kept)
-
-
-def codes_of(architecture: Architecture | None) -> Callable[[bytes], Iterator[int]] | None:
-    """Return what yields the codes of the instructions of code for an architecture; None where nothing decodes it."""
-    found = (
-        p.codes for p in PROCESSORS if architecture and p.decodable is not None and p.decodable.is_in(architecture)
-    )
-    codes = next(found, None)
-    return codes() if codes is not None else None
+    return decoder()
 
 
 def decoded() -> str:
@@ -82,7 +70,7 @@ def decoded() -> str:
     return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
 
 
-def _decoding(architecture: Architecture) -> Callable[..., Decoder] | None:
+def _decoding(architecture: Architecture) -> Callable[[], Decoder] | None:
     found = (p.decoder for p in PROCESSORS if p.decodable is not None and p.decodable.is_in(architecture))
     return next(found, None)
 

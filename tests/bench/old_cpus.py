@@ -181,8 +181,8 @@ class Audits:
         path = self.folder / file
         binary = self._files.enter_context(open_binary(path))
         decoder = decoder_of(binary.architecture, str(path))
-        facts = InstructionSets(read_features(decoder.name), decoder).facts
-        return References(Code(binary, decoder), RUNS, facts.asked)
+        rules = InstructionSets(read_features(decoder.name), decoder).rules
+        return References(Code(binary, decoder), RUNS, rules.asked)
 
     def function(self, file: str, address: int) -> int:
         """Return the number of the function at an address."""

@@ -41,7 +41,7 @@ def test_stale_files_go_and_others_stay(tmp_path):
 @pytest.mark.parametrize("size", [-1, 0, 1])
 def test_a_copy_of_the_decoder_that_is_another_is_written_again(tmp_path, size):
     write_tool(tmp_path, {}, audited_processor())
-    (copy,) = (tmp_path / "iced_x86").iterdir()
+    (copy,) = (tmp_path / "iced_x86").glob("*.so")
     good, state = copy.read_bytes(), copy.stat()
     write_tool(tmp_path, {}, audited_processor())
     assert copy.stat() == state

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
+from ...model.errors import AuditError
 from ..decoding import Decoder
 from ..machines import Machine, Registers
 from ..processor import DecodableCode, OldestCpu, Processor
@@ -21,45 +20,12 @@ OLDEST_CPU = OldestCpu(
 )
 
 
-# The modules of iced-x86 whose numbers the decoder asks for, beside its compiled part.
-NUMBERS = ("Code", "CpuidFeature", "FormatterSyntax", "Mnemonic", "OpCodeOperandKind")
-
-
-def _decoder(kept: Mapping[str, tuple[int, ...]] | None = None) -> Decoder:
-    from .decoder import X86Decoder
-
-    return X86Decoder(kept)
-
-
-def _codes() -> Callable[[bytes], Iterator[int]]:
-    from .iced import codes_in
-
-    return codes_in
-
-
-def _decoder_folder() -> Path | None:
-    from importlib.machinery import EXTENSION_SUFFIXES
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    found = find_spec("iced_x86")  # it is not loaded: configuring copies it
-    folder = Path(found.origin).parent if found is not None and found.origin is not None else None
-    if folder is None or not any((folder / f"_iced_x86_py{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
-        return None  # or it was built for another Python
-    return folder
-
-
-def _decoder_parts() -> Sequence[str]:
-    folder = _decoder_folder()
-    names = sorted(os.listdir(folder)) if folder is not None else []
-    wanted = {f"{kind}.py" for kind in NUMBERS}
-    return [name for name in names if name in wanted or (name.startswith("_iced_x86_py") and name[-4:] != ".pyi")]
-
-
-def _decoder_files() -> Sequence[str]:
-    from . import iced, instructions
-
-    return [instructions.__file__, *iced.files()]
+def _decoder() -> Decoder:
+    try:
+        from .decoder import X86Decoder
+    except ImportError:
+        raise AuditError("iced-x86 is not installed", where="audit", remedy="pip install iced-x86") from None
+    return X86Decoder()
 
 
 def _registers(machine: Machine) -> Registers:
@@ -87,15 +53,12 @@ PROCESSOR = Processor(
     decodable=DecodableCode(
         "x86-64",
         distribution="iced-x86",
+        package="iced_x86",
         binaries=(("elf", 62, 64, "little"),),  # EM_X86_64
         defined=("__x86_64__",),
         undefined=("__ILP32__",),
     ),
     decoder=_decoder,
-    codes=_codes,
-    decoder_folder=_decoder_folder,
-    decoder_parts=_decoder_parts,
-    decoder_files=_decoder_files,
     registers=_registers,
     this_machine=_this_machine,
 )

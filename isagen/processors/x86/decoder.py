@@ -8,27 +8,34 @@ from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
+import iced_x86
+from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
+
 from ...binary.pointing import Relocations
 from ..decoding import Codes, Instruction, Kind, Reference
 from ..features import Features
-from .iced import iced_x86, numbers
-from .instructions import INVALID, codes_of, needs, own_numbers, require_decoder
-from .tracking import Tracking
+from .instructions import codes_of, needs, numbers, width
+from .tracking import NUMBERS, Tracking
 
 # Of an instruction; faster than a generator expression.
 CODE = attrgetter("code")
 NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
 NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32", "memory_displacement")
-# iced-x86's OpKind: a register; immediates that an address fits into; an operand in memory.
-REGISTER, IMMEDIATES, MEMORY = 0, frozenset({9, 10, 14}), 24
-NUMBERS = frozenset(range(6, 15))  # of any size
+# Immediates that an address fits into.
+IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
 SMALL = 4  # bytes of a flag
-# iced-x86's FlowControl.
-NEXT, GOES, GOES_INDIRECT, BRANCHES, RETURNS, CALLS, CALLS_INDIRECT, INTERRUPT, TRANSACTION, EXCEPTION = range(10)
-DIRECT = {GOES: Kind.JUMP, BRANCHES: Kind.BRANCH, CALLS: Kind.CALL, TRANSACTION: Kind.BRANCH}
-THROUGH = {GOES_INDIRECT: Kind.JUMP_SLOT, CALLS_INDIRECT: Kind.CALL_SLOT}
-UNKNOWN = {GOES_INDIRECT: Kind.JUMP_UNKNOWN, CALLS_INDIRECT: Kind.CALL_UNKNOWN}
-ENDS = frozenset({RETURNS, EXCEPTION})
+MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
+SMALL_MOVES = frozenset({Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX})
+COMPARES = frozenset({Mnemonic.CMP, Mnemonic.TEST})
+DIRECT = {
+    FlowControl.UNCONDITIONAL_BRANCH: Kind.JUMP,
+    FlowControl.CONDITIONAL_BRANCH: Kind.BRANCH,
+    FlowControl.CALL: Kind.CALL,
+    FlowControl.XBEGIN_XABORT_XEND: Kind.BRANCH,
+}
+THROUGH = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_SLOT, FlowControl.INDIRECT_CALL: Kind.CALL_SLOT}
+UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_CALL: Kind.CALL_UNKNOWN}
+ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
 # Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"); the first are GOTPCREL and its newer spellings.
 THROUGH_GOT = frozenset({9, 41, 42, 43})
 R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
@@ -40,8 +47,6 @@ ELF = Relocations(
     rebased=RELATIVE,
     resolved=IRELATIVE,
 )
-# The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
-WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
 # Bytes of an operand in memory whose size iced-x86 does not know: those of a tile.
 TILE = 1024
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
@@ -51,28 +56,16 @@ PADDING = re.compile(
 
 
 class X86Decoder:
-    """The instructions of x86-64. Raises `AuditError` where iced-x86 is not installed.
-
-    `kept` are its `numbers`, which take long to load.
-    """
+    """The instructions of x86-64."""
 
     name = "x86"
     relocations = {"elf": ELF}  # noqa: RUF012
-    invalid = INVALID
+    invalid: int = Code.INVALID
     longest = 15
     jump_size = 24
     # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
-
-    def __init__(self, kept: Mapping[str, tuple[int, ...]] | None = None) -> None:
-        require_decoder()
-        self.numbers = kept or own_numbers()
-        (self._cpuid,) = self.numbers["asking"]
-        # MOV and its conditional kinds.
-        self._moves = frozenset(self.numbers["mov"] + self.numbers["chooses"])
-        (self._lea,) = self.numbers["lea"]
-        self._compares, self._small_moves = frozenset(self.numbers["compares"]), frozenset(self.numbers["small_moves"])
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         """Yield the instructions in `raw`, which is at an address."""
@@ -91,10 +84,10 @@ class X86Decoder:
         """Yield, in order, what the instructions in `raw` refer to; with `fixed` addresses, numbers too."""
         for one in iced_x86.Decoder(64, raw, ip=address):
             flow = one.flow_control
-            if flow == NEXT:
+            if flow == FlowControl.NEXT:
                 if one.is_ip_rel_memory_operand:
                     yield Reference(one.ip, one.next_ip, self._kind(one), one.ip_rel_memory_address)
-                elif one.code == self._cpuid:
+                elif one.code == Code.CPUID:
                     yield Reference(one.ip, one.next_ip, Kind.QUESTION, 0)
                 elif fixed:
                     yield from self._fixed(one)
@@ -107,21 +100,21 @@ class X86Decoder:
                     if fixed:  # a table
                         yield from self._fixed(one)
                     yield Reference(one.ip, one.next_ip, UNKNOWN[flow], 0)
-            elif one.code == INVALID:
+            elif one.code == Code.INVALID:
                 yield Reference(one.ip, one.next_ip, Kind.INVALID, 0)
             elif flow in ENDS:
                 yield Reference(one.ip, one.next_ip, Kind.END, 0)
 
     def _kind(self, one: iced_x86.Instruction) -> Kind:
         """Return how an instruction refers to memory at a distance from itself."""
-        if one.mnemonic == self._lea:
+        if one.mnemonic == Mnemonic.LEA:
             return Kind.ADDRESS
-        to_register = one.op0_kind == REGISTER
+        to_register = one.op0_kind == OpKind.REGISTER
         if iced_x86.MemorySizeExt.size(one.memory_size) <= SMALL:
-            reads = one.mnemonic in (self._small_moves if to_register else self._compares)
+            reads = one.mnemonic in (SMALL_MOVES if to_register else COMPARES)
             if reads and (to_register or one.op1_kind in NUMBERS):
                 return Kind.FLAG
-        elif to_register and one.mnemonic in self._moves:
+        elif to_register and one.mnemonic in MOVES:
             return Kind.LOAD
         return Kind.READ if to_register else Kind.WRITE
 
@@ -132,7 +125,7 @@ class X86Decoder:
             kind = one.op_kind(number)
             if kind in IMMEDIATES and (value := one.immediate(number)):
                 yield Reference(one.ip, one.next_ip, Kind.NUMBER, value % (1 << 64))
-            elif kind == MEMORY and one.memory_displ_size >= 4 and one.memory_displacement:
+            elif kind == OpKind.MEMORY and one.memory_displ_size >= 4 and one.memory_displacement:
                 yield Reference(one.ip, one.next_ip, Kind.NUMBER, one.memory_displacement)
 
     def text(self, instruction: Instruction) -> str:
@@ -142,7 +135,7 @@ class X86Decoder:
 
     @cached_property
     def _formatter(self) -> iced_x86.Formatter:
-        formatter = iced_x86.Formatter(numbers("FormatterSyntax")["INTEL"])  # type: ignore[arg-type]
+        formatter = iced_x86.Formatter(FormatterSyntax.INTEL)
         formatter.hex_prefix, formatter.hex_suffix = "0x", ""
         formatter.rip_relative_addresses = True
         formatter.space_after_operand_separator = True
@@ -180,7 +173,7 @@ class X86Decoder:
 
     @cached_property
     def _tracking(self) -> Tracking:
-        return Tracking(self.numbers)
+        return Tracking()
 
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic."""
@@ -188,25 +181,13 @@ class X86Decoder:
 
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
-        encoding = iced_x86.OpCodeInfo(code)  # type: ignore[arg-type]
-        kinds = (encoding.op_kind(number) for number in range(encoding.op_count))
-        return max((self._widths.get(kind, 0) for kind in kinds), default=0)
-
-    @cached_property
-    def _widths(self) -> Mapping[int, int]:
-        kinds = numbers("OpCodeOperandKind")
-        return {
-            number: width
-            for name, number in kinds.items()
-            for register, width in WIDTHS.items()
-            if name.startswith((register, f"MEM_VSIB32{register[0]}", f"MEM_VSIB64{register[0]}"))
-        }
+        return width(code)
 
     def memory_bytes(self, instruction: Instruction) -> int:
         """Return how many bytes of memory an instruction reads or writes; 1 where none."""
         assert isinstance(instruction, iced_x86.Instruction)
         kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
-        if MEMORY not in kinds or instruction.mnemonic == self._lea:
+        if OpKind.MEMORY not in kinds or instruction.mnemonic == Mnemonic.LEA:
             return 1
         return iced_x86.MemorySizeExt.size(instruction.memory_size) or TILE
 

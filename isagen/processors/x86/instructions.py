@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
 
-from ...model.errors import AuditError
+from iced_x86 import Code, CpuidFeature, Instruction, Mnemonic, OpCodeInfo, OpCodeOperandKind
+
 from ..features import Features
 from ..instruction_sets import normal
-from .iced import iced_x86, numbers
 
-INVALID = 0  # iced-x86's Code.INVALID
-
-
-def require_decoder() -> None:
-    """Raise `AuditError` where iced-x86 is not installed."""
-    if iced_x86 is None:
-        raise AuditError("iced-x86 is not installed", where="audit", remedy="pip install iced-x86")
+# The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
+WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
 
 
-def own_numbers() -> Mapping[str, tuple[int, ...]]:
-    """Return the numbers of iced-x86 that the decoder itself uses: of mnemonics, and a code."""
-    names = numbers("Mnemonic")
-    return {
-        "asking": (numbers("Code")["CPUID"],),
-        "mov": (names["MOV"],),
-        "lea": (names["LEA"],),
-        "chooses": tuple(number for name, number in names.items() if name.startswith("CMOV")),
-        "compares": (names["CMP"], names["TEST"]),
-        "small_moves": (names["MOV"], names["MOVZX"], names["MOVSX"]),
-        "tests": tuple(names[name] for name in ("TEST", "AND", "CMP", "BT", "SHR")),
-        "by_number": (names["BT"], names["SHR"]),
-    }
+def numbers(enumeration: ModuleType) -> Mapping[str, int]:
+    """Return the numbers of one of iced-x86's enumerations, by name."""
+    return {name: value for name, value in vars(enumeration).items() if isinstance(value, int)}
 
 
 def needs(features: Features) -> Mapping[int, frozenset[str]]:
@@ -41,15 +28,15 @@ def needs(features: Features) -> Mapping[int, frozenset[str]]:
     rules = features.instructions
     ours = {normal(name): name for name in features.features}
     names = {}
-    for shown, number in numbers("CpuidFeature").items():
+    for shown, number in numbers(CpuidFeature).items():
         if shown not in rules.always:
             names[number] = rules.names.get(shown) or ours.get(normal(shown), shown.lower())
-    mnemonics = numbers("Mnemonic")
+    mnemonics = numbers(Mnemonic)
     harmless = {mnemonics[mnemonic] for mnemonic in rules.harmless}
     found = {}
-    instruction = iced_x86.Instruction()
-    for code in numbers("Code").values():
-        if code != INVALID:
+    instruction = Instruction()
+    for code in numbers(Code).values():
+        if code != Code.INVALID:
             instruction.code = code  # type: ignore[assignment]
             needed = frozenset(names[f] for f in instruction.cpuid_features() if f in names)
             if needed and instruction.mnemonic not in harmless:
@@ -58,6 +45,21 @@ def needs(features: Features) -> Mapping[int, frozenset[str]]:
 
 
 def codes_of(mnemonic: str) -> frozenset[int]:
-    """Return the codes of a mnemonic: numbers of iced-x86."""
-    start = f"{mnemonic}_"
-    return frozenset(code for name, code in numbers("Code").items() if f"{name}_".startswith(start))
+    """Return the codes of a mnemonic."""
+    return frozenset(code for name, code in numbers(Code).items() if f"{name}_".startswith(f"{mnemonic}_"))
+
+
+def width(code: int) -> int:
+    """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
+    encoding = OpCodeInfo(code)  # type: ignore[arg-type]
+    return max((_widths().get(encoding.op_kind(number), 0) for number in range(encoding.op_count)), default=0)
+
+
+@cache
+def _widths() -> Mapping[int, int]:
+    return {
+        number: width
+        for name, number in numbers(OpCodeOperandKind).items()
+        for register, width in WIDTHS.items()
+        if name.startswith((register, f"MEM_VSIB32{register[0]}", f"MEM_VSIB64{register[0]}"))
+    }

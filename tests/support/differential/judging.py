@@ -61,7 +61,7 @@ class Judge:
         self.decoder = decoder_of(binary.architecture, binary.shown)
         sets = InstructionSets(features_of(build.record), self.decoder)
         # Those that need a question of CPUID have it: the audit judges that.
-        self.beyond = sets.beyond(build.record.baseline).difference(sets.facts.after)
+        self.beyond = sets.beyond(build.record.baseline).difference(sets.after)
         self._spans = [
             (section.address, section.address + section.size, level_of_section(section.name))
             for section in binary.sections
