@@ -15,9 +15,9 @@ from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
+from ..planning.levels import check_required
 from ..planning.limit import folds, sealing_of
 from ..planning.plan import UNNAMEABLE, Style, make_plan
-from ..planning.requirement import check_required
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
 from ..probe.limited import limited_verdicts

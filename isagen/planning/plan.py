@@ -15,12 +15,11 @@ from ..model.names import guard_name
 from ..model.objects import object_name
 from ..model.plan import BUILT, DISABLED, MANY, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
-from .aliases import aliases_of
 from .config import Config
 from .contained import contained_levels, without_contained
 from .kernel_settings import Settings, check_keys, settings_of
+from .levels import aliases_of, select_levels
 from .modules import CYTHON, check_module, cython_without_module, whole_levels
-from .selection import select_levels
 from .shims import check_register, shim_of, unsealed, with_shim
 
 # Characters in paths, each with the reason why a build with them fails. ninja has no escape for a bar.

@@ -6,8 +6,8 @@ import pytest
 
 from isagen.model.aliases import Alias
 from isagen.model.errors import ConfigError
-from isagen.planning.aliases import aliases_of
 from isagen.planning.config import Config
+from isagen.planning.levels import aliases_of
 from isagen.processors.table import Table
 
 
@@ -30,7 +30,7 @@ def test_aliases_that_mean_levels_of_other_architectures_are_left_out(table):
     ("alias", "where", "message"),
     [
         (Alias("B", {"ON": "wid"}), "override_aliases.B.ON", "unknown level 'wid'"),
-        (Alias("B", {}, "-wid"), "override_aliases.B", "unknown level 'wid'"),
+        (Alias("B", {}, "-wid"), "override_aliases.B", "unknown level '-wid'"),
         (Alias("B", {}, "-base"), "override_aliases.B", "BASE cannot be switched off"),
     ],
 )

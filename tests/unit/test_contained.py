@@ -5,7 +5,7 @@ import pytest
 from isagen.model.errors import ConfigError
 from isagen.model.plan import Verdict
 from isagen.planning.config import KernelConfig
-from isagen.planning.requirement import check_required
+from isagen.planning.levels import check_required
 from support.plans import cells_of, level, plan_of, table_of, verdicts_of
 
 

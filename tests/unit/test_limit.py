@@ -13,10 +13,9 @@ from isagen.model.matrix import Matrix
 from isagen.model.plan import Limit, Verdict
 from isagen.model.registrations import Registered
 from isagen.planning.config import Config
+from isagen.planning.levels import check_required, select_levels
 from isagen.planning.limit import Maker, limit_of
 from isagen.planning.plan import Style, make_plan
-from isagen.planning.requirement import check_required
-from isagen.planning.selection import select_levels
 from isagen.processors.registry import family_under
 from isagen.processors.table import OtherLevels, load_table
 from support.matrices import matrix_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from isagen.model.errors import ConfigError
-from isagen.planning.selection import select_levels
+from isagen.planning.levels import select_levels
 from isagen.processors.table import load_table
 
 TABLE = load_table("x86", Path())
