@@ -11,7 +11,7 @@ from re import Pattern
 from ..model.errors import AuditError
 from ..model.toml import read_toml
 
-_FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml", own=True)
+_FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml")
 # Functions that run those that they are given, at once, in a thread or at exit, with the numbers of these arguments.
 RUNS: Mapping[str, tuple[int, ...]] = {name: tuple(entry.array("arguments")) for name, entry in _FILE.sections("runs")}
 

@@ -1,4 +1,4 @@
-"""The command line of the build steps; the copied tool's only entry point, which `start` calls.
+"""The command line of the build steps; the copied tool's only entry point.
 
 Ninja starts a process for each step, so each imports only what it needs. Their arguments are the fragment's: nobody
 else writes them.

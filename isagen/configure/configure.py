@@ -58,8 +58,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
     texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan)}
-    tools = default_cache("tools") if request.cache else NO_CACHE
-    tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor, tools)
+    tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     link_folder = write_linkers(build.link_audit, request.output, plan_file)
     is_audited = build.link_audit.active
     used = write_used_script(request.output)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from .errors import IsagenError, did_you_mean
-from .own_files import read_own
 
 
 class Section:
@@ -113,16 +112,16 @@ class Section:
                 raise self.fail(key, "unknown key", did_you_mean(key, known))
 
 
-def read_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool = False) -> Section:
-    """Parse the TOML file at `path`; `shown` is how messages name it, and `own` says that it is one of isagen's."""
-    return Section(parse_toml(path, error, shown, own), shown or str(path), error)
+def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:
+    """Parse the TOML file at `path`; `shown` is how messages name it."""
+    return Section(parse_toml(path, error, shown), shown or str(path), error)
 
 
-def parse_toml(path: Path, error: type[IsagenError], shown: str = "", own: bool = False) -> dict[str, Any]:
+def parse_toml(path: Path, error: type[IsagenError], shown: str = "") -> dict[str, Any]:
     """Parse the TOML file at `path` to plain data; raise `error` where it cannot be read."""
     name = shown or str(path)
     try:
-        content = read_own(path) if own else path.read_bytes()
+        content = path.read_bytes()
     except OSError as problem:
         raise error(f"cannot be read: {problem.strerror}", where=name) from None
     try:

@@ -166,7 +166,7 @@ def read_features(name: str) -> Features:
 
 @cache
 def _read(processor: Processor) -> Features:
-    section = read_toml(processor.features_file, TableError, f"features {processor.name}", own=True)
+    section = read_toml(processor.features_file, TableError, f"features {processor.name}")
     states = dict(_states(section))
     features = _features(section, "features", states, {})
     result = Features(

@@ -7,8 +7,8 @@ import pytest
 import isagen
 from isagen.configure.tool import write_tool
 from isagen.processors.registry import audited_processor
-from support.bundles import contents_of, run_in
 from support.imports import TOOL, Import, file_circles, imports, violations
+from support.tool import run_in
 
 PACKAGE = Path(isagen.__file__).parent
 FOUND = list(imports(PACKAGE))
@@ -83,7 +83,7 @@ def test_a_forbidden_import_is_noticed_in_a_source(tmp_path):
 def test_every_module_of_the_copied_tool_can_be_imported_on_its_own(tmp_path):
     """As build folders hold it, without isagen's other packages and dependencies."""
     write_tool(tmp_path, {}, audited_processor())
-    names = [name for name in contents_of(tmp_path) if name.startswith("isagen/") and name.endswith(".py")]
+    names = [path.relative_to(tmp_path).as_posix() for path in (tmp_path / "isagen").rglob("*.py")]
     assert {name.split("/")[1] for name in names} == {*TOOL, "__init__.py"}
     modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
     code = "\n".join(f"import {name}" for name in modules)
