@@ -68,7 +68,7 @@ def test_steps(project, step):
 
 
 def test_configuring(project):
-    """The largest files that configuring writes are the steps' bundle and a copy of the decoder."""
+    """The largest files that configuring writes are those of the decoder."""
     said = limited(project, 1 << 20, "meson", "setup", "other", "-Disa_levels=AVX2")
     assert said.count("ERROR") == 1
     assert f"ERROR: Problem encountered: isagen: {project.folder}/other/isagen/isa_tool/" in said
