@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from support.compiling import need_runtime
 from support.levels import level_that_runs, supported_levels
 from support.prepared import FEW
 from support.projects import make_project, need, script
@@ -86,6 +87,13 @@ PyMODINIT_FUNC PyInit_module() { return PyModule_Create(&module); }
 CLANG = "clang++-16"
 ANSWER = "434033"
 XRAY = ["-Dcpp_args=-fxray-instrument -fxray-instruction-threshold=1", "-Dcpp_link_args=-fxray-instrument"]
+# What a compiler gets by options, where it then links a library of its own.
+FLAGS = {
+    "-Db_pgo=generate": ["-fprofile-generate"],
+    "-Db_coverage=true": ["--coverage"],
+    "-Db_sanitize=address": ["-fsanitize=address"],
+    XRAY[0]: ["-fxray-instrument"],
+}
 LIBCPP = ["-Dcpp_args=-stdlib=libc++ -D_LIBCPP_ENABLE_ASSERTIONS=1", "-Dcpp_link_args=-stdlib=libc++"]
 
 
@@ -100,7 +108,7 @@ def whole(folder):
 
 @pytest.mark.parametrize("options", [["-Db_pgo=generate"], XRAY, LIBCPP], ids=["profiles", "XRay", "hardened libc++"])
 def test_builds_of_clang(prepared, options):
-    need(CLANG)
+    need_runtime(CLANG, *FLAGS.get(options[0], ()))
     if options is LIBCPP:
         include = ["-stdlib=libc++", "-include", "vector", "-E", "-x", "c++", "/dev/null"]
         if subprocess.run([CLANG, *include], capture_output=True, check=False).returncode != 0:
@@ -127,11 +135,7 @@ def test_builds_of_gcc(prepared, options):
 )
 def test_programs(prepared, compiler, options):
     """A module that is instrumented in this way cannot be loaded by a Python that is not."""
-    need(compiler)
-    flag = "--coverage" if "-Db_coverage=true" in options else "-fsanitize=address"
-    tried = subprocess.run([compiler, flag, "-xc++", "-", "-o/dev/null"], input=b"int main() {}", capture_output=True)
-    if tried.returncode != 0:
-        pytest.skip(f"{compiler} has no runtime for {flag}")
+    need_runtime(compiler, *FLAGS[options[0]])
     project = prepared(whole, FEW, *options, CXX=compiler)
     for program in ("static", "shared"):
         assert project.run(project.path(program)).stdout == f"{ANSWER}\n"
@@ -160,7 +164,8 @@ def check(project):
 
 def test_a_profile_counts_the_calls_of_all_levels(prepared):
     """Each level has counters of its own, of which tools make one sum."""
-    need(CLANG, "llvm-profdata-16")
+    need_runtime(CLANG, *FLAGS["-Db_pgo=generate"])
+    need("llvm-profdata-16")
     project = prepared(whole, FEW, "-Db_pgo=generate", CXX=CLANG)
     for level in ("DEFAULT", "AVX2"):
         raw = {"WHOLE_ISA": level, "LLVM_PROFILE_FILE": f"{level}.raw"}

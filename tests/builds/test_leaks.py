@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support.compiling import need_runtime
 from support.levels import supported_levels
 from support.projects import UNSEALED, Project, make_project, need
 
@@ -137,7 +138,7 @@ def test_debuggers_find_the_lines_of_sealed_code(built):
 )
 def test_sanitizers(new_project, compiler, sanitizer):
     """Their own data about shared variables stays valid after sealing: they report nothing."""
-    need(compiler)
+    need_runtime(compiler, f"-fsanitize={sanitizer}")
     project = new_project("leaks")
     cc = compiler.replace("clang++", "clang").replace("g++", "gcc")
     project.setup(f"-Db_sanitize={sanitizer}", "-Db_lundef=false", "-Disa_levels=AVX2", CC=cc, CXX=compiler)

@@ -12,6 +12,7 @@ import pytest
 
 from isagen.binary.formats import load_object, seal_objects
 from isagen.build.addresses import LevelAddresses
+from support.compiling import need_runtime
 from support.projects import PACKAGES, Project, make_project, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI"]
@@ -165,7 +166,7 @@ def test_objdump_reads_sealed_objects(built):
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_sanitizers_name_functions_of_sealed_objects(tmp_path, compiler):
-    need(compiler)
+    need_runtime(compiler, "-fsanitize=address")
     kernel = """
 static __attribute__((noinline)) float dot(const float *p, int n) { float s = 0; while (n--) s += p[n]; return s; }
 namespace { __attribute__((noinline)) float run(const float *p, int n) { return dot(p, n) + 1; } }

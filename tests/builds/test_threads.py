@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from support.compiling import need_runtime
 from support.levels import supported_levels
 from support.projects import need
 
@@ -47,12 +48,10 @@ def check_every_program(project):
 
 def need_sanitizer(compiler, folder):
     """Skip the test unless `compiler` has a thread sanitizer that reports a race here."""
-    need(compiler)
+    need_runtime(compiler, "-fsanitize=thread")
     (folder / "probe.cpp").write_text(RACY)
     words = [compiler, "-fsanitize=thread", "-pthread", "probe.cpp", "-o", "probe"]
-    linked = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    if linked.returncode != 0:
-        pytest.skip(f"{compiler} has no thread sanitizer: {linked.stderr.splitlines()[0]}")
+    subprocess.run(words, cwd=folder, check=True)
     ran = subprocess.run(["./probe"], cwd=folder, capture_output=True, text=True, check=False)
     if "data race" not in ran.stderr:
         pytest.skip(f"{compiler}'s thread sanitizer does not run here: {ran.stderr[:200]}")

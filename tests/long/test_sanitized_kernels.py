@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from support.checkout import ROOT
+from support.compiling import need_runtime
 from support.levels import supported_levels
-from support.projects import base_environment, need
+from support.projects import base_environment
 
 TESTS = (
     "test_rows.py",
@@ -27,7 +27,7 @@ NOT = "emulated or other_cpus or large_products or depend_on_threads"
 @pytest.fixture
 def site(tmp_path):
     """A folder with the package isagen_kernels, built by Clang: GCC 12 takes minutes for it."""
-    need("clang++-16")
+    need_runtime("clang++-16", "-fsanitize=address,undefined")
     folder = tmp_path / "sanitized"
     # Clang compiles checks that are calls in a third of the time; without -O1, the tests run for minutes.
     calls = "-fno-sanitize-recover=all -mllvm -asan-instrumentation-with-call-threshold=0"
@@ -53,8 +53,6 @@ def sanitized(site, *arguments):
     runtime = subprocess.run(
         ["clang++-16", "-print-file-name=libclang_rt.asan-x86_64.so"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    if not Path(runtime).exists():
-        pytest.skip("libclang-rt-16-dev is not installed")
     environment = {
         **os.environ,
         "LD_PRELOAD": runtime,

@@ -1,7 +1,11 @@
-"""Objects for tests, compiled from texts."""
+"""Objects for tests, compiled from texts; and what a compiler lacks here."""
 
+import functools
 import subprocess
+import tempfile
 from pathlib import Path
+
+import pytest
 
 from isagen.binary.elf.objects import ElfObject
 from support.projects import need
@@ -14,3 +18,24 @@ def compile_object(path: Path, text: str, compiler: str, *options: str) -> ElfOb
     made = path.with_suffix(".o")
     subprocess.run([compiler, "-std=c++17", *options, "-c", path, "-o", made], check=True)
     return ElfObject.load(made)
+
+
+def need_runtime(compiler: str, *flags: str) -> None:
+    """Skip the test if `compiler` is missing, or a library that programs of these flags are linked with."""
+    need(compiler)
+    if error := _link_error(compiler, flags):
+        pytest.skip(f"{compiler} links no program with {' '.join(flags)} here: {error}")
+
+
+@functools.cache
+def _link_error(compiler: str, flags: tuple[str, ...]) -> str:
+    """Compile, link and run an empty program; return the first line of the error, or nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/program"
+        for command in ([compiler, *flags, "-xc++", "-", "-o", program], [program]):
+            done = subprocess.run(
+                command, cwd=folder, input="int main() {}", capture_output=True, text=True, check=False
+            )
+            if done.returncode != 0:
+                return (done.stderr.splitlines() or [f"exit status {done.returncode}"])[0]
+    return ""

@@ -6,7 +6,7 @@ from isagen_kernels import isa
 
 from isagen.processors.table import load_table
 from support.checkout import ROOT
-from support.projects import need
+from support.compiling import need_runtime
 
 TABLE = load_table("x86", ROOT)
 COMPILERS = ("g++", "g++-11", "clang++-14", "clang++-16")
@@ -30,7 +30,7 @@ def run(*command, check=True):
 
 
 def build(compiler, form, target, *more, source="vec.cpp"):
-    need(compiler)
+    need_runtime(compiler, *(flag for flag in more if flag in SANITIZERS))
     flags = TABLE.level(form).flags["gnu"] if form in TABLE.names() else ()
     run(compiler, *WARNINGS, *flags, *FORMS[form], *more, ROOT / "tests/cpp" / source, "-o", target)
 
