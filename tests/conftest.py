@@ -1,7 +1,8 @@
 """The fixtures that tests share; shared helpers are in tests/support.
 
 Each folder is a tier: unit (hardly any compiler, seconds), builds (compilers, Meson, pip, qemu), kernels (the reference
-extension), long (sanitizers and other architectures, minutes for a test). `pytest tests/unit` runs a tier.
+extension), long (sanitizers and other architectures, minutes for a test). `pytest tests/unit` runs a tier and
+`pytest tests` all. `pytest` without a path runs what is marked smoke: unit tests, and a few others for each guarantee.
 """
 
 import os
@@ -34,14 +35,24 @@ LONGEST = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make a cache for all processes of the run: most tests ask the same compilers the same questions."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.markexpr:
+        config.option.markexpr = "smoke"
     if CACHE not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="isagen-test-cache-")
         os.environ[CACHE] = folder.name
         config.add_cleanup(lambda: (os.environ.pop(CACHE), folder.cleanup()))
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return "the tests that are marked smoke; `pytest tests` runs all" if config.option.markexpr == "smoke" else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With several processes, start with the long tests and files, so that none is left for the end."""
+    for item in items:
+        if "unit" in item.path.parts:
+            item.add_marker("smoke")
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: not LONGEST & {*item.path.parts})
 

@@ -30,6 +30,7 @@ def check_results(project):
         ]
 
 
+@pytest.mark.smoke
 def test_results_at_each_level(assembly):
     check_results(assembly)
 

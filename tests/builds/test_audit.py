@@ -13,6 +13,7 @@ from support.projects import need
 # Faults of builds, one test each.
 
 
+@pytest.mark.smoke
 def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(prepared):
     project = prepared("leak", FEW)
     plant_in_baseline(project)
@@ -57,6 +58,7 @@ def test_instructions_that_older_cpus_run_as_others(new_project, compiler):
     assert re.search(r"needs +bmi1\n +first +tzcnt ", said)
 
 
+@pytest.mark.smoke
 def test_the_audit_can_warn_instead(prepared):
     project = prepared("leak", FEW, "-Disa_audit=warn")
     plant_in_baseline(project)
@@ -162,6 +164,7 @@ def test_a_destructor_that_a_level_registers_to_run_at_exit(new_project):
     assert "~squares" in finding["name"]
 
 
+@pytest.mark.smoke
 def test_harmless_initialisers_are_no_fault(prepared):
     project = prepared("leak", FEW)
     project.edit("kernel.cpp", '#include "leak.h"', '#include "leak.h"\n#include <iostream>\n#include <string>')
@@ -247,6 +250,7 @@ def test_the_audit_is_right_that_an_initialiser_crashes(new_project):
     assert project.run("qemu-x86_64", "-cpu", "Nehalem", project.path("leak_init"), check=False).returncode in (-4, 132)
 
 
+@pytest.mark.smoke
 def test_flags_of_a_kernel_that_nobody_checks(prepared):
     project = prepared("leak", FEW)
     project.ninja()
@@ -267,6 +271,7 @@ def test_flags_of_a_kernel_that_nobody_checks(prepared):
 # Code that is no finding.
 
 
+@pytest.mark.smoke
 def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(prepared):
     project = prepared("leak", FEW)
     plant_in_baseline(project)
@@ -354,6 +359,7 @@ def test_what_a_cpu_may_lack_besides_vectors_can_be_a_feature_of_a_level(new_pro
     assert audit(project, "build")[0] == 0
 
 
+@pytest.mark.smoke
 def test_code_that_ifunc_resolvers_choose_from_is_behind_a_check(prepared):
     project = prepared("leak", FEW)
     append(

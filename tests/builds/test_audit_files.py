@@ -16,6 +16,7 @@ from support.damaged import mutations
 from support.foreign import AVX2, CALLS, CONSTRUCTOR, DOUBLE, EXPORTED, audit, counted, findings, run
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "flags", [["-static"], ["-static-pie"], ["-no-pie", "-fno-pic"], ["-fPIE", "-pie"]], ids=" ".join
 )
@@ -65,6 +66,7 @@ def test_an_object_of_many_sections_is_read_in_time(link):
 # Wheels.
 
 
+@pytest.mark.smoke
 def test_a_wheel(link, tmp_path):
     wheel = tmp_path / "foreign-1.0-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -114,6 +116,7 @@ def test_a_wheel_s_folders_may_be_called_as_those_of_builds(link, tmp_path, fold
     assert audit(wheel).findings[0].symbol == "planted"
 
 
+@pytest.mark.smoke
 def test_one_file_that_cannot_be_read_leaves_the_others_audited(link, tmp_path):
     folder = tmp_path / "files"
     folder.mkdir()
@@ -179,6 +182,7 @@ def test_a_library_without_section_headers(link):
         audit(library)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("kind", ["library", "stripped", "object", "relr", "android"])
 def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, kind):
     if kind in ("relr", "android"):

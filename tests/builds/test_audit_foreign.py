@@ -134,6 +134,7 @@ int main() {{ return 0; }}
     assert (finding.symbol[:-3], finding.detail) == ("_ZN4heldD", "runs when loaded")
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("call", "head"),
     [
@@ -183,6 +184,7 @@ int use() {{ return chosen(); }}
     assert stripped or finding.symbol == "planted"
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("flags", [[], ["-static"], ["-static-pie"], ["-no-pie", "-fno-pic"]], ids=" ".join)
 def test_code_that_the_compiler_s_own_resolver_chooses_from(link, flags):
     source = (
@@ -195,6 +197,7 @@ def test_code_that_the_compiler_s_own_resolver_chooses_from(link, flags):
     assert audit(path).counted["avx512_f"]
 
 
+@pytest.mark.smoke
 def test_a_check_of_the_cpu_on_the_way_is_told(link):
     source = CALLS.replace("planted(); ", 'if (__builtin_cpu_supports("avx2")) planted(); ')
     detail = "runs when loaded, perhaps only where middle finds what it needs"
@@ -236,6 +239,7 @@ int use() {{ return unique()++; }}
     assert counted(library)["avx"] == 2
 
 
+@pytest.mark.smoke
 def test_what_every_cpu_runs_or_ignores_is_no_finding(link):
     source = (
         HEAD

@@ -57,6 +57,7 @@ def test_an_error_after_a_good_build_leaves_it_as_it_was(scaffold):
     assert "no work to do" in scaffold.ninja()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -57,6 +57,7 @@ def make_many(folder):
     return project
 
 
+@pytest.mark.smoke
 def test_an_edited_kernel_rebuilds_its_copies_and_nothing_else(many):
     assert "no work to do" in many.ninja()
     before = int(many.run(many.path("many")).stdout)
@@ -83,6 +84,7 @@ def test_a_kernel_that_is_touched_but_not_changed(many):
     assert "no work to do" in many.ninja()
 
 
+@pytest.mark.smoke
 def test_an_edited_header_rebuilds_the_copies_of_the_kernels_that_include_it(mixed):
     project = mixed
     project.edit("near/a/factor.h", "10", "11")
@@ -92,6 +94,7 @@ def test_an_edited_header_rebuilds_the_copies_of_the_kernels_that_include_it(mix
     assert project.run(project.path("mixed")).stdout.startswith("77 700 ")
 
 
+@pytest.mark.smoke
 def test_editing_isa_toml_configures_again(hello):
     hello.edit("isagen/isa.toml", 'levels = ["all"]', 'levels = ["AVX2"]')
     hello.ninja()
@@ -104,6 +107,7 @@ def test_editing_a_kernel_does_not_configure_again(hello):
     assert "The Meson build system" not in hello.ninja()
 
 
+@pytest.mark.smoke
 def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(mixed):
     found = mixed.run(mixed.path("mixed")).stdout.split()
     assert found[:3] == ["70", "700", "1001"]
@@ -124,6 +128,7 @@ def test_c_and_cpp_kernels_of_the_same_name_in_two_folders(mixed):
     assert "-DEXTRA=1000" not in table["near/a/scale.c"]["AVX2"]["flags"]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("asked", "ran"),
     [("default", "DEFAULT"), ("AVX2", "AVX2"), ("avx2_vnni", "AVX2"), ("avx512", "AVX512"), ("avx512_vnni", "AVX512")],
@@ -137,6 +142,7 @@ def test_a_level_without_a_kernel_falls_to_the_best_below(mixed, asked, ran):
     assert levels[0] == ran
 
 
+@pytest.mark.smoke
 def test_copies_hold_no_absolute_path_and_lead_back_to_the_original(mixed):
     project = mixed
     emitted = [*project.path("isagen").glob("*.AVX2.*"), *project.path("isagen").glob("isa_dispatch.*")]
@@ -225,6 +231,7 @@ def test_the_matrix_as_a_table(new_project):
     assert "to build" not in project.isagen("matrix", project.build).stdout
 
 
+@pytest.mark.smoke
 def test_a_killed_build_goes_on(many):
     for path in many.path("isagen").glob("isa_AVX*.o"):
         path.unlink()

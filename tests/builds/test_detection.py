@@ -27,6 +27,8 @@ from support.model import build_of, write_dispatch
 from support.projects import need
 from support.recorded import FEATURES, SAMPLE, X86_TABLES, recorded
 
+pytestmark = pytest.mark.smoke
+
 CPUS = recorded()
 BY_NAME = {cpu.name: cpu for cpu in CPUS}
 UNKNOWN = "avx9"

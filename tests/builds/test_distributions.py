@@ -61,6 +61,7 @@ def test_the_tools_wheel_is_one_for_all_machines(tool):
         assert archive.read(f"{info}/entry_points.txt").decode().split("\n")[1] == "isagen = isagen.cli:main"
 
 
+@pytest.mark.smoke
 def test_the_tools_wheel_holds_the_package_and_the_templates_and_nothing_else(tool):
     expected = {f"isagen/{name}": ROOT / "isagen" / name for name in names_in(ROOT / "isagen")}
     expected |= {f"isagen/templates/{name}": ROOT / "templates" / name for name in names_in(ROOT / "templates")}
@@ -108,6 +109,7 @@ def test_an_editable_install_of_the_tool_runs_the_checkout(tmp_path):
 # ---- the kernels
 
 
+@pytest.mark.smoke
 def test_the_versions_of_tool_and_kernels_agree():
     kernels = tomllib.loads((ROOT / "python/pyproject.toml").read_text(encoding="utf-8"))
     assert kernels["project"]["version"] == isagen.__version__
@@ -159,6 +161,7 @@ def test_an_editable_install_of_the_kernels_is_refused(tmp_path):
 # ---- the README's commands
 
 
+@pytest.mark.smoke
 def test_ci_runs_the_readmes_commands():
     readme = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
     assert len(readme) == 2

@@ -37,6 +37,7 @@ def check_results(project):
         assert counted == [BITS[level], 2, number]
 
 
+@pytest.mark.smoke
 def test_results_at_each_level(fortran):
     check_results(fortran)
 

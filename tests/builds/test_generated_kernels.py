@@ -30,6 +30,7 @@ def compiled(project):
     return sorted(re.search(r"_\.\._(\w+)\.cpp\.\w+\.cpp\.o", step)[1] for step in project.compiled())
 
 
+@pytest.mark.smoke
 def test_results_at_each_level(generated):
     check_results(generated)
 

@@ -91,6 +91,7 @@ def test_no_combination_is_broken(workshop, tmp_path, one, compiler, opt):
         assert seen.outcome not in (BROKEN, DIED) or ASSUMED in one.expected, f"{linker}: {seen.detail}"
 
 
+@pytest.mark.smoke
 def test_a_project_that_breaks_the_rule_is_seen(workshop, tmp_path):
     """The check can fail: linked without the audit, a registrar is seen to let code of a level run."""
     one = next(one for one in cases("issue") if one.name.startswith("registrar"))

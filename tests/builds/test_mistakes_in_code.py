@@ -172,6 +172,7 @@ LINKING = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("edits", "options", "symbol", "expected"), LINKING.values(), ids=LINKING)
 def test_linking(prepared, edits, options, symbol, expected):
     project = prepared(None, "-Disa_levels=AVX2", *options)

@@ -40,6 +40,7 @@ def ask(project, python, expression):
     return project.run(str(python), "-c", f"import os; os.chdir('/'); {code}").stdout.strip()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("hello", [ODD], indirect=True)
 def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
     pip(hello, bare_venv, "install", "--force-reinstall", ".")

@@ -14,6 +14,8 @@ from isagen.processors.table import load_table
 from support.probing import ask, table
 from support.terminal import on_terminal
 
+pytestmark = pytest.mark.smoke
+
 on_x86 = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64") or shutil.which("c++") is None, reason="needs a compiler for x86-64"
 )

@@ -21,7 +21,7 @@ def build(new_project, *arguments, **environment):
     return project
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+@pytest.mark.parametrize("compiler", [pytest.param("g++", marks=pytest.mark.smoke), "clang++-16"])
 def test_what_a_sealed_object_offers_to_others(prepared, compiler):
     need(compiler)
     project = prepared("leak", FEW, CXX=compiler)
@@ -55,6 +55,7 @@ def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, li
         assert said.split() == ["128", width[level], "41", "2", "3", width[level], "3"]
 
 
+@pytest.mark.smoke
 def test_a_cpu_without_any_higher_level_runs_the_sealed_program(prepared):
     need("qemu-x86_64")
     project = prepared("leak", FEW)
@@ -76,6 +77,7 @@ def test_the_matrix_says_why_it_is_not_sealed(prepared):
     assert "sealed: no, switched off by the Meson option isa_seal" in project.isagen("matrix", "build").stdout
 
 
+@pytest.mark.smoke
 def test_a_stub_registered_twice_is_a_build_error(prepared):
     project = prepared("leak", FEW)
     (project.folder / "again.cpp").write_text((project.folder / "kernel.cpp").read_text())
@@ -84,6 +86,7 @@ def test_a_stub_registered_twice_is_a_build_error(prepared):
     assert re.search(r"probe_stub: is registered twice at [A-Z0-9_]+: by kernel\.cpp and by again\.cpp", said)
 
 
+@pytest.mark.smoke
 def test_a_stub_without_a_kernel_at_the_lowest_level_is_a_build_error(prepared):
     project = prepared("leak")
     project.edit("kernel.cpp", "ISA_REGISTER", "#ifdef CPU_CAPABILITY_AVX2\nISA_REGISTER")
@@ -93,6 +96,7 @@ def test_a_stub_without_a_kernel_at_the_lowest_level_is_a_build_error(prepared):
     assert "probe_stub: kernel.cpp registers it at AVX2, AVX2_VNNI, but no kernel does at DEFAULT" in said
 
 
+@pytest.mark.smoke
 def test_a_stub_that_no_kernel_registers_is_a_link_error(prepared):
     project = prepared("leak", FEW)
     project.edit("leak.h", "ISA_DECLARE_DISPATCH(", "ISA_DECLARE_DISPATCH(probe_fn, lost_stub)\nISA_DECLARE_DISPATCH(")
@@ -100,6 +104,7 @@ def test_a_stub_that_no_kernel_registers_is_a_link_error(prepared):
     assert "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_lost_stub" in project.ninja(check=False)
 
 
+@pytest.mark.smoke
 def test_registering_in_an_ordinary_source_is_a_compile_error(prepared):
     project = prepared("leak", FEW)
     with (project.folder / "main.cpp").open("a") as stream:
@@ -138,6 +143,7 @@ def test_levels_that_require_different_things_do_not_share_code_either(new_proje
             assert said.split()[5] == width
 
 
+@pytest.mark.smoke
 def test_shared_data_of_different_sizes_is_a_build_error(prepared):
     project = prepared("leak", FEW)
     project.edit("leak.h", "inline const lanes threes", "inline lanes threes")
@@ -160,6 +166,7 @@ def test_the_project_s_warnings_are_not_about_probes_and_seals(new_project, comp
     assert "sealed     : yes" in said
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("how", ["isa.toml", "add_project_arguments", "isa_dependencies"])
 def test_instructions_that_nobody_checks_do_not_compile(prepared, how):
     project = prepared("leak", FEW)

@@ -22,6 +22,7 @@ def lines(project, **environment):
     return project.run(project.path("one"), **environment).stdout.splitlines()
 
 
+@pytest.mark.smoke
 def test_each_set_has_its_levels_and_its_override(sets):
     best = level_that_runs(supported_levels(), "AVX2")
     top = level_that_runs({best, *({"AVX512"} & set(supported_levels()))}, "AVX512")
@@ -34,6 +35,7 @@ def test_a_set_without_kernels_has_queries(sets):
     assert sets.run(sets.path("without")).stdout == "DEFAULT 0\n"
 
 
+@pytest.mark.smoke
 def test_matrix_and_audit_know_all_sets(sets):
     assert sets.isagen("audit", "build").returncode == 0
     said = sets.isagen("matrix", "build").stdout

@@ -65,7 +65,7 @@ def test_every_first_call_runs_the_one_right_kernel(new_project, compiler, optio
     check_every_program(build(new_project, *options, **chosen(compiler)))
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
+@pytest.mark.parametrize("compiler", [pytest.param("g++", marks=pytest.mark.smoke), "clang++-16"])
 def test_the_thread_sanitizer_sees_no_race(new_project, tmp_path, compiler):
     need_sanitizer(compiler, tmp_path)
     project = build(new_project, "-Db_sanitize=thread", **chosen(compiler))

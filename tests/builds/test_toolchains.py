@@ -21,7 +21,7 @@ def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):
     assert len(list(scaffold.path("isagen").glob("isa_*.dot.cpp.o"))) == 7
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16", "clang++-14"])
+@pytest.mark.parametrize("compiler", [pytest.param("g++", marks=pytest.mark.smoke), "clang++-16", "clang++-14"])
 def test_compilers_that_have_all_levels(scaffold, compiler):
     need(compiler)
     scaffold.setup("-Dwerror=true", "-Dwarning_level=3", CXX=compiler)

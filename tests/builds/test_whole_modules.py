@@ -120,6 +120,7 @@ def test_an_edited_cython_source_rebuilds_its_own_module(tabled):
 # ---- introspection, and what happens when files or levels are missing
 
 
+@pytest.mark.smoke
 def test_the_module_tells_its_levels(raw, supported):
     project, place = raw
     best = supported[-1]
@@ -194,6 +195,7 @@ interpreters.run_string(interpreters.create(), code)
     assert python(project, place, again, RAW_ISA="DEFAULT").split() == ["DEFAULT"] * 4
 
 
+@pytest.mark.smoke
 def test_a_missing_or_broken_level_is_an_import_error(raw, supported, tmp_path):
     project, built = raw
     place = tmp_path / "modules"
@@ -239,6 +241,7 @@ def test_a_cpu_without_the_baseline_gets_an_import_error(new_project):
 # ---- the audit and the matrix
 
 
+@pytest.mark.smoke
 def test_the_audit_and_the_matrix_of_a_build(raw):
     project, place = raw
     report = json.loads(project.isagen("audit", project.build, "--format", "json").stdout)

@@ -35,6 +35,7 @@ def shapes(draw):
     return draw(st.integers(0, 3)), channels, tuple(spatial), groups
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("cache", [0, 1])
 @quick

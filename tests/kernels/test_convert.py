@@ -33,6 +33,7 @@ def as_fp16(bits):
     return np.where(nan, bits >> 16 & 0x8000 | 0x7E00 | bits >> 13 & 0x3FF, rounded).astype(np.uint16)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("kernel", "rule"), [(k.cvt_fp32_to_bf16, as_bf16), (k.cvt_fp32_to_fp16, as_fp16)])
 def test_rounding(level, kernel, rule, floats):

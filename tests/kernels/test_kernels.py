@@ -11,6 +11,8 @@ import pytest
 from support.levels import supported_levels
 from support.projects import need
 
+pytestmark = pytest.mark.smoke
+
 CHECK = """
 import sys
 import isagen_kernels as k

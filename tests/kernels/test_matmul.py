@@ -70,6 +70,7 @@ def operands(product, m, n, k, seed):
     return unaligned(of[0]((m, k)), 1), unaligned(of[1]((k, n)), 1)
 
 
+@pytest.mark.smoke
 @settings(deadline=None, max_examples=40)
 @given(m=sizes, n=sizes, k=sizes, seed=st.integers(0, 2**32 - 1), threads=st.integers(1, 3))
 @pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.__name__)
@@ -96,6 +97,7 @@ def test_results_do_not_depend_on_threads_nor_on_where_an_element_lies(level, pr
     assert np.array_equal(part, whole[37:42, 61:100])
 
 
+@pytest.mark.smoke
 def test_bytes_are_not_saturated(level):
     # Pairs of products exceed int16, the limit of VPMADDUBSW; sums of 70000 exceed int32, and wrap.
     for x, y in ((255, 127), (255, -128)):

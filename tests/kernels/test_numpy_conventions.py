@@ -97,6 +97,7 @@ def test_scans_along_any_axis(ours, shape):
                 assert np.array_equal(here, got)
 
 
+@pytest.mark.smoke
 def test_the_default_axes():
     x = numbers((3, 4))
     assert same(k.cumsum(x), np.cumsum(x), True)
@@ -166,6 +167,7 @@ def test_dtype_adds_in_that_dtype():
     assert np.array_equal(k.cumsum(x.astype("f8"), dtype="f4"), k.cumsum(x))
 
 
+@pytest.mark.smoke
 def test_scalars_and_arrays_without_axes():
     for x in (np.float32(3), np.array(3, np.float32), np.float64(3)):
         for axis in (None, 0, -1):

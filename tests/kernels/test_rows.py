@@ -48,6 +48,7 @@ def sum_roundings(columns, width, ways=8, piece=64):
 # ---- prefix sums
 
 
+@pytest.mark.smoke
 @levels
 @quick
 @example(x=np.array([-3e38, -3e38, 3e38, 3e38], np.float32))
@@ -113,6 +114,7 @@ def test_cumsum_of_a_long_row_in_threads(level):
 # ---- reductions
 
 
+@pytest.mark.smoke
 @levels
 @quick
 @given(x=arrays(FLOATS), axis=st.sampled_from((None, -1)))
@@ -145,6 +147,7 @@ def test_sum_of_integers_is_exact(level, x, axis):
     assert np.array_equal(got, np.sum(x, axis, dtype=np.int64))
 
 
+@pytest.mark.smoke
 @levels
 @quick
 @given(x=arrays(("float32", "float64", "int32", "int8", "uint8")), axis=st.sampled_from((None, -1)))
@@ -206,6 +209,7 @@ def exp_sum_error(level, x, terms):
     return np.log(columns) + 2.1 + sum_roundings(columns, lanes(level, x), 4, 128)
 
 
+@pytest.mark.smoke
 @levels
 @quick
 @given(x=arrays(FLOATS), logarithm=st.booleans(), in_place=st.booleans())
