@@ -8,7 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..matrix.where import Found
+from ..matrix.built import objects_of
+from ..matrix.formats import as_csv, as_json, as_markdown
+from ..matrix.html import html_text
+from ..matrix.loops import hot_loops
+from ..matrix.speeds import read_speeds
+from ..matrix.terminal import print_matrix
+from ..matrix.where import Found, find_matrices
 from ..model.errors import ConfigError
 from .common import Commands
 from .output import add_output, standard_output, write
@@ -37,14 +43,12 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..matrix.formats import as_csv, as_json, as_markdown
-    from ..matrix.terminal import print_matrix
-    from ..matrix.where import find_matrices
-
     if options.speeds is not None and options.format != "html":
         raise ConfigError("is shown in a page only", where="--speeds", remedy="give --format html too")
     found = [one for where in options.where for one in find_matrices(where)]
-    if options.format == "terminal":
+    if options.format == "html":
+        write(options, _page(found, options.speeds))
+    elif options.format == "terminal":
         stream = io.StringIO() if options.output is not None else standard_output()
         for number, one in enumerate(found):
             if number:
@@ -52,34 +56,24 @@ def run(options: argparse.Namespace) -> int:
             print_matrix(one.matrix, one.label if len(found) > 1 else "", stream)
         if isinstance(stream, io.StringIO):
             write(options, stream.getvalue())
-        return 0
-    if options.format == "html":
-        write(options, _page(found, options.speeds))
-        return 0
-    render = {"json": as_json, "markdown": as_markdown, "csv": as_csv}[options.format]
-    write(options, render([(one.label, one.matrix) for one in found]))
+    else:
+        render = {"json": as_json, "markdown": as_markdown, "csv": as_csv}[options.format]
+        write(options, render([(one.label, one.matrix) for one in found]))
     return 0
 
 
 def _page(found: Sequence[Found], speeds: Path | None) -> str:
     """Return the page of several matrices, with the hot loops of those in build folders."""
-    from ..matrix.built import objects_of
-    from ..matrix.html import html_text
-    from ..matrix.loops import Loop, hot_loop, own_features
-    from ..matrix.speeds import read_speeds
-
-    loops: dict[tuple[str, str, str], Loop] = {}
     labels = Counter(one.label for one in found)
-    matrices = [
+    named = [
         (one.label if labels[one.label] == 1 else f"{number}: {one.label}, {one.matrix.project}", one)
         for number, one in enumerate(found, 1)
     ]
-    for label, one in matrices:
-        for (kernel, level), path in (objects_of(one.plan) if one.plan is not None else {}).items():
-            row = one.matrix.level(level)
-            loop = hot_loop(path, own_features(one.matrix, row), one.matrix.baseline) if row is not None else None
-            if loop is not None:
-                loops[label, kernel, level] = loop
-    return html_text(
-        [(label, one.matrix) for label, one in matrices], loops, read_speeds(speeds) if speeds is not None else None
-    )
+    loops = {
+        (label, *place): loop
+        for label, one in named
+        if one.plan is not None
+        for place, loop in hot_loops(one.matrix, objects_of(one.plan)).items()
+    }
+    matrices = [(label, one.matrix) for label, one in named]
+    return html_text(matrices, loops, read_speeds(speeds) if speeds is not None else None)

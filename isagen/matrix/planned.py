@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from typing import Any
 
 from ..model.matrix import (
     KernelCode,
@@ -16,7 +17,7 @@ from ..model.matrix import (
 )
 from ..model.plan import BUILT, Build, Cell, KernelRow, LevelRow
 from .baseline import baseline_origin, beyond_architecture
-from .private import without_paths, words_without_paths
+from .private import without_paths, word_without_path
 
 
 def planned_matrix(build: Build) -> Matrix:
@@ -49,29 +50,18 @@ def planned_matrix(build: Build) -> Matrix:
 
 def public(matrix: Matrix) -> Matrix:
     """Return a matrix without the paths of the machine that it was built on."""
-    return replace(
-        matrix,
-        table=words_without_paths((matrix.table,))[0],
-        baseline_origin=without_paths(matrix.baseline_origin),
-        seal_reason=without_paths(matrix.seal_reason),
-        audit_reason=without_paths(matrix.audit_reason),
-        baseline_only=without_paths(matrix.baseline_only),
-        levels=tuple(
-            replace(
-                level,
-                reason=without_paths(level.reason),
-                dropped={
-                    language: tuple(
-                        (words_without_paths((flag,))[0], without_paths(reason)) for flag, reason in dropped
-                    )
-                    for language, dropped in level.dropped.items()
-                },
-                flags={language: words_without_paths(flags) for language, flags in level.flags.items()},
-            )
-            for level in matrix.levels
-        ),
-        kernels=tuple(_public_kernel(kernel) for kernel in matrix.kernels),
-    )
+    return _public(matrix)
+
+
+def _public(value: Any) -> Any:
+    """Return a value with paths taken out of every text in it; an argument of a compiler is one word."""
+    if isinstance(value, str):
+        return word_without_path(value) if value.startswith("-") else without_paths(value)
+    if isinstance(value, tuple):
+        return tuple(map(_public, value))
+    if isinstance(value, dict):
+        return {_public(key): _public(one) for key, one in value.items()}
+    return replace(value, **{name: _public(one) for name, one in vars(value).items()}) if is_dataclass(value) else value
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
@@ -101,21 +91,6 @@ def _kernel(kernel: KernelRow) -> MatrixKernel:
 
 def _cell(kernel: KernelRow, cell: Cell) -> MatrixCell:
     return MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy if not kernel.object else "")
-
-
-def _public_kernel(kernel: MatrixKernel) -> MatrixKernel:
-    return replace(
-        kernel,
-        source=words_without_paths((kernel.source,))[0],
-        args=words_without_paths(kernel.args),
-        levels={name: _public_cell(cell) for name, cell in kernel.levels.items()},
-    )
-
-
-def _public_cell(cell: MatrixCell) -> MatrixCell:
-    reason, flags = without_paths(cell.reason), words_without_paths(cell.flags)
-    unchanged = reason == cell.reason and flags == cell.flags  # as of most of thousands
-    return cell if unchanged else replace(cell, reason=reason, flags=flags)
 
 
 def _with_code(matrix: Matrix, kernel: MatrixKernel, levels: Mapping[str, LevelCode]) -> MatrixKernel:

@@ -23,19 +23,15 @@ CLOSING = "'\"`\u2019\u201d)\\]}>"
 QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
 
 
-@cache
+@cache  # a plan of a thousand kernels repeats a few texts
 def without_paths(text: str) -> str:
     """Return a text with absolute paths taken out of its words."""
     text = QUOTED.sub(rf"\g<open>{PATH}", text)
-    return re.sub(r"\S+", lambda word: _word(word[0]), text)
+    return re.sub(r"\S+", lambda word: word_without_path(word[0]), text)
 
 
-@cache  # a plan of a thousand kernels repeats a few command lines
-def words_without_paths(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command line with absolute paths taken out."""
-    return tuple(_word(word) for word in words)
-
-
-def _word(word: str) -> str:
+@cache
+def word_without_path(word: str) -> str:
+    """Return a word of a command line, which may have spaces, with an absolute path taken out."""
     found = WORD.match(word)
     return f"{found['before']}{PATH}{found['end']}" if found else word

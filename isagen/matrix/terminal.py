@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TextIO
 
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from ..model.matrix import Matrix, MatrixCell
@@ -15,145 +17,99 @@ from ..model.printable import CONTROLS
 from .words import LEVEL_HEADS, TO_BUILD, cell_text, disabled, facts, level_columns, level_lines, title, verdict_text
 
 STYLES = {BUILT: "green", UNAVAILABLE: "red", DISABLED: "yellow", TO_BUILD: "cyan"}
-PIPED = 100  # columns where nothing tells how many there are
-NARROWEST = 32  # columns that the last column of a table needs; with fewer, a list is easier to read
-GAP = "  "
-TOGETHER = "\N{NO-BREAK SPACE}"  # a space at which no line ends
-
-# A line: parts of text, each with its style.
-Line = list[tuple[str, str]]
+PIPED = 100  # columns of an output that is no terminal
+NARROWEST = 40  # columns that lines are wrapped at; a terminal with fewer wraps them itself
+WIDE = 90  # columns that a table of levels needs; with fewer, a list is easier to read
 
 
 def print_matrix(matrix: Matrix, label: str = "", stream: TextIO | None = None) -> None:
     """Print a matrix for people, below its `label` where there are several."""
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(highlight=False, file=stream)
-    width = console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED
-    console.width = width = max(1, width)  # with COLUMNS=0, rich prints nothing
-    for line in matrix_lines(matrix, label, width):
-        text: Text = Text.assemble(*((part.translate(CONTROLS), style) for part, style in line))
-        text.rstrip()
-        console.print(text, soft_wrap=True)
+    console.width = max(NARROWEST, console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED)
+    for part in _parts(matrix, label, console):
+        console.print(part, crop=False)
 
 
-def matrix_lines(matrix: Matrix, label: str, width: int) -> Iterator[Line]:
-    """Yield the lines of a matrix for a terminal of `width` columns."""
+def _parts(matrix: Matrix, label: str, console: Console) -> Iterator[RenderableType]:
+    """Yield what is printed, in its order."""
     if label:
-        yield [(label, "bold underline")]
-    yield from _wrapped(title(matrix), width, style="bold")
-    yield []
-    yield from _levels(matrix, width)
-    yield []
-    yield from _kernels(matrix, width)
-    yield []
+        yield _text(label, "bold underline")
+    yield _text(title(matrix), "bold")
+    yield ""
+    if console.width >= WIDE:
+        yield _levels(matrix)
+    else:
+        yield from _level_list(matrix)
+    yield ""
+    kernels = _kernels(matrix)
+    if console.measure(kernels, options=console.options.update(max_width=1 << 20)).maximum <= console.width:
+        yield kernels
+    else:
+        yield from _kernel_list(matrix)
+    yield ""
     for name, text in facts(matrix):
-        yield from _wrapped(f"{name}: {text}", width, hanging=2)
+        yield _text(f"{name}: {text}")
     for source, where in disabled(matrix):
-        yield from _wrapped(f"{source}: disabled {where}", width, hanging=2)
+        yield _text(f"{source}: disabled {where}")
 
 
-def _levels(matrix: Matrix, width: int) -> Iterator[Line]:
-    rows = [level_columns(matrix, level) for level in matrix.levels]
-    sizes = [max([len(head), *(len(row[column]) for row in rows)]) for column, head in enumerate(LEVEL_HEADS[:-1])]
-    before = sum(sizes) + len(GAP) * len(sizes)
-    if width - before < NARROWEST:
-        yield from _level_list(matrix, rows, width)
-        return
-    yield [(_row(LEVEL_HEADS, sizes), "bold")]
-    for level, row in zip(matrix.levels, rows, strict=True):
-        shown = level_lines(matrix, level)
-        first, *rest = _folded(shown, width - before)
-        style = STYLES[verdict_text(level)]
-        cells = _cells(row, sizes)
-        yield [(cells[0] + GAP, ""), (cells[1] + GAP, style), (GAP.join(cells[2:]) + GAP, ""), (first, "")]
-        yield from ([(" " * before + line, "")] for line in rest)
+def _text(text: str, style: str = "") -> Text:
+    return Text(text.translate(CONTROLS), style)
 
 
-def _level_list(matrix: Matrix, rows: Iterable[Sequence[str]], width: int) -> Iterator[Line]:
+def _table() -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+
+
+def _levels(matrix: Matrix) -> Table:
+    table = _table()
+    for number, head in enumerate(LEVEL_HEADS):
+        last = head == LEVEL_HEADS[-1]
+        table.add_column(head, justify="left" if last or number < 2 else "right", no_wrap=not last)
+    for level in matrix.levels:
+        name, verdict, *rest = map(_text, level_columns(matrix, level))
+        verdict.style = STYLES[verdict_text(level)]
+        table.add_row(name, verdict, *rest, Text("\n").join(map(_text, level_lines(matrix, level))))
+    return table
+
+
+def _level_list(matrix: Matrix) -> Iterator[RenderableType]:
     """Yield the levels, each with its facts below its name."""
-    for level, (name, verdict, kernels, code, bits) in zip(matrix.levels, rows, strict=True):
-        yield [(name + GAP, "bold"), (verdict, STYLES[verdict])]
-        facts_of = [
-            kernels and f"{kernels} kernels",
-            code and f"{code} of code",
-            bits and f"widest register: {bits}",
-        ]
-        if any(facts_of):
-            yield from _wrapped("  " + ", ".join(fact for fact in facts_of if fact), width, hanging=2)
-        for line in level_lines(matrix, level):
-            yield from _wrapped("  " + line, width, hanging=4)
+    for level in matrix.levels:
+        name, verdict, kernels, code, bits = level_columns(matrix, level)
+        yield Text.assemble(_text(f"{name}  ", "bold"), _text(verdict, STYLES[verdict]))
+        said = (kernels and f"{kernels} kernels", code and f"{code} of code", bits and f"widest register: {bits}")
+        for line in (", ".join(filter(None, said)), *level_lines(matrix, level)):
+            if line:
+                yield Padding(_text(line), (0, 0, 0, 2), expand=False)
 
 
-def _kernels(matrix: Matrix, width: int) -> Iterator[Line]:
-    names = [level.name for level in matrix.levels]
-    compiled = {level.name: level.compiled is not False for level in matrix.levels}
-    rows = [
-        [kernel.source, *(cell_text(kernel.levels[name], compiled[name]) for name in names)]
-        for kernel in matrix.kernels
-    ]
-    heads = ["kernel", *names]
-    sizes = [max([len(head), *(len(row[column]) for row in rows)]) for column, head in enumerate(heads)]
-    if sum(sizes) + len(GAP) * (len(sizes) - 1) > width:
-        yield from _kernel_list(matrix, names, rows, width)
-        return
-    yield [(_row(heads, sizes, right=True), "bold")]
-    for kernel, row in zip(matrix.kernels, rows, strict=True):
-        first, *cells = _cells(row, sizes, right=True)
-        styles = [_style(kernel.levels[name], compiled[name]) for name in names]
-        yield [(first, ""), *((GAP + cell, style) for cell, style in zip(cells, styles, strict=True))]
+def _kernels(matrix: Matrix) -> Table:
+    table = _table()
+    for head in ("kernel", *(level.name for level in matrix.levels)):
+        table.add_column(head, justify="left" if head == "kernel" else "right", no_wrap=True)
+    for kernel in matrix.kernels:
+        cells = [(kernel.levels[level.name], level.compiled is not False) for level in matrix.levels]
+        table.add_row(_text(kernel.source), *(_text(cell_text(*one), _style(*one)) for one in cells))
+    return table
 
 
-def _kernel_list(matrix: Matrix, names: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterator[Line]:
+def _kernel_list(matrix: Matrix) -> Iterator[RenderableType]:
     """Yield the kernels, each with its levels below its name."""
-    for kernel, (source, *cells) in zip(matrix.kernels, rows, strict=True):
-        yield [(source, "bold")]
+    for kernel in matrix.kernels:
+        yield Text(kernel.source.translate(CONTROLS), "bold", overflow="ignore")  # one line, to be searched for
         groups: dict[str, list[str]] = {}
-        for name, cell in zip(names, cells, strict=True):
-            if kernel.levels[name].verdict == BUILT:
-                groups.setdefault("", []).append(f"{name} {cell}".replace(" ", TOGETHER))
+        for level in matrix.levels:
+            cell = kernel.levels[level.name]
+            if cell.verdict == BUILT:
+                groups.setdefault("", []).append(f"{level.name} {cell_text(cell, level.compiled is not False)}")
             else:
-                groups.setdefault(kernel.levels[name].verdict + ": ", []).append(name)
+                groups.setdefault(f"{cell.verdict}: ", []).append(level.name)
         for verdict, found in groups.items():
-            yield from _wrapped(f"  {verdict}{', '.join(found)}", width, hanging=4)
+            yield Padding(_text(f"{verdict}{', '.join(found)}"), (0, 0, 0, 2), expand=False)
 
 
 def _style(cell: MatrixCell, compiled: bool) -> str:
     if cell.verdict == BUILT and cell.same_as:
         return "dim"
     return STYLES[cell.verdict if compiled or cell.verdict != BUILT else TO_BUILD]
-
-
-def _row(texts: Sequence[str], sizes: Sequence[int], right: bool = False) -> str:
-    return GAP.join([*_cells(texts, sizes, right), *texts[len(sizes) :]])
-
-
-def _cells(texts: Sequence[str], sizes: Sequence[int], right: bool = False) -> list[str]:
-    """Return texts of the columns' sizes; numbers stand at the right, which are all but the first two columns."""
-    return [
-        text.rjust(size) if number >= (1 if right else 2) else text.ljust(size)
-        for number, (text, size) in enumerate(zip(texts, sizes, strict=False))
-    ]
-
-
-def _folded(lines: Iterable[str], width: int) -> list[str]:
-    return [part for line in lines for part in _wrap(line, width, "  ")]
-
-
-def _wrapped(text: str, width: int, hanging: int = 0, style: str = "") -> Iterator[Line]:
-    yield from ([(line, style)] for line in _wrap(text, width, " " * hanging))
-
-
-def _wrap(text: str, width: int, hanging: str) -> list[str]:
-    """Return a text in lines of `width` columns; words that are longer stay whole."""
-    indent = text[: len(text) - len(text.lstrip(" "))]
-    lines = textwrap.wrap(
-        text.strip(" "),
-        width,
-        initial_indent=indent,
-        subsequent_indent=hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace(TOGETHER, " ") for line in lines] or [""]

@@ -1,10 +1,14 @@
 """The hot loop of a copy is the one that makes most use of what its level adds, in compiled objects."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
-from isagen.matrix.loops import LONGEST, hot_loop, own_features
+from isagen.matrix.loops import LONGEST, LoopSearch, hot_loops, own_features
+from isagen.processors.features import read_features
+from isagen.processors.instruction_sets import InstructionSets
+from isagen.processors.registry import audited_processor
 from support.matrices import BASELINE, LEVELS, features_of, flags_of, matrix_of
 from support.projects import need
 
@@ -47,6 +51,11 @@ def compiled(folder, compiler, source, kind, *flags):
     text.write_text(source)
     subprocess.run([compiler, *flags, "-c", text, "-o", made], check=True)
     return made
+
+
+def hot_loop(path, own, baseline):
+    processor = audited_processor()
+    return LoopSearch(InstructionSets(read_features(processor.name), processor.decoder()), own, baseline).hot_loop(path)
 
 
 def own_at(level):
@@ -148,3 +157,15 @@ def test_own_features_are_those_that_no_lower_level_has():
     assert own_features(matrix, matrix.level("AVX512")) == own_at("AVX512")
     assert own_features(matrix, matrix.level("AMX")) == own_at("AMX")
     assert own_features(matrix, matrix.level("DEFAULT")) == BASELINE
+
+
+def test_the_same_code_is_searched_once(tmp_path):
+    """A copy with the code of a lower one has its loop: its object is not opened."""
+    matrix = matrix_of(1)
+    kernel = matrix.kernels[0]
+    cells = {**kernel.levels, "AVX512": replace(kernel.levels["AVX512"], code=kernel.levels["AVX2"].code)}
+    matrix = replace(matrix, kernels=(replace(kernel, levels=cells),))
+    made, gone = compiled(tmp_path, "gcc", LOOPS, ".s"), tmp_path / "gone.o"
+    found = hot_loops(matrix, {(kernel.source, "AVX2"): made, (kernel.source, "AVX512"): gone})
+    assert found.keys() == {(kernel.source, "AVX2"), (kernel.source, "AVX512")}
+    assert len(set(found.values())) == 1

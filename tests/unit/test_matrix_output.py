@@ -12,8 +12,8 @@ import pytest
 from isagen.matrix.difference import differences
 from isagen.matrix.formats import as_csv, as_json, as_markdown
 from isagen.matrix.planned import public
-from isagen.matrix.private import without_paths, words_without_paths
-from isagen.matrix.terminal import matrix_lines, print_matrix
+from isagen.matrix.private import without_paths, word_without_path
+from isagen.matrix.terminal import print_matrix
 from isagen.matrix.words import cell_text, code_bytes, level_cells, needs_text, size_text, width_text
 from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
@@ -24,7 +24,11 @@ from support.matrices import matrix_of
 
 
 def lines(matrix: Matrix, width: int) -> list[str]:
-    return ["".join(part for part, _ in line).rstrip() for line in matrix_lines(matrix, "", width)]
+    stream = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        print_matrix(matrix, "", stream)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160, 400])
@@ -190,7 +194,7 @@ def test_widths():
     ],
 )
 def test_paths_of_the_builder_are_taken_out(word, kept):
-    assert words_without_paths((word,)) == (kept,)
+    assert word_without_path(word) == kept
     assert without_paths(f"x {word} y") == f"x {kept} y"
 
 
