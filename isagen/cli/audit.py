@@ -7,18 +7,22 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
-from ..audit.allow_files import AllowFiles
+from ..audit.allow_files import AllowFiles, read_allow_files
 from ..audit.baseline import Baseline
-from ..audit.findings import Result
+from ..audit.data import as_data
+from ..audit.findings import KINDS, Result, fails
+from ..audit.report import summary_text, text_of
+from ..audit.targets import audit_each, require_audited
 from ..model.errors import AuditError, did_you_mean
-from .common import Commands
-from .main import flush
-from .output import failing, standard_output
-from .progress import Progress
+from ..processors.registry import audited_processor
+from ..processors.table import load_table
+from .output import flush, standard_output
+from .parser import Commands
+from .progress import progress
 
 ALL, NONE, DEFAULT = "all", "none", "default"
 WIDEST = 100  # columns of the help text
@@ -32,17 +36,8 @@ exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where 
 """
 
 
-class _Parser(argparse.RawDescriptionHelpFormatter):
-    """The help's format, which asks for the kinds of findings only when it is shown."""
-
-    def add_text(self, text: str | None) -> None:
-        super().add_text(_kinds() + EXAMPLES if text == EXAMPLES else text)
-
-
 def _kinds() -> str:
     """Return the kinds of findings as the help lists them."""
-    from ..audit.findings import KINDS
-
     width = min(shutil.get_terminal_size().columns, WIDEST)
     column = 2 + max(map(len, KINDS)) + 2
     lines = ["kinds of findings:"]
@@ -59,8 +54,7 @@ def add(commands: Commands) -> None:
         "audit",
         help=what,
         description="Decode compiled code and report instructions that a CPU may lack and no check at run time covers.",
-        epilog=EXAMPLES,
-        formatter_class=_Parser,
+        epilog=_kinds() + EXAMPLES,
     )
     parser.add_argument(
         "targets",
@@ -95,29 +89,17 @@ def add(commands: Commands) -> None:
     parser.add_argument("--list-counted", action="store_true", help="name the functions that are not judged")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how the answer is written")
     parser.add_argument("--pretty", action="store_true", help="indent JSON, for people")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, failed=AuditError.exit_code)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    with failing(AuditError.exit_code):
-        return _run(options)
-
-
-def _run(options: argparse.Namespace) -> int:
-    from ..audit.allow_files import AllowFiles, read_allow_files
-    from ..audit.data import as_data
-    from ..audit.findings import fails
-    from ..audit.report import summary_text
-    from .progress import progress
-
     if options.pretty and options.format != "json":
         raise AuditError("is for data", where="--pretty", remedy="give --format json too")
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
     standard_output()  # symbols may be of any letters
-    with progress() as line:
-        results = list(_results(options, allowances, line))
+    results = _results(options, allowances)
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
         layout = {"indent": 2} if options.pretty else {"separators": (",", ":")}
@@ -132,32 +114,27 @@ def _run(options: argparse.Namespace) -> int:
     return AuditError.exit_code if problems else int(any(fails(result, fail_on) for result in results))
 
 
-def _results(options: argparse.Namespace, allowances: AllowFiles, line: Progress) -> Iterator[Result]:
-    """Yield the results; print each as text as soon as it is there, if its text is wanted.
+def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result]:
+    """Return the results; print each as text as soon as it is there, if its text is wanted.
 
-    Nothing is printed before a file was audited: where none can be, an error is all that is said.
+    Nothing is printed before a file was audited: where none can be, an error is the whole answer.
     """
-    from ..audit.report import text_of
-    from ..audit.targets import audit_each, require_audited
-
-    results, waiting = [], []
-    with closing(audit_each(options.targets, _baseline(options.baseline), line.show)) as found:
+    results: list[Result] = []
+    printed = 0
+    with progress() as line, closing(audit_each(options.targets, _baseline(options.baseline), line.show)) as found:
         for result in map(allowances.apply, found):
             results.append(result)
-            yield result
-            if options.format == "text" and not options.summary:
-                waiting.append(result)
-            if waiting and any(one.decoded for one in results):
-                with line.hidden():
-                    flush("".join(text_of(one, every=options.all, counted=options.list_counted) for one in waiting))
-                waiting.clear()
+            if options.format == "text" and not options.summary and any(one.decoded for one in results):
+                line.hide()
+                waiting = results[printed:]
+                flush("".join(text_of(one, every=options.all, counted=options.list_counted) for one in waiting))
+                printed = len(results)
     require_audited(results)
+    return results
 
 
 def kinds_of(text: str) -> Collection[str] | None:
     """Return the kinds of findings that --fail-on names, None for the default. Raises `AuditError` for any other."""
-    from ..audit.findings import KINDS
-
     words = [word.lower() for part in text.split(",") if (word := part.strip())]
     if words == [DEFAULT]:
         return None
@@ -178,10 +155,6 @@ def kinds_of(text: str) -> Collection[str] | None:
 
 def _baseline(asked: str | None) -> Baseline:
     """Return what --baseline names, a level of the processor's baseline table. Raises `AuditError` if not."""
-    from ..audit.baseline import Baseline
-    from ..processors.registry import audited_processor
-    from ..processors.table import load_table
-
     table = load_table(audited_processor().baseline_table, Path.cwd(), "--baseline")
     name = (asked or table.base.name).upper().replace("-", "_")
     if name not in table.names():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 
 from .. import __version__
+from ..model.errors import IsagenError, reported
+from . import audit, completion, cpu, demo, diff, doctor, init, matrix, probe, report, tune, why
 from .examples import examples_text
 from .parser import Parser, commands_of
 
 # In the order of the help text.
-COMMANDS = ("init", "doctor", "matrix", "why", "diff", "report", "tune", "probe", "cpu", "audit", "demo", "completion")
+COMMANDS = (init, doctor, matrix, why, diff, report, tune, probe, cpu, audit, demo, completion)
 
 
 def run_command(words: Sequence[str]) -> int:
@@ -24,24 +25,30 @@ def run_command(words: Sequence[str]) -> int:
         return 2
     if unknown:
         commands_of(parser)[options.command].refuse_unknown(unknown)
-    options.parser = parser
-    command: Callable[[argparse.Namespace], int] = options.run
-    return command(options)
+    try:
+        status: int = options.run(options)
+    except BrokenPipeError:
+        raise
+    except (IsagenError, OSError) as problem:
+        error = reported(problem)
+        error.exit_code = options.failed or error.exit_code
+        raise error from None
+    return status
 
 
-def make_parser(names: Iterable[str] = COMMANDS) -> Parser:
-    """Return the parser of the commands called `names`; each command's help ends with its examples."""
+def make_parser() -> Parser:
+    """Return the parser of all commands; each command's help ends with its examples."""
     parser = Parser(
         prog="isagen",
         description="Kernels compiled once per CPU instruction-set level, on stock Meson.",
         epilog="`isagen COMMAND --help` shows a command's options and examples.",
     )
     parser.add_argument("--version", action="version", version=f"isagen {__version__}")
+    parser.set_defaults(parser=parser, failed=0)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name in names:
-        import_module(f".{name}", __package__).add(commands)
+    for command in COMMANDS:
+        command.add(commands)
     for name, one in commands_of(parser).items():
-        if one.epilog is None:
-            one.epilog = examples_text(name)
-            one.formatter_class = argparse.RawDescriptionHelpFormatter
+        one.epilog = one.epilog or examples_text(name)
+        one.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser

@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 
-from .common import Commands
-from .parser import Parser, commands_of
+from .parser import Commands, Parser, commands_of
 
 SCRIPTS = {
     "bash": """\

@@ -5,11 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
-from ..processors.report import Asked
-from ..processors.table import Table
-from .common import Commands, add_table, table_of
+from ..model.errors import CompilerError
+from ..planning.config import DEFAULT_TABLE
+from ..probe.cache import default_cache
+from ..probe.compiler import find_compiler
+from ..probe.probe import probe_all
+from ..processors.cpu_name import cpu_name
+from ..processors.detection import ask_permissions, detect, missing_by_level
+from ..processors.registry import default_table, this_cpu_family, this_machine
+from ..processors.report import Asked, levels_json, levels_text, report, report_text
+from ..processors.table import Table, load_table
 from .output import standard_output
+from .parser import Commands, add_table
 
 
 def add(commands: Commands) -> None:
@@ -26,12 +35,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..processors.cpu_name import cpu_name
-    from ..processors.detection import ask_permissions, detect, missing_by_level
-    from ..processors.registry import this_machine
-    from ..processors.report import levels_json, levels_text, report, report_text
-
-    table = table_of(options)
+    name = default_table(this_cpu_family()) if options.table == DEFAULT_TABLE else options.table
+    table = load_table(name, Path.cwd(), "--table")
     machine = this_machine(table.features.name)
     cpu = detect(table.features, machine)
     if options.levels:
@@ -51,12 +56,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _ask(options: argparse.Namespace, table: Table) -> tuple[Asked, Mapping[str, tuple[str, ...]]]:
     """Ask a compiler, as a build does, which features must be checked for each level; one that is named must answer."""
-    from ..model.errors import CompilerError
-    from ..probe.cache import default_cache
-    from ..probe.compiler import find_compiler
-    from ..probe.probe import probe_all
-    from ..processors.report import Asked
-
     try:
         compiler = find_compiler("cpp", (options.compiler or "c++").split())
         verdicts = probe_all(table, [compiler], default_cache())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .common import Commands
+from ..project.demo import run_demo
+from .parser import Commands
 
 
 def add(commands: Commands) -> None:
@@ -17,6 +18,4 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..project.demo import run_demo
-
     return run_demo(options.keep)

@@ -6,11 +6,12 @@ import argparse
 import json
 from dataclasses import asdict
 
-from ..matrix.where import Found
+from ..matrix.difference import differences
+from ..matrix.where import Found, find_matrices
 from ..model.errors import ProjectError
-from .common import Commands
 from .matrix import WHERE
-from .output import add_output, failing, write
+from .output import add_output, write
+from .parser import Commands
 
 FAILED = 2  # 1 says that something differs
 
@@ -26,19 +27,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("before", metavar="A", help=WHERE)
     parser.add_argument("after", metavar="B", help="the same")
     add_output(parser, ("text", "json"))
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, failed=FAILED)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    with failing(FAILED):
-        return _run(options)
-
-
-def _run(options: argparse.Namespace) -> int:
-    from ..matrix.difference import differences
-    from ..matrix.where import find_matrices
-
     pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
     changes = [(name, change) for name, old, new in pairs for change in differences(old.matrix, new.matrix)]
     if options.format == "json":

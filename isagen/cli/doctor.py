@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .common import Commands
+from ..project.doctor import examine
+from .parser import Commands
 
 
 def add(commands: Commands) -> None:
@@ -17,8 +18,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..project.doctor import examine
-
     problems = 0
     for check in examine(options.folder):
         problems += not check.ok

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .common import Commands
+from ..project.init import init_project
+from .parser import Commands
 
 
 def add(commands: Commands) -> None:
@@ -24,8 +25,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..project.init import init_project
-
     done = init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force)
     for line in list(done):  # a standard output that fails does not stop the work halfway
         print(line)

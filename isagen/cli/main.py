@@ -1,22 +1,23 @@
-"""Calls one command, writes what it left waiting, and is the one place that turns an error into an exit."""
+"""Calls one command, writes what waits for the standard output, and alone turns an error into an exit."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from ..model.errors import IsagenError, reported
+from .output import flush
 
-# The command that the Meson fragment calls: people are not told of it.
+# The command that the Meson fragment calls; help and messages do not name it.
 FOR_MESON = "configure"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` (default: the process's own) name; return the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         try:
-            return _run(arguments)
+            return _run(words)
         finally:
             flush()
     except BrokenPipeError:
@@ -29,8 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
+def _run(words: list[str]) -> int:
     if words[:1] == [FOR_MESON]:
         from ..configure.fragment import answer_fragment  # Meson waits for it, and it needs nothing of the others
 
@@ -38,20 +38,3 @@ def _run(arguments: Sequence[str] | None) -> int:
     from .commands import run_command
 
     return run_command(words)
-
-
-def flush(text: str = "") -> None:
-    """Write what waits for the standard output, and `text`, while the command may still choose its exit status.
-
-    Where that fails, what waits goes nowhere.
-    """
-    stream = sys.stdout
-    if stream is None:  # it is closed
-        return
-    try:
-        stream.write(text)
-        stream.flush()
-    except OSError as problem:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        problem.filename = "standard output"
-        raise

@@ -16,8 +16,8 @@ from ..matrix.speeds import read_speeds
 from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
 from ..model.errors import ConfigError
-from .common import Commands
 from .output import add_output, standard_output, write
+from .parser import Commands
 
 WHERE = "a build folder, a binary, a wheel, a folder of them, or the name of an installed module"
 FORMATS = ("terminal", "html", "json", "markdown", "csv")

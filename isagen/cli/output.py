@@ -6,15 +6,11 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from ..model.errors import IsagenError, reported
-from ..model.files import write_atomically
 from ..model.printable import CONTROLS, SURROGATES
-from .main import flush
 
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
@@ -38,31 +34,31 @@ def standard_output() -> TextIO:
 
 
 def write(options: argparse.Namespace, text: str) -> None:
-    """Write a text where the options say; a file is there whole, or as it was. Devices and pipes are written to."""
+    """Write a text where the options say: to a file, device or pipe, or the standard output."""
     if options.output is None:
         standard_output()  # an error where there is none
         flush(text.translate(UNSAFE))
         return
-    path: Path = options.output
     data = text.translate(SURROGATES).encode(errors="surrogateescape")
-    if path.exists() and not path.is_file() and not path.is_dir():
-        try:
-            path.write_bytes(data)
-        except OSError as problem:
-            problem.filename = str(path)
-            raise
-    else:
-        write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
-
-
-@contextmanager
-def failing(status: int) -> Iterator[None]:
-    """Let what fails inside end the command with `status`, where 1 means something else."""
     try:
-        yield
-    except BrokenPipeError:
+        options.output.write_bytes(data)
+    except OSError as problem:
+        problem.filename = str(options.output)
         raise
-    except (IsagenError, OSError) as problem:
-        error = reported(problem)
-        error.exit_code = status
-        raise error from None
+
+
+def flush(text: str = "") -> None:
+    """Write what waits for the standard output, and `text`, while the command may still choose its exit status.
+
+    Where that fails, what waits goes nowhere.
+    """
+    stream = sys.stdout
+    if stream is None:  # it is closed
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        problem.filename = "standard output"
+        raise

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from ..model.errors import did_you_mean
+from ..planning.config import DEFAULT_TABLE
 
 
 class Parser(argparse.ArgumentParser):
@@ -56,6 +57,9 @@ class Parser(argparse.ArgumentParser):
         self.fail(f"{name}: unknown value {value!r}", did_you_mean(str(value), known))
 
 
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # generic for type checkers alone
+
+
 def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield the options of a parser: -h, --help, --format."""
     for action in parser._actions:
@@ -66,3 +70,8 @@ def commands_of(parser: Parser) -> dict[str, Parser]:
     """Return the commands of isagen's parser, in the order of the help text."""
     found = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return dict(found.choices)
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """Add the option --table."""
+    parser.add_argument("--table", default=DEFAULT_TABLE, help="a table's name, or a path that ends in .toml")

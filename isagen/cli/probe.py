@@ -7,9 +7,15 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ..configure.limits import limits_of
 from ..model.languages import LANGUAGES
 from ..model.plan import Verdict
-from .common import Commands, add_table
+from ..probe.cache import NO_CACHE
+from ..probe.compiler import find_compiler
+from ..probe.limited import limited_verdicts
+from ..probe.probe import probe_each
+from .parser import Commands, add_table
+from .progress import progress
 
 
 def add(commands: Commands) -> None:
@@ -25,13 +31,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..configure.limits import limits_of
-    from ..probe.cache import NO_CACHE
-    from ..probe.compiler import find_compiler
-    from ..probe.limited import limited_verdicts
-    from ..probe.probe import probe_each
-    from .progress import progress
-
     compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
     chosen, limit = limits_of(compiler, options.table, Path.cwd(), "--table")
     table = chosen.table
@@ -45,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
         for (level, _), verdict in answers:
             verdicts[level] = verdict
             if options.format != "json":
-                with line.hidden():
-                    print(_text(level, verdict), flush=True)
+                line.hide()
+                print(_text(level, verdict), flush=True)
             if len(verdicts) < len(names):
                 line.show(names[len(verdicts)], len(verdicts) + 1, len(names))
     if options.format == "json":

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 
-from .common import Commands
+from ..matrix.report import report_data, report_markdown, report_on
+from ..matrix.where import find_matrices
 from .matrix import WHERE
 from .output import add_output, write
+from .parser import Commands
 
 
 def add(commands: Commands) -> None:
@@ -25,9 +27,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..matrix.report import report_data, report_markdown, report_on
-    from ..matrix.where import find_matrices
-
     reports = [report_on(found) for found in find_matrices(options.where)]
     if options.format == "json":
         data = [report_data(report) for report in reports]

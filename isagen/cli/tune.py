@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
-from ..matrix.where import Found
-from ..model.errors import ConfigError, ProjectError
-from ..tune.results import Results
-from .common import Commands
+from ..model.errors import ConfigError
+from ..model.files import write_if_changed
+from ..tune.advice import advise, text_of
+from ..tune.config_file import check_writable, write_levels
+from ..tune.judge import FEWEST
+from ..tune.measure import measure, only_matrix
+from ..tune.results import read_results, results_text
+from ..tune.run import PROGRAM
 from .matrix import WHERE
 from .output import add_output, write
+from .parser import Commands
+from .progress import progress
 
 
 def add(commands: Commands) -> None:
@@ -41,30 +47,14 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from dataclasses import asdict
-
-    from ..model.files import write_if_changed
-    from ..tune.advice import advise, text_of
-    from ..tune.config_file import check_writable, write_levels
-    from ..tune.judge import FEWEST
-    from ..tune.results import read_results, results_text
-
-    if options.rounds < FEWEST:
-        raise ConfigError(
-            f"{options.rounds} rounds say nothing with confidence", where="--rounds", remedy=f"at least {FEWEST} do"
-        )
-    if not 0 <= options.margin < 100:
-        raise ConfigError(
-            f"{options.margin} percent are no gain", where="--margin", remedy="give 0 or more: --margin 3"
-        )
+    _check(options)
     earlier = [read_results(path) for path in options.merge]
-    if not options.args and (not earlier or options.save):
-        raise ConfigError(
-            "there is no benchmark", where="isagen tune", remedy="name it: isagen tune build -- python bench.py"
-        )
-    if options.write:
-        check_writable(options.write)
-    measured = [_measure(options)] if options.args else []
+    measured = []
+    if options.args:
+        with progress() as line:
+            measured.append(measure(only_matrix(options.where), options.args, options.rounds, line.show))
+        if PROGRAM in measured[0].kernels:
+            print("isagen: no line names a kernel: the time of the whole command counts", file=sys.stderr)
     if options.save:
         write_if_changed(options.save, results_text(measured[0]))
     results = [*measured, *earlier]
@@ -81,88 +71,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(options: argparse.Namespace) -> Results:
-    """Run the benchmark at each level of the only matrix that WHERE has, as far as this machine runs it."""
-    import time
-
-    from ..matrix.here import here
-    from ..matrix.where import find_matrices
-    from ..processors.cpu_name import cpu_name
-    from ..processors.registry import this_machine
-    from ..tune.results import Results, Timed
-    from ..tune.run import PROGRAM, run_rounds
-    from .progress import progress
-
-    found = find_matrices(options.where)
-    if len(found) > 1:
-        raise ProjectError(
-            f"holds {len(found)} sets of kernels: {', '.join(one.matrix.project for one in found)}",
-            where=options.where,
-            remedy="give a module or library that holds one of them",
+def _check(options: argparse.Namespace) -> None:
+    """Raise `ConfigError` for options that cannot be followed: before a benchmark runs for minutes."""
+    if options.rounds < FEWEST:
+        raise ConfigError(
+            f"{options.rounds} rounds say nothing with confidence", where="--rounds", remedy=f"at least {FEWEST} do"
         )
-    matrix = found[0].matrix
-    if not matrix.override:
-        raise ProjectError(
-            "its level cannot be chosen: isa.toml has no override",
-            where=options.where,
-            remedy='set override = "NAME_ISA" for the build that is measured',
+    if not 0 <= options.margin < 100:
+        raise ConfigError(
+            f"{options.margin} percent are no gain", where="--margin", remedy="give 0 or more: --margin 3"
         )
-    now = here(matrix)
-    if now.problem:
-        raise ProjectError(now.problem, where=options.where, remedy="measure on a machine that runs the build")
-    built = [level.name for level in matrix.levels if level.verdict == "built"]
-    levels = [level for level in built if not now.missing[level]]
-    if not levels:
-        lacking = ", ".join(now.missing[built[0]])
-        raise ProjectError(f"does not run here, where {lacking} is missing", where=options.where)
-    if len(levels) < 2:
-        raise ProjectError(f"runs at {levels[0]} alone here", where=options.where, remedy="build more levels")
-    with progress() as line:
-        times = run_rounds(options.args, matrix.override, levels, options.rounds, _names(found[0]), line.show)
-    if PROGRAM in times:
-        print("isagen: no line names a kernel: the time of the whole command counts", file=sys.stderr)
-    cells = {kernel.source: kernel.levels for kernel in matrix.kernels}
-    codes = {
-        source: {level: cell.code.digest for level, cell in row.items() if cell.code} for source, row in cells.items()
-    }
-    codes[PROGRAM] = {level: _digest(row[level] for row in codes.values() if level in row) for level in built}
-    sizes = {
-        source: {level: 0 if cell.folded else cell.code.loaded_bytes for level, cell in row.items() if cell.code}
-        for source, row in cells.items()
-    }
-    sizes[PROGRAM] = {level: sum(row.get(level, 0) for row in sizes.values()) for level in built}
-    return Results(
-        cpu=cpu_name(this_machine(matrix.features)),
-        project=matrix.project,
-        compilers=tuple(f"{language}: {one.name}" for language, one in matrix.compilers.items()),
-        command=tuple(options.args),
-        date=time.strftime("%Y-%m-%d"),
-        levels=tuple(built),
-        requires={level.name: level.requires for level in matrix.levels if level.name in built},
-        bytes={source: sizes[source] for source in times},
-        kernels={source: Timed(by_level, codes.get(source, {})) for source, by_level in times.items()},
-    )
-
-
-def _digest(parts: Iterable[str]) -> str:
-    """Return a digest of the code of all kernels at a level."""
-    from hashlib import sha256
-
-    return sha256("\n".join(sorted(parts)).encode()).hexdigest()
-
-
-def _names(found: Found) -> dict[str, str]:
-    """Return the kernel source of each name that a line may have; a name that several kernels end in is none's."""
-    from ..tune.run import PROGRAM
-
-    names: dict[str, str] = {}
-    ends: dict[str, set[str]] = {}
-    for kernel in found.matrix.kernels:
-        parts = kernel.source.split("/")
-        for place in range(len(parts)):
-            ends.setdefault("/".join(parts[place:]), set()).add(kernel.source)
-        for cell in kernel.levels.values():
-            names |= dict.fromkeys(cell.stubs or (), kernel.source)
-    if not names:  # a whole module, whose kernels have their levels together
-        return dict.fromkeys(ends, PROGRAM)
-    return names | {end: next(iter(sources)) for end, sources in ends.items() if len(sources) == 1}
+    if not options.args and (options.save or not options.merge):
+        raise ConfigError(
+            "there is no benchmark", where="isagen tune", remedy="name it: isagen tune build -- python bench.py"
+        )
+    if options.write:
+        check_writable(options.write)

@@ -6,10 +6,13 @@ import argparse
 import json
 from dataclasses import asdict
 
+from ..matrix.here import here
+from ..matrix.where import Found, find_matrices
+from ..matrix.why import Why, why
 from ..model.errors import ProjectError
-from .common import Commands
 from .matrix import WHERE
 from .output import add_output, write
+from .parser import Commands
 
 
 def add(commands: Commands) -> None:
@@ -28,10 +31,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..matrix.here import here
-    from ..matrix.where import Found, find_matrices
-    from ..matrix.why import Why, why
-
     found = find_matrices(options.where)
     answers: list[tuple[Found, Why]] = []
     problems: list[ProjectError] = []

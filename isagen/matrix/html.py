@@ -9,18 +9,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
-from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixKernel, MatrixLevel
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE
+from ..model.plan import BUILT
 from ..rendering import render, template_folder
 from .loops import Loop
-from .page_data import NOT_COMPILED, build_data, loops_data, state_of
+from .page_data import STATES, build_data, loops_data, state_of
 from .speeds import Speeds
-from .words import override_text
+from .words import count_text, facts, flags_text, size_text
 
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
 # How Python has the bytes of a name that are not UTF-8 (PEP 383).
@@ -29,16 +28,8 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 MARKUP = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
-class Part(NamedTuple):
-    """One verdict's part of the bar above the matrix, in percent."""
-
-    name: str
-    start: float
-    share: float
-
-
 @dataclass(frozen=True)
-class Build:
+class Page:
     """What the template shows of one matrix."""
 
     label: str
@@ -56,74 +47,38 @@ class Build:
 
     def about(self, level: MatrixLevel) -> str:
         """Return a level's flags, or the reason why it is not built."""
-        if level.verdict != BUILT:
-            return level.reason
-        return "; ".join(f"{language}: {' '.join(flags) or 'none'}" for language, flags in level.flags.items())
+        return "; ".join(flags_text(level))
 
     @property
-    def _counts(self) -> Counter[str]:
-        return Counter(state_of(cell) for _, _, cell in self.matrix.cells())
+    def facts(self) -> list[tuple[str, str]]:
+        """What holds for the whole build: (term, text) of each fact."""
+        return list(facts(self.matrix))
 
     @property
-    def parts(self) -> list[Part]:
-        """The verdicts' parts of all cells."""
-        counts, parts, start = self._counts, [], 0.0
-        for state in (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE):
-            share = 100 * counts[state] / max(1, counts.total())
-            parts.append(Part(state.replace(" ", "-"), round(start, 2), round(share, 2)))
-            start += share
-        return parts
+    def shares(self) -> list[tuple[str, float]]:
+        """The bar above the matrix: (class, percent of all cells) of each verdict."""
+        counts = self._counts
+        return [(_class(state), round(100 * counts[state] / max(1, counts.total()), 2)) for state in STATES]
 
     @property
     def tally(self) -> list[tuple[str, str]]:
         """The matrix in a line: (text, class) of each part."""
-        counts = self._counts
         cells = [cell for _, _, cell in self.matrix.cells()]
-        sizes = f"{_count(len(self.matrix.kernels), 'kernel')} \N{MULTIPLICATION SIGN} "
-        said = [(sizes + _count(len(self.matrix.levels), "level"), "size")]
-        for state in (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE):
-            if counts[state]:
-                said.append((f"{counts[state]} {state}", state.replace(" ", "-")))
+        kernels, levels = count_text(len(self.matrix.kernels), "kernel"), count_text(len(self.matrix.levels), "level")
+        said = [(f"{kernels} \N{MULTIPLICATION SIGN} {levels}", "size")]
+        counts = self._counts
+        said += [(f"{counts[state]} {state}", _class(state)) for state in STATES if counts[state]]
         if same := sum(bool(cell.same_as) for cell in cells):
             folded = sum(bool(cell.folded) for cell in cells)
             linked = f", {folded} of them linked once" if folded else ""
             said.append((f"{same} identical to a lower level{linked}", "same"))
         if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None and not cell.folded):
-            said.append((f"{code / 1e6:,.1f} MB of code" if code > 1e6 else f"{code / 1000:,.0f} kB of code", "code"))
+            said.append((f"{size_text(code)} of code", "code"))
         return said
 
     @property
-    def facts(self) -> list[tuple[str, str, bool]]:
-        """What holds for the whole build: (term, text, whether the text is code) of each fact."""
-        matrix = self.matrix
-        compilers: dict[str, list[str]] = {}
-        for language, compiler in matrix.compilers.items():
-            name = compiler.name if compiler.version in compiler.name else f"{compiler.name} {compiler.version}"
-            compilers.setdefault(name, []).append(LANGUAGES.get(language, language))
-        shown = ", ".join(f"{name} ({', '.join(languages)})" for name, languages in compilers.items())
-        plain = matrix.optimization in ("", "plain")
-        beyond = " ".join(matrix.beyond_architecture)
-        baseline = f"{beyond}: every user's CPU must have them ({matrix.baseline_origin})" if beyond else ""
-        audited = "yes, when linked" if matrix.audited else f"no: {matrix.audit_reason}"
-        facts = [
-            ("Compiler", shown or "unknown", False),
-            ("Target", f"{matrix.cpu_family} {matrix.system}", False),
-            ("Table", matrix.table, True),
-            *(
-                [("Levels", f"only {matrix.levels[0].name}: {matrix.baseline_only}", False)]
-                if matrix.baseline_only
-                else []
-            ),
-            ("Baseline", baseline or "the architecture's own", False),
-            ("Optimization", "as the arguments say" if plain else f"-O{matrix.optimization}", not plain),
-            ("Override", override_text(matrix) or "none", bool(override_text(matrix))),
-            ("Sealed", "yes" if matrix.sealed else f"no: {matrix.seal_reason}", False),
-            ("Audited", audited, False),
-            ("isagen", matrix.isagen, False),
-        ]
-        if matrix.lto:
-            facts.append(("LTO", "not for kernels: it would merge code of different levels", False))
-        return facts
+    def _counts(self) -> Counter[str]:
+        return Counter(state_of(cell) for _, _, cell in self.matrix.cells())
 
 
 def html_text(
@@ -139,8 +94,8 @@ def html_text(
     for label, matrix in matrices:
         own = {(source, level): loop for (of, source, level), loop in (loops or {}).items() if of == label}
         data, order = build_data(matrix, own, speeds)
-        builds.append(Build(label, matrix, _embedded(data), _embedded(loops_data(order))))
-    css, *scripts = (_asset(name) for name in ("matrix.css", *SCRIPTS))
+        builds.append(Page(label, matrix, _embedded(data), _embedded(loops_data(order))))
+    css, *scripts = ((template_folder() / name).read_text(encoding="utf-8") for name in ("matrix.css", *SCRIPTS))
     projects = dict.fromkeys(matrix.project or label for label, matrix in matrices)
     text = render(
         "matrix.html.j2",
@@ -154,8 +109,9 @@ def html_text(
     return SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _asset(name: str) -> str:
-    return (template_folder() / name).read_text(encoding="utf-8")
+def _class(state: str) -> str:
+    """Return the name that styles give a verdict."""
+    return state.replace(" ", "-")
 
 
 def _hash(text: str) -> str:
@@ -166,7 +122,3 @@ def _hash(text: str) -> str:
 def _embedded(data: Any) -> Markup:
     """Return data as JSON that may stand in a script element."""
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(MARKUP))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

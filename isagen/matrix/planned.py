@@ -50,7 +50,8 @@ def planned_matrix(build: Build) -> Matrix:
 
 def public(matrix: Matrix) -> Matrix:
     """Return a matrix without the paths of the machine that it was built on."""
-    return _public(matrix)
+    found: Matrix = _public(matrix)
+    return found
 
 
 def _public(value: Any) -> Any:
@@ -61,7 +62,9 @@ def _public(value: Any) -> Any:
         return tuple(map(_public, value))
     if isinstance(value, dict):
         return {_public(key): _public(one) for key, one in value.items()}
-    return replace(value, **{name: _public(one) for name, one in vars(value).items()}) if is_dataclass(value) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{name: _public(one) for name, one in vars(value).items()})
+    return value
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:

@@ -13,14 +13,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..model.errors import ConfigError, did_you_mean
 
 SPEEDS_FORMAT = 1
 RATIO = "ratio"
 UNITS = (RATIO, "s", "ms", "us", "ns")
+KEYS = ("format", "unit", "speeds")
 EXAMPLE = '{"format": 1, "unit": "us", "speeds": {"dot.cpp": {"DEFAULT": 7.42, "AVX2": 4.15}}}'
+WRITE = f"write it as {EXAMPLE}"
 
 
 @dataclass(frozen=True)
@@ -53,37 +54,25 @@ def speeds_of(text: str, shown: str) -> Speeds:
     try:
         data = json.loads(text)
     except ValueError as problem:
-        raise ConfigError(f"is not JSON: {problem}", where=shown, remedy=f"write it as {EXAMPLE}") from None
-    if not isinstance(data, dict):
-        raise ConfigError("is no JSON object", where=shown, remedy=f"write it as {EXAMPLE}")
+        raise ConfigError(f"is not JSON: {problem}", where=shown, remedy=WRITE) from None
+    _require(isinstance(data, dict), shown, "is no JSON object")
     for key in data:
-        if key not in ("format", "unit", "speeds"):
-            raise _fail(shown, key, "is not a key of this file", did_you_mean(key, ("format", "unit", "speeds")))
-    if type(data.get("format")) is not int or data["format"] != SPEEDS_FORMAT:
-        raise _fail(shown, "format", f"must be {SPEEDS_FORMAT}, not {data.get('format')!r}", f"write it as {EXAMPLE}")
-    unit = data.get("unit")
-    if unit not in UNITS:
-        raise _fail(shown, "unit", f"must be one of {', '.join(UNITS)}, not {unit!r}", f"write it as {EXAMPLE}")
-    speeds = _object(shown, "speeds", data.get("speeds"), "an object of kernels")
-    return Speeds(str(unit), {source: _kernel(shown, source, found) for source, found in speeds.items()})
+        _require(key in KEYS, f"{shown}: {key}", "is not a key of this file", did_you_mean(key, KEYS))
+    found, unit, speeds = (data.get(key) for key in KEYS)
+    right = type(found) is int and found == SPEEDS_FORMAT
+    _require(right, f"{shown}: format", f"must be {SPEEDS_FORMAT}, not {found!r}")
+    _require(unit in UNITS, f"{shown}: unit", f"must be one of {', '.join(UNITS)}, not {unit!r}")
+    where = f"{shown}: speeds"
+    _require(isinstance(speeds, dict), where, "must be an object of kernels")
+    for source, levels in speeds.items():
+        _require(isinstance(levels, dict), f"{where}.{source}", "must be an object of levels")
+        for level, value in levels.items():
+            said = f"must be a number above 0, not {value!r}"
+            right = type(value) in (int, float) and 0 < value < math.inf
+            _require(right, f"{where}.{source}.{level}", said, "leave out what was not measured")
+    return Speeds(unit, speeds)
 
 
-def _kernel(shown: str, source: str, found: Any) -> dict[str, float]:
-    levels = _object(shown, f"speeds.{source}", found, "an object of levels")
-    return {level: _number(shown, f"speeds.{source}.{level}", value) for level, value in levels.items()}
-
-
-def _object(shown: str, key: str, found: Any, described: str) -> dict[str, Any]:
-    if not isinstance(found, dict):
-        raise _fail(shown, key, f"must be {described}", f"write it as {EXAMPLE}")
-    return found
-
-
-def _number(shown: str, key: str, value: Any) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise _fail(shown, key, f"must be a number above 0, not {value!r}", "leave out what was not measured")
-    return float(value)
-
-
-def _fail(shown: str, key: str, message: str, remedy: str) -> ConfigError:
-    return ConfigError(message, where=f"{shown}: {key}", remedy=remedy)
+def _require(right: bool, where: str, message: str, remedy: str = WRITE) -> None:
+    if not right:
+        raise ConfigError(message, where=where, remedy=remedy)

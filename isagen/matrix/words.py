@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..model.aliases import Alias
+from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED
 from .summary import NEEDED, WITHOUT_LTO
@@ -138,7 +139,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "built by", f"isagen {matrix.isagen}"
     if matrix.baseline_only:
         yield "levels", f"only {matrix.levels[0].name}: {matrix.baseline_only}"
-    yield "compilers", ", ".join(f"{one.name} ({language})" for language, one in matrix.compilers.items())
+    yield "compilers", ", ".join(f"{name} ({', '.join(used)})" for name, used in _languages(matrix).items())
+    yield "target", f"{matrix.cpu_family} {matrix.system}"
     if matrix.beyond_architecture:
         yield "baseline", f"{' '.join(matrix.beyond_architecture)} ({matrix.baseline_origin}): {NEEDED}"
     plain = matrix.optimization in ("", "plain")
@@ -149,6 +151,15 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "lto", WITHOUT_LTO
     if override_text(matrix):
         yield "override at run time", override_text(matrix)
+
+
+def _languages(matrix: Matrix) -> dict[str, list[str]]:
+    """Return the languages that each compiler is used for, by its name and version."""
+    found: dict[str, list[str]] = {}
+    for language, one in matrix.compilers.items():
+        name = one.name if one.version in one.name else f"{one.name} {one.version}"
+        found.setdefault(name, []).append(LANGUAGES.get(language, language))
+    return found
 
 
 def disabled(matrix: Matrix) -> list[tuple[str, str]]:

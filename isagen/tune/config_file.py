@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,33 +29,30 @@ def check_writable(path: Path) -> None:
 def write_levels(path: Path, advice: Iterable[Advice], heading: str, several: bool) -> list[str]:
     """Switch the levels that are dropped off in a project's isa.toml; return what was written, a line for each kernel.
 
-    Comments and order of the file stay. `heading` says when and where was measured. Raises `ConfigError`, and then
-    leaves the file as it is.
+    Comments and order of the file stay. `heading` names date and machines of the measurement. Raises `ConfigError`,
+    and then leaves the file as it is.
     """
     check_writable(path)
-    config, text = load_config(path), path.read_text(encoding="utf-8")
-    document, expected = _editor().parse(text), tomllib.loads(text)
+    config = load_config(path)
+    document = _editor().parse(path.read_text(encoding="utf-8"))
     said = []
-    for one in advice:
-        if not one.dropped:
-            continue
-        own = settings_of(one.source, config).levels if one.source else None
-        words = [*((own or ()) if one.source else config.levels), *(f"-{level}" for level in one.dropped)]
-        keys = ("kernels", one.source) if one.source else ()
-        if _levels_at(expected, keys) == words:
-            continue
-        comment = f"{heading}: {', '.join(_reasons(one, several))}"
-        _set(document, keys, words, comment)
-        _set(expected, keys, words, "")
-        said.append(f"{one.source or 'all kernels'}: levels {' '.join(words)}")
+    for one in [one for one in advice if one.dropped]:
+        own = settings_of(one.source, config).levels or () if one.source else config.levels
+        words = [*own, *(f"-{level}" for level in one.dropped)]
+        table = _table(document, one.source)
+        if table.get("levels") != words:
+            comment = f"{heading}: {', '.join(_reasons(one, several))}"
+            table["levels"] = words
+            table["levels"].comment(comment)
+            said.append(f"{one.source or 'all kernels'}: levels {' '.join(words)}")
     new = _editor().dumps(document)
+    if said and not _is(new, document.unwrap()):
+        raise ConfigError(
+            "holds its kernels in a form that cannot be changed here, such as an inline table",
+            where=str(path),
+            remedy=f"write by hand: {'; '.join(said)}",
+        )
     if said:
-        if not _is(new, expected):
-            raise ConfigError(
-                "holds its kernels in a form that cannot be changed here, such as an inline table",
-                where=str(path),
-                remedy=f"write by hand: {'; '.join(said)}",
-            )
         write_if_changed(path, new)
     return said
 
@@ -78,21 +75,12 @@ def _reasons(one: Advice, several: bool) -> list[str]:
     ]
 
 
-def _levels_at(data: Any, keys: Sequence[str]) -> Any:
-    for key in keys:
-        data = data.get(key, {})
-    return data.get("levels")
-
-
-def _set(place: Any, keys: Sequence[str], words: Sequence[str], comment: str) -> None:
-    """Set `levels` in the table that `keys` lead to, which is made where there is none."""
-    for key in keys:
-        if key not in place:
-            place[key] = _editor().table(is_super_table=key == "kernels") if comment else {}
-        place = place[key]
-    place["levels"] = list(words)
-    if comment and hasattr(place["levels"], "comment"):
-        place["levels"].comment(comment)
+def _table(document: Any, source: str) -> Any:
+    """Return the table of a kernel's settings, which is made where there is none; of the project's for no `source`."""
+    if not source:
+        return document
+    kernels = document.setdefault("kernels", _editor().table(is_super_table=True))
+    return kernels.setdefault(source, _editor().table())
 
 
 def _is(text: str, expected: Any) -> bool:

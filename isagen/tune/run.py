@@ -16,6 +16,8 @@ from ..model.errors import ProjectError
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
 # The name of the whole program, where a benchmark prints no times.
 PROGRAM = ""
+# Shows what is run, as one of how many.
+Show = Callable[[str, int, int], None]
 
 
 def run_rounds(
@@ -24,7 +26,7 @@ def run_rounds(
     levels: Sequence[str],
     rounds: int,
     kernels: Mapping[str, str],
-    show: Callable[[str, int, int], None],
+    show: Show,
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
