@@ -62,7 +62,7 @@ function figures(build, cells, number) {
     found.push(figure(format.bytes(code[OBJECT_BYTES]), "in the program"));
   }
   if (cell[SPEED]) found.push(figure(format.times(cell[SPEED]), `the speed at ${build.levels[0].name}`));
-  if (cell[TIME]) found.push(figure(`${short(cell[TIME])} ${build.unit.replace("u", "µ")}`, "measured"));
+  if (cell[TIME]) found.push(figure(`${short(cell[TIME])} µs`, "measured"));
   if (cell[SECONDS]) found.push(figure(format.seconds(cell[SECONDS]), "to compile"));
   return found.length > 0 && el("dl", { class: "figures" }, found);
 }

@@ -12,10 +12,10 @@ from ..matrix.built import objects_of
 from ..matrix.formats import as_csv, as_json, as_markdown
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
-from ..matrix.speeds import read_speeds
 from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
 from ..model.errors import ConfigError
+from ..tune.results import read_results
 from .output import add_output, standard_output, write
 from .parser import Commands
 
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
         "--speeds",
         type=Path,
         metavar="FILE.json",
-        help="measured speeds, shown with --format html; docs/speeds.schema.json describes the file",
+        help="speeds that `isagen tune --save` wrote, shown with --format html",
     )
     parser.set_defaults(run=run)
 
@@ -76,4 +76,4 @@ def _page(found: Sequence[Found], speeds: Path | None) -> str:
         for place, loop in hot_loops(one.matrix, objects_of(one.plan)).items()
     }
     matrices = [(label, one.matrix) for label, one in named]
-    return html_text(matrices, loops, read_speeds(speeds) if speeds is not None else None)
+    return html_text(matrices, loops, read_results(speeds).medians if speeds is not None else None)

@@ -15,7 +15,6 @@ from ..probe.compiler import find_compiler
 from ..probe.limited import limited_verdicts
 from ..probe.probe import probe_each
 from .parser import Commands, add_table
-from .progress import progress
 
 
 def add(commands: Commands) -> None:
@@ -38,16 +37,11 @@ def run(options: argparse.Namespace) -> int:
         print(f"only {table.base.name}: {limit.reason}")
     limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
     answers = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
-    names, verdicts = table.names(), {}
-    with progress() as line:
-        line.show(names[0], 1, len(names))
-        for (level, _), verdict in answers:
-            verdicts[level] = verdict
-            if options.format != "json":
-                line.hide()
-                print(_text(level, verdict), flush=True)
-            if len(verdicts) < len(names):
-                line.show(names[len(verdicts)], len(verdicts) + 1, len(names))
+    verdicts = {}
+    for (level, _), verdict in answers:
+        verdicts[level] = verdict
+        if options.format != "json":
+            print(_text(level, verdict), flush=True)
     if options.format == "json":
         print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))
     return 0

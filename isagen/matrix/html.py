@@ -17,8 +17,7 @@ from ..model.matrix import Matrix, MatrixKernel, MatrixLevel
 from ..model.plan import BUILT
 from ..rendering import render, template_folder
 from .loops import Loop
-from .page_data import STATES, build_data, loops_data, state_of
-from .speeds import Speeds
+from .page_data import STATES, Times, build_data, loops_data, state_of
 from .words import count_text, facts, flags_text, size_text
 
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
@@ -84,16 +83,16 @@ class Page:
 def html_text(
     matrices: Sequence[tuple[str, Matrix]],
     loops: Mapping[tuple[str, str, str], Loop] | None = None,
-    speeds: Speeds | None = None,
+    times: Times | None = None,
 ) -> str:
     """Return the page of matrices, each with the label by which the page lets choose it.
 
-    `loops` are hot loops by label, kernel source and level. Speeds are shown in every matrix that has their kernels.
+    `loops` are hot loops by label, kernel source and level. `times` are shown in every matrix that has their kernels.
     """
     builds = []
     for label, matrix in matrices:
         own = {(source, level): loop for (of, source, level), loop in (loops or {}).items() if of == label}
-        data, order = build_data(matrix, own, speeds)
+        data, order = build_data(matrix, own, times or {})
         builds.append(Page(label, matrix, _embedded(data), _embedded(loops_data(order))))
     css, *scripts = ((template_folder() / name).read_text(encoding="utf-8") for name in ("matrix.css", *SCRIPTS))
     projects = dict.fromkeys(matrix.project or label for label, matrix in matrices)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .loops import Loop, own_features
-from .speeds import RATIO, Speeds
+
+# Seconds by kernel source and level.
+Times: TypeAlias = Mapping[str, Mapping[str, float]]
 
 NOT_COMPILED = "not compiled"
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
@@ -27,9 +29,7 @@ def state_of(cell: MatrixCell) -> str:
     return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None and cell.code is None else cell.verdict
 
 
-def build_data(
-    matrix: Matrix, loops: Mapping[tuple[str, str], Loop], speeds: Speeds | None
-) -> tuple[dict[str, Any], list[Any]]:
+def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:
     """Return a matrix as data, and the loops that its cells name by number."""
     levels = {level.name: number for number, level in enumerate(matrix.levels)}
     texts, lists, features, shown = _Numbers(), _Numbers(), _Numbers(), _Numbers()
@@ -52,7 +52,7 @@ def build_data(
             levels.get(cell.same_as, -1),
             cell.seconds,
             shown[loop] if loop is not None else -1,
-            *_speed(speeds, source, level, matrix.levels[0].name),
+            *_speed(times.get(source, {}), matrix.levels[0].name, level),
             int(bool(cell.folded)),
         ]
 
@@ -73,7 +73,6 @@ def build_data(
         "kernels": kernels,
         "texts": list(texts),
         "lists": list(lists),
-        "unit": speeds.unit if speeds is not None and speeds.unit != RATIO else "",
     }
     return data, list(shown)
 
@@ -83,10 +82,9 @@ def loops_data(loops: Iterable[Loop]) -> list[Any]:
     return [(loop.function, [(one.offset, one.text, one.features) for one in loop.instructions]) for loop in loops]
 
 
-def _speed(speeds: Speeds | None, source: str, level: str, lowest: str) -> tuple[float | None, float | None]:
-    """Return how many times as fast as at the `lowest` level a copy is, and its time; None where not measured."""
-    if speeds is None:
+def _speed(times: Mapping[str, float], lowest: str, level: str) -> tuple[float | None, float | None]:
+    """Return how many times as fast as at the `lowest` level a copy is, and its microseconds; None if not measured."""
+    if level not in times:
         return None, None
-    ratio = speeds.ratios(source, lowest).get(level)
-    time = speeds.speeds.get(source, {}).get(level) if speeds.unit != RATIO else None
-    return (round(ratio, 4) if ratio is not None else None), time
+    ratio = round(times[lowest] / times[level], 4) if lowest in times else None
+    return ratio, round(times[level] * 1e6, 4)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from ..model.codec import from_data, to_text
 from ..model.errors import ConfigError
@@ -40,6 +41,14 @@ class Results:
     requires: Mapping[str, tuple[str, ...]]
     bytes: Mapping[str, Mapping[str, int]]
     kernels: Mapping[str, Timed]
+
+    @property
+    def medians(self) -> dict[str, dict[str, float]]:
+        """The median of the seconds by kernel source and level."""
+        return {
+            source: {level: median(seconds) for level, seconds in timed.seconds.items()}
+            for source, timed in self.kernels.items()
+        }
 
 
 def results_text(results: Results) -> str:

@@ -4,19 +4,14 @@ import base64
 import hashlib
 import json
 import re
-from contextlib import suppress
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import jsonschema
 import pytest
 
 from isagen.matrix.html import html_text
 from isagen.matrix.page_data import NOT_COMPILED, state_of
-from isagen.matrix.speeds import EXAMPLE, UNITS, Speeds, read_speeds, speeds_of
-from isagen.model.errors import ConfigError
 from isagen.model.matrix import MatrixCell
-from support.checkout import ROOT
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
 from support.matrices import speeds_of as measured
 
@@ -140,7 +135,7 @@ def test_everything_that_a_matrix_says_is_escaped():
         kernels=(first, matrix.kernels[1]),
     )
     loop = replace(LOOP, function=bad, instructions=(replace(LOOP.instructions[0], text=bad, features=(bad,)),))
-    text = html_text([(bad, matrix)], {(bad, first.source, "AVX2"): loop}, Speeds(bad, {}))
+    text = html_text([(bad, matrix)], {(bad, first.source, "AVX2"): loop})
     plain = Elements(html_text([("hello", matrix_of(2, beyond_architecture=("avx",)))]))
     elements = Elements(text)
     assert [tag for tag, _, _ in elements.found] == [tag for tag, _, _ in plain.found]
@@ -213,73 +208,10 @@ def test_a_kernel_without_a_cell_of_a_level():
 # ---- speeds
 
 
-def test_speeds_are_ratios_over_the_lowest_level(tmp_path):
-    path = tmp_path / "speeds.json"
-    path.write_text(
-        '{"format": 1, "unit": "us", "speeds": {"a.cpp": {"DEFAULT": 8, "AVX2": 2.0}, "b.cpp": {"AVX2": 1}}}'
-    )
-    speeds = read_speeds(path)
-    assert speeds.ratios("a.cpp", "DEFAULT") == {"DEFAULT": 1.0, "AVX2": 4.0}
-    assert speeds.ratios("b.cpp", "DEFAULT") == {}
-    assert speeds.ratios("c.cpp", "DEFAULT") == {}
-    assert Speeds("ratio", {"a.cpp": {"AVX2": 1.5}}).ratios("a.cpp", "DEFAULT") == {"AVX2": 1.5}
-
-
 def test_speeds_are_in_the_page():
     matrix = matrix_of(1)
     source = matrix.kernels[0].source
-    data = data_of(html_text([("hello", matrix)], speeds=Speeds("us", {source: {"DEFAULT": 8, "AVX2": 2}})))
-    assert [cell[9:11] for cell in data["kernels"][0]["cells"][:3]] == [[1.0, 8], [4.0, 2], [None, None]]
-    assert data["unit"] == "us"
-    data = data_of(html_text([("hello", matrix)], speeds=Speeds("ratio", {source: {"AVX2": 2}})))
-    assert [cell[9:11] for cell in data["kernels"][0]["cells"][:2]] == [[None, None], [2, None]]
-    assert data["unit"] == ""
-
-
-def schema():
-    return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/speeds.schema.json").read_text(encoding="utf-8")))
-
-
-def test_the_schema_of_speeds():
-    schema().validate(json.loads(EXAMPLE))
-    assert speeds_of(EXAMPLE, "example").unit == "us"
-    assert set(schema().schema["properties"]["unit"]["enum"]) == set(UNITS)
-
-
-START = '{"format": 1, "unit": "s", '
-TIME = ": speeds.a.c.AVX2"
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "said", "remedy"),
-    [
-        ("{", "", "is not JSON", '"format": 1'),
-        ("[]", "", "is no JSON object", '"format": 1'),
-        ("{}", ": format", "must be 1, not None", '"format": 1'),
-        ('{"format": 2}', ": format", "must be 1, not 2", '"format": 1'),
-        ('{"format": true}', ": format", "must be 1, not True", '"format": 1'),
-        ('{"format": 1, "unit": "h"}', ": unit", "must be one of ratio, s, ms, us, ns, not 'h'", '"format": 1'),
-        ('{"format": 1, "unit": "s"}', ": speeds", "must be an object of kernels", '"format": 1'),
-        (START + '"speed": {}}', ": speed", "is not a key of this file", "did you mean 'speeds'?"),
-        (START + '"speeds": {"a.c": 1}}', ": speeds.a.c", "must be an object of levels", "write it as"),
-        (START + '"speeds": {"a.c": {"AVX2": 0}}}', TIME, "must be a number above 0, not 0", "leave out"),
-        (START + '"speeds": {"a.c": {"AVX2": "1"}}}', TIME, "must be a number above 0, not '1'", "leave out"),
-        (START + '"speeds": {"a.c": {"AVX2": NaN}}}', TIME, "must be a number above 0, not nan", "leave out"),
-    ],
-)
-def test_a_wrong_file_of_speeds(text, where, said, remedy):
-    with suppress(json.JSONDecodeError):
-        assert "NaN" in text or not schema().is_valid(json.loads(text))
-    with pytest.raises(ConfigError) as caught:
-        speeds_of(text, "speeds.json")
-    assert caught.value.where == f"speeds.json{where}"
-    assert said in caught.value.message
-    assert remedy in caught.value.remedy
-
-
-def test_a_file_of_speeds_that_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match="No such file"):
-        read_speeds(tmp_path / "none.json")
-    (tmp_path / "bytes.json").write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match="is not UTF-8"):
-        read_speeds(tmp_path / "bytes.json")
+    data = data_of(html_text([("hello", matrix)], times={source: {"DEFAULT": 8e-6, "AVX2": 2e-6}}))
+    assert [cell[9:11] for cell in data["kernels"][0]["cells"][:3]] == [[1.0, 8.0], [4.0, 2.0], [None, None]]
+    data = data_of(html_text([("hello", matrix)], times={source: {"AVX2": 2e-6}}))
+    assert [cell[9:11] for cell in data["kernels"][0]["cells"][:2]] == [[None, None], [None, 2.0]]
