@@ -10,11 +10,10 @@ from pathlib import Path
 
 from ..model.errors import ConfigError
 from ..model.files import write_if_changed
-from ..tune.advice import advise, text_of
 from ..tune.config_file import check_writable, write_levels
-from ..tune.judge import FEWEST
+from ..tune.judge import advise, text_of
 from ..tune.measure import measure, only_matrix
-from ..tune.results import read_results, results_text
+from ..tune.results import FEWEST, read_results, results_text
 from ..tune.run import PROGRAM
 from .matrix import WHERE
 from .output import add_output, write

@@ -10,11 +10,12 @@ from pathlib import Path
 from ..binary.formats import open_binary
 from ..code.code import Code
 from ..code.demangle import demangle
-from ..model.matrix import Matrix, MatrixLevel
+from ..model.matrix import Matrix
 from ..processors.decoding import Instruction, Kind
 from ..processors.features import normal, read_features
 from ..processors.instruction_sets import InstructionSets
 from ..processors.registry import find_processor, is_decoded
+from .words import own_features
 
 # Longer loops are not shown: no page has room for them.
 LONGEST = 400
@@ -38,12 +39,6 @@ class Loop:
 
     function: str
     instructions: tuple[LoopInstruction, ...]
-
-
-def own_features(matrix: Matrix, level: MatrixLevel) -> tuple[str, ...]:
-    """Return the features that a level needs and no level that it requires does; of the lowest level, all."""
-    lower = {name for one in matrix.levels if one.name in level.requires for name in one.features}
-    return tuple(name for name in level.features if name not in lower)
 
 
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:

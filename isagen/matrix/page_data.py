@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
-from .loops import Loop, own_features
+from .loops import Loop
+from .words import own_features
 
 # Seconds by kernel source and level.
 Times: TypeAlias = Mapping[str, Mapping[str, float]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -19,9 +21,19 @@ from ..processors.registry import this_machine
 from .here import Here, here
 from .planned import public
 from .private import without_paths
-from .running import Running, ask
 from .where import Found
 from .words import facts, verdict_text
+
+LONGEST = 120  # seconds that an import may take
+SCRIPT = """
+import importlib, json, sys, warnings
+warnings.simplefilter("ignore")
+isa = importlib.import_module(sys.argv[1]).isa
+said = {stub: next((name for name, state in by_level.items() if state == "selected"), "")
+        for stub, by_level in isa.kernels.items()}
+print("\\n" + sys.argv[2] + json.dumps({"current": isa.current, "kernels": said}), flush=True)
+"""
+MARK = "isagen: "  # starts the line of the answer: the module may print others, also when the process ends
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,15 @@ class Machine:
     states: tuple[str, ...]
     system: str
     python: str
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a module says of itself: the level in use, and the level of each stub; or the `problem` why it does not."""
+
+    problem: str = ""
+    current: str = ""
+    kernels: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -156,3 +177,28 @@ def _machine(matrix: Matrix) -> Machine:
         system=f"{platform.system()} {platform.release()}, {platform.machine()}",
         python=f"{platform.python_implementation()} {platform.python_version()} ({sys.platform})",
     )
+
+
+def ask(module: str) -> Running:
+    """Import a module in a process of its own, and return what its attribute `isa` says."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, module, MARK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=LONGEST,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Running(f"importing it failed: it took more than {LONGEST} seconds")
+    except OSError as problem:
+        return Running(f"importing it failed: {problem.strerror}")
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"the process ended with status {done.returncode}"])[-1]
+        return Running(f"importing it failed: {without_paths(last)}")
+    said = next((line for line in done.stdout.splitlines() if line.startswith(MARK)), "")
+    if not said:
+        return Running("importing it failed: the process ended before it answered")
+    return Running(**json.loads(said.removeprefix(MARK)))

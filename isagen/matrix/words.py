@@ -109,17 +109,21 @@ def flags_text(level: MatrixLevel) -> list[str]:
     return lines
 
 
+def own_features(matrix: Matrix, level: MatrixLevel) -> tuple[str, ...]:
+    """Return the features that a level needs and no level that it requires does; of the lowest level, all."""
+    lower = {name for one in matrix.levels if one.name in level.requires for name in one.features}
+    return tuple(name for name in level.features if name not in lower)
+
+
 def needs_text(matrix: Matrix, level: MatrixLevel) -> str:
     """Return the features that a level needs beside those of the levels that it requires; "" where there are none."""
-    lower = [one for one in matrix.levels if one.name in level.requires]
-    known = {feature for one in lower for feature in one.features}
-    needed = [feature for feature in level.features if feature not in known]
-    if not needed:
+    own = own_features(matrix, level)
+    if not own:
         return ""
-    highest = [one.name for one in lower if one.features and not any(one.name in other.requires for other in lower)]
-    return ", and what ".join(part for part in (f"needs {' '.join(needed)}", " and ".join(highest)) if part) + (
-        " needs" if len(highest) == 1 else " need" if highest else ""
-    )
+    lower = [one for one in matrix.levels if one.name in level.requires and one.features]
+    highest = [one.name for one in lower if not any(one.name in other.requires for other in lower)]
+    others = f", and what {' and '.join(highest)} {'needs' if len(highest) == 1 else 'need'}" if highest else ""
+    return f"needs {' '.join(own)}{others}"
 
 
 def level_lines(matrix: Matrix, level: MatrixLevel) -> list[str]:

@@ -11,7 +11,7 @@ from ..model.errors import ConfigError
 from ..model.files import write_if_changed
 from ..planning.config import load_config
 from ..planning.kernel_settings import settings_of
-from .advice import Advice, shown
+from .judge import Advice, shown
 
 
 def check_writable(path: Path) -> None:

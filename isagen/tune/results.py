@@ -11,9 +11,10 @@ from statistics import median
 
 from ..model.codec import from_data, to_text
 from ..model.errors import ConfigError
-from .judge import FEWEST
 
 RESULTS_FORMAT = 1
+# With fewer rounds, a comparison of two levels has no bounds (`judge.CONFIDENCE`).
+FEWEST = 6
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from isagen.matrix.loops import LONGEST, LoopSearch, hot_loops, own_features
+from isagen.matrix.loops import LONGEST, LoopSearch, hot_loops
+from isagen.matrix.words import own_features
 from isagen.processors.features import read_features
 from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import audited_processor

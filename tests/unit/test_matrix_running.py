@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from isagen.matrix.report import report_data, report_markdown, report_on
-from isagen.matrix.running import Running, ask
+from isagen.matrix.report import Running, ask, report_data, report_markdown, report_on
 from isagen.matrix.where import Found
 from support.matrices import matrix_of
 
