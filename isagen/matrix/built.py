@@ -13,7 +13,7 @@ from ..binary.protocol import Binary
 from ..build.level_code import level_code
 from ..build.measure import Measure
 from ..build.registrations import code_by_source, registered_by_kernel
-from ..model.matrix import KernelCode, LevelCode, Matrix
+from ..model.matrix import KernelCode, LevelCode, Matrix, MatrixKernel
 from ..model.matrix_notes import unpack
 from ..model.names import registrations_name, sealed_name
 from ..model.objects import CompiledObjects
@@ -36,28 +36,24 @@ def built_matrix(plan_path: Path) -> Matrix:
     matrix = with_code(planned_matrix(build), levels)
     times = _times(build, folder)
     lost = lost_scripts(plan_path, build.link_audit)
+
+    def is_compiled(level: str) -> bool:
+        return not matrix.kernels or (folder / registrations_name(level, build.plan.kernel_set)).is_file()
+
+    def timed(kernel: MatrixKernel) -> MatrixKernel:
+        cells = kernel.levels.items()
+        return replace(
+            kernel, levels={name: replace(cell, seconds=times.get((name, kernel.source))) for name, cell in cells}
+        )
+
     return replace(
         matrix,
         audited=matrix.audited and not lost,
         audit_reason=lost or matrix.audit_reason,
         levels=tuple(
-            replace(
-                level,
-                compiled=level.verdict == BUILT
-                and (not matrix.kernels or (folder / registrations_name(level.name, build.plan.kernel_set)).is_file()),
-            )
-            for level in matrix.levels
+            replace(level, compiled=level.verdict == BUILT and is_compiled(level.name)) for level in matrix.levels
         ),
-        kernels=tuple(
-            replace(
-                kernel,
-                levels={
-                    name: replace(cell, seconds=times.get((name, kernel.source)))
-                    for name, cell in kernel.levels.items()
-                },
-            )
-            for kernel in matrix.kernels
-        ),
+        kernels=tuple(map(timed, matrix.kernels)),
     )
 
 
@@ -123,13 +119,12 @@ def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:
     here = folder.relative_to(log.parent).as_posix()
     found = {}
     for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
-        start, _, rest = line.partition("\t")
-        end, _, rest = rest.partition("\t")
-        path = rest.partition("\t")[2].partition("\t")[0]
-        level, source = known.kernel_of(path)
-        told = level and start.isdecimal() and end.isdecimal()  # a killed ninja leaves a part of a line
-        if told and known.copy_of(path) not in shims and (posixpath.dirname(posixpath.dirname(path)) or ".") == here:
-            found[level, source] = (int(end) - int(start)) / 1000
+        match line.split("\t"):
+            case [start, end, _, path, *_] if start.isdecimal() and end.isdecimal():
+                level, source = known.kernel_of(path)
+                in_folder = (posixpath.dirname(posixpath.dirname(path)) or ".") == here
+                if level and in_folder and known.copy_of(path) not in shims:
+                    found[level, source] = (int(end) - int(start)) / 1000
     return found
 
 
@@ -147,16 +142,13 @@ def matrices_in(binary: Binary) -> list[Matrix]:
 
 
 def levels_in(binary: Binary) -> dict[tuple[str, str], LevelCode]:
-    """Return what the notes say of the levels' objects, by project and level."""
+    """Return what the notes say of the levels' objects, by project and level; several notes may be of one level."""
     found: dict[tuple[str, str], LevelCode] = {}
-    for one in _levels(binary):
-        known = found.get((one.project, one.level))
-        found[one.project, one.level] = one if known is None else replace(one, kernels={**known.kernels, **one.kernels})
+    for note in binary.notes(LEVEL_OWNER):
+        one = unpack(LevelCode, note, binary.shown)
+        known = found.get((one.project, one.level), one)
+        found[one.project, one.level] = replace(one, kernels={**known.kernels, **one.kernels})
     return found
-
-
-def _levels(binary: Binary) -> Iterator[LevelCode]:
-    return (unpack(LevelCode, note, binary.shown) for note in binary.notes(LEVEL_OWNER))
 
 
 def _compiled(matrix: Matrix) -> Matrix:

@@ -6,16 +6,8 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any
 
-from ..model.matrix import (
-    KernelCode,
-    LevelCode,
-    Matrix,
-    MatrixCell,
-    MatrixCompiler,
-    MatrixKernel,
-    MatrixLevel,
-)
-from ..model.plan import BUILT, Build, Cell, KernelRow, LevelRow
+from ..model.matrix import LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
+from ..model.plan import BUILT, Build, KernelRow, LevelRow
 from .baseline import baseline_origin, beyond_architecture
 from .private import without_paths, word_without_path
 
@@ -68,8 +60,26 @@ def _public(value: Any) -> Any:
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
-    """Return a matrix with what the objects of its levels hold; levels of which nothing is known stay as they are."""
-    return replace(matrix, kernels=tuple(_with_code(matrix, kernel, levels) for kernel in matrix.kernels))
+    """Return a matrix with the code of its levels' objects; a level without an entry in `levels` does not change."""
+    requires = {level.name: level.requires for level in matrix.levels}
+    return replace(matrix, kernels=tuple(_with_code(kernel, levels, requires) for kernel in matrix.kernels))
+
+
+def _with_code(
+    kernel: MatrixKernel, levels: Mapping[str, LevelCode], requires: Mapping[str, tuple[str, ...]]
+) -> MatrixKernel:
+    cells = dict(kernel.levels)
+    for name, cell in kernel.levels.items():
+        found = levels[name].kernels.get(kernel.source) if name in levels and cell.verdict == BUILT else None
+        if found is not None:
+            same = (other for other in requires[name] if found.code and _digest(cells.get(other)) == found.code.digest)
+            cells[name] = replace(cell, stubs=found.stubs, code=found.code, same_as=next(same, ""), folded=found.folded)
+    return replace(kernel, levels=cells)
+
+
+def _digest(cell: MatrixCell | None) -> str:
+    """Return what identifies a copy's code."""
+    return cell.code.digest if cell is not None and cell.code is not None else ""
 
 
 def _level(level: LevelRow) -> MatrixLevel:
@@ -88,38 +98,8 @@ def _level(level: LevelRow) -> MatrixLevel:
 
 
 def _kernel(kernel: KernelRow) -> MatrixKernel:
-    cells = {cell.level: _cell(kernel, cell) for cell in kernel.cells}
-    return MatrixKernel(kernel.source, kernel.language, kernel.args, cells)
-
-
-def _cell(kernel: KernelRow, cell: Cell) -> MatrixCell:
-    return MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy if not kernel.object else "")
-
-
-def _with_code(matrix: Matrix, kernel: MatrixKernel, levels: Mapping[str, LevelCode]) -> MatrixKernel:
-    found: dict[str, KernelCode] = {}
-    for name, cell in kernel.levels.items():
-        level = levels.get(name)
-        if cell.verdict == BUILT and level is not None and kernel.source in level.kernels:
-            found[name] = level.kernels[kernel.source]
-    required = {level.name: level.requires for level in matrix.levels}
     cells = {
-        name: replace(
-            cell,
-            stubs=found[name].stubs,
-            code=found[name].code,
-            same_as=_same(found, name, required.get(name, ())),
-            folded=found[name].folded,
-        )
-        if name in found
-        else cell
-        for name, cell in kernel.levels.items()
+        cell.level: MatrixCell(cell.verdict, cell.reason, cell.flags, "" if kernel.object else cell.copy)
+        for cell in kernel.cells
     }
-    return replace(kernel, levels=cells)
-
-
-def _same(found: Mapping[str, KernelCode], name: str, required: tuple[str, ...]) -> str:
-    """Return the lowest of the levels that one requires whose copy has the same code; nothing where none has."""
-    digests = {level: one.code.digest for level, one in found.items() if one.code is not None}
-    lower = [other for other in digests if other in required]
-    return next((other for other in lower if digests[other] == digests.get(name)), "")
+    return MatrixKernel(kernel.source, kernel.language, kernel.args, cells)
