@@ -7,7 +7,7 @@ from pathlib import Path
 
 from isagen.processors.features import Feature, Features, State, read_features
 from isagen.processors.registry import PROCESSORS, builtin_tables
-from isagen.processors.sources import Condition, Cpuid, Hwcap
+from isagen.processors.sources import Condition
 from isagen.processors.table import Level, Table, load_table
 
 EMPTY = "-"
@@ -76,12 +76,14 @@ def _processor(found: Features) -> str:
 
 def _feature(feature: Feature) -> tuple[str, ...]:
     needs, macros = _code(feature.needs), _code(feature.macros)
-    return (_code([feature.name]), detection(feature.condition), feature.state or EMPTY, needs, macros)
+    places = " or ".join(map(detection, feature.conditions))
+    return (_code([feature.name]), places, feature.state or EMPTY, needs, macros)
 
 
 def _state(state: State) -> tuple[str, ...]:
     permission = EMPTY if state.permission is None else f"XSAVE component {state.permission}"
-    return (state.name, hex(state.xcr0), permission, _code([state.macos_sysctl] if state.macos_sysctl else ()))
+    saved = state.saved
+    return (state.name, hex(saved.xcr0), permission, _code([saved.macos_sysctl] if saved.macos_sysctl else ()))
 
 
 def detection(condition: Condition) -> str:
@@ -89,12 +91,12 @@ def detection(condition: Condition) -> str:
     high = condition.low + condition.width - 1
     bits = str(high) if condition.width == 1 else f"{high}:{condition.low}"
     least = "" if condition.width == 1 else f" >= {condition.minimum}"
-    source = condition.source
-    if isinstance(source, Cpuid):
-        return f"CPUID.{source.leaf:X}H.{source.subleaf}:{source.register.upper()}[{bits}]{least}"
-    if isinstance(source, Hwcap):
-        return f"AT_HWCAP{source.word if source.word > 1 else ''}[{bits}]{least}"
-    return f"sysctl {source.name} >= {condition.minimum}"
+    place = condition.source.place
+    if condition.source.kind == "cpuid":
+        return f"CPUID.{place[0]:X}H.{place[1]}:{place[2].upper()}[{bits}]{least}"
+    if condition.source.kind == "hwcap":
+        return f"AT_HWCAP{place[0] if place[0] > 1 else ''}[{bits}]{least}"
+    return f"{condition.source.kind} {place[0]} >= {condition.minimum}"
 
 
 def _code(names: Iterable[str]) -> str:

@@ -12,7 +12,6 @@ from ..planning.config import DEFAULT_TABLE
 from ..probe.cache import default_cache
 from ..probe.compiler import find_compiler
 from ..probe.probe import probe_all
-from ..processors.cpu_name import cpu_name
 from ..processors.detection import ask_permissions, detect, missing_by_level
 from ..processors.registry import default_table, this_cpu_family, this_machine
 from ..processors.report import Asked, levels_json, levels_text, report, report_text
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         text = report_text(cpu)
         data = report(cpu)
-    name = cpu_name(machine)
+    name = machine.cpu_name()
     as_text = f"CPU: {name or 'unknown'}\n{text}"
     as_json = json.dumps({"cpu": name, **data}, indent=2) + "\n"
     standard_output().write(as_json if options.format == "json" else as_text)

@@ -3,48 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..model.plan import BUILT, LevelRow, Plan
 from ..processors.features import Feature, Features
-from ..processors.sources import REGISTERS, Cpuid, Hwcap, Source, Sysctl
+from ..processors.sources import SYSTEM_KINDS, Source
 
 MASK_BITS = 64
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words that features are read from, by place: four for each CPUID leaf, then HWCAPs, then sysctls."""
-
-    leaves: tuple[tuple[int, int], ...]
-    hwcaps: tuple[Hwcap, ...]
-    sysctls: tuple[Sysctl, ...]
-
-    @classmethod
-    def of(cls, features: Iterable[Feature]) -> Words:
-        """Return the words that `features` need."""
-        sources = {feature.condition.source for feature in features}
-        return cls(
-            leaves=tuple(sorted({(s.leaf, s.subleaf) for s in sources if isinstance(s, Cpuid)})),
-            hwcaps=tuple(sorted((s for s in sources if isinstance(s, Hwcap)), key=lambda source: source.word)),
-            sysctls=tuple(sorted((s for s in sources if isinstance(s, Sysctl)), key=lambda source: source.name)),
-        )
-
-    def place(self, source: Source) -> int:
-        """Return the place of a source's word."""
-        match source:
-            case Cpuid(leaf, subleaf, register):
-                return len(REGISTERS) * self.leaves.index((leaf, subleaf)) + REGISTERS.index(register)
-            case Hwcap():
-                return len(REGISTERS) * len(self.leaves) + self.hwcaps.index(source)
-            case Sysctl():
-                return len(REGISTERS) * len(self.leaves) + len(self.hwcaps) + self.sysctls.index(source)
-
-    @property
-    def count(self) -> int:
-        """How many words there are."""
-        return len(REGISTERS) * len(self.leaves) + len(self.hwcaps) + len(self.sysctls)
 
 
 def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) -> Mapping[str, Any]:
@@ -53,30 +18,49 @@ def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) ->
     `baseline` are the features that all code of the build may use.
     """
     used = _used(features, {*baseline, *(name for level in plan.levels for name in level.features)})
-    words = Words.of(used)
+    own, sources = features.processor.kinds, _sources(features, used)
+    words = {source: number for number, source in enumerate(sources)}
     numbers = {feature.name: number for number, feature in enumerate(used)}
     size = max(-(-len(used) // MASK_BITS), 1)
-    states = list(features.states.values())
-    places = {state.name: place for place, state in enumerate(states, 1)}
+    places = {name: place for place, name in enumerate(features.states, 1)}
     return {
         "levels": [_level(level, plan.levels, features, numbers, size) for level in plan.levels],
         "baseline": mask((numbers[name] for name in baseline), size),
-        "features": [_feature(feature, words, places) for feature in used],
+        "features": [{"name": feature.name, "state": places.get(feature.state or "", 0)} for feature in used],
+        "conditions": [
+            {
+                "feature": numbers[feature.name],
+                "word": words[one.source],
+                "low": one.low,
+                "field": _number(one.mask),
+                "minimum": one.minimum,
+            }
+            for feature in used
+            for one in feature.conditions
+        ],
         "needs": [(numbers[f.name], numbers[needed]) for f in used for needed in f.needs],
         "mask_size": size,
-        "word_count": max(words.count, 1),
-        "leaves": words.leaves,
-        "hwcaps": [(source, words.place(source)) for source in words.hwcaps],
-        "sysctls": [(source, words.place(source)) for source in words.sysctls],
+        "word_count": max(len(sources), 1),
+        "own_sources": [source.place for source in sources if source.kind in {kind.name for kind in own}],
+        "system_kinds": [kind for kind in SYSTEM_KINDS if any(source.kind == kind.name for source in sources)],
+        "system_sources": [
+            {"kind": kind.name, "place": source.place[0], "word": words[source]}
+            for kind in SYSTEM_KINDS
+            for source in sources
+            if source.kind == kind.name
+        ],
         "states": [
-            {
-                "xcr0": state.xcr0,
-                "permission": -1 if state.permission is None else state.permission,
-                "macos_sysctl": state.macos_sysctl,
-            }
-            for state in states
+            {"saved": state.saved, "permission": -1 if state.permission is None else state.permission}
+            for state in features.states.values()
         ],
     }
+
+
+def _sources(features: Features, used: Iterable[Feature]) -> list[Source]:
+    """Return the sources that features are read from, each once: those of the processor's own kinds first."""
+    kinds = [kind.name for kind in (*features.processor.kinds, *SYSTEM_KINDS)]
+    found = {condition.source for feature in used for condition in feature.conditions}
+    return sorted(found, key=lambda source: (kinds.index(source.kind), source.place))
 
 
 def _used(features: Features, names: set[str]) -> list[Feature]:
@@ -111,21 +95,9 @@ def _number(value: int) -> str:
 
 
 def _permission(features: Features, names: Iterable[str]) -> int:
-    """Return the XSAVE component that the OS must grant for features `names`, or -1."""
+    """Return the number of what the OS must permit for features `names`, or -1."""
     for name in names:
         state = features.features[name].state
-        if state is not None and (component := features.states[state].permission) is not None:
-            return component
+        if state is not None and (number := features.states[state].permission) is not None:
+            return number
     return -1
-
-
-def _feature(feature: Feature, words: Words, states: Mapping[str, int]) -> dict[str, Any]:
-    condition = feature.condition
-    return {
-        "name": feature.name,
-        "word": words.place(condition.source),
-        "low": condition.low,
-        "state": states[feature.state] if feature.state else 0,
-        "field": _number(condition.mask),
-        "minimum": condition.minimum,
-    }

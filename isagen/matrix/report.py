@@ -14,7 +14,6 @@ from typing import Any
 from ..model.errors import IsagenError
 from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
-from ..processors.cpu_name import cpu_name
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
@@ -165,7 +164,7 @@ def _machine(matrix: Matrix) -> Machine:
     try:
         machine = this_machine(matrix.features)
         cpu = ask_permissions(detect(read_features(matrix.features), machine), machine)
-        name = cpu_name(machine)
+        name = machine.cpu_name()
         features = tuple(name for name in cpu.features.features if name in cpu.bits)
         states = tuple(sorted(cpu.saved - cpu.refused))
     except IsagenError:

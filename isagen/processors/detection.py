@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .features import Features
-from .machines import Machine, NoRegisters, Registers
-from .sources import Cpuid, Hwcap, Source, Sysctl
+from .machines import Machine
 from .table import Table
 
 
@@ -23,10 +22,10 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """The result of detection: XCR0, the CPU's features, the states that the OS saves, and those that it refuses."""
+    """The result of detection: registers, the CPU's features, the states that the OS saves, and those it refuses."""
 
     features: Features
-    xcr0: int
+    registers: Mapping[str, int]
     bits: frozenset[str]
     saved: frozenset[str]
     refused: frozenset[str] = frozenset()
@@ -49,30 +48,12 @@ class Cpu:
 
 def detect(features: Features, machine: Machine) -> Cpu:
     """Read what CPU and OS have. Permissions are not asked for: `ask_permissions` does."""
-    rules = features.processor.registers
-    registers: Registers = NoRegisters() if rules is None else rules(machine)
     bits: set[str] = set()
     for name, feature in features.features.items():  # those that a feature needs stand above it
-        if bits.issuperset(feature.needs) and feature.condition.holds(
-            _word(feature.condition.source, registers, machine)
-        ):
+        if bits.issuperset(feature.needs) and any(one.holds(machine.read(one.source)) for one in feature.conditions):
             bits.add(name)
-    return Cpu(
-        features=features,
-        xcr0=registers.xcr0,
-        bits=frozenset(bits),
-        saved=frozenset(name for name, state in features.states.items() if registers.saves(state)),
-    )
-
-
-def _word(source: Source, registers: Registers, machine: Machine) -> int:
-    match source:
-        case Cpuid():
-            return registers.read(source)
-        case Hwcap(word):
-            return machine.hwcap(word)
-        case Sysctl(name):
-            return machine.sysctl(name)
+    saved = frozenset(name for name, state in features.states.items() if machine.saves(state.saved))
+    return Cpu(features, machine.registers, frozenset(bits), saved)
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.record import Record
@@ -15,32 +16,31 @@ from .instruction_sets import Asked
 from .instruction_sets import normal as normal
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
-from .sources import Condition, read_condition
+from .sources import SYSTEM_KINDS, Condition, read_conditions
 
 
 @dataclass(frozen=True)
 class State:
     """State that the OS must save for a feature to be usable.
 
-    `xcr0` is a mask of XCR0 bits, all of which must be set; `permission` is the Linux XSAVE component that must be
-    requested with arch_prctl; `macos_sysctl` answers in XCR0's place where macOS enables the state lazily.
+    `saved` says how that is known, in the processor's own form. `permission` is the number by which the process must
+    ask the OS for the state first.
     """
 
     name: str
-    xcr0: int
+    saved: Any
     permission: int | None = None
-    macos_sysctl: str | None = None
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One CPU capability: the condition that shows it, the OS state that it needs, and what compilers predefine.
+    """One CPU capability: the conditions of which any shows it, its OS state, and the macros that compilers predefine.
 
-    The condition says something only on a CPU that also has the features `needs`.
+    The conditions count only on a CPU that also has the features `needs`.
     """
 
     name: str
-    condition: Condition
+    conditions: tuple[Condition, ...]
     state: str | None = None
     macros: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ def load_features(top: Section) -> Features:
     own = read_features(reference)
     return replace(
         own,
-        features=_features(top, "extra_features", own.states, own.features),
+        features=_features(top, "extra_features", own.processor, own.states, own.features),
         ignored_macros=own.ignored_macros + top.strings("ignored_macros", ()),
     )
 
@@ -167,8 +167,8 @@ def read_features(name: str) -> Features:
 @cache
 def _read(processor: Processor) -> Features:
     section = read_toml(processor.features_file, TableError, f"features {processor.name}")
-    states = dict(_states(section))
-    features = _features(section, "features", states, {})
+    states = dict(_states(section, processor))
+    features = _features(section, "features", processor, states, {})
     result = Features(
         processor=processor,
         states=states,
@@ -247,27 +247,19 @@ def _asked(section: Section) -> Asked:
     )
 
 
-def _states(section: Section) -> Iterable[tuple[str, State]]:
+def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:
     for name, entry in section.sections("states"):
-        yield (
-            name,
-            State(
-                name=name,
-                xcr0=entry.integer("xcr0"),
-                permission=entry.integer("permission", None),
-                macos_sysctl=entry.string("macos_sysctl", None),
-            ),
-        )
+        yield name, State(name, processor.read_state(entry), entry.integer("permission", None))
         entry.finish()
 
 
 def _features(
-    section: Section, key: str, states: Mapping[str, State], above: Mapping[str, Feature]
+    section: Section, key: str, processor: Processor, states: Mapping[str, State], above: Mapping[str, Feature]
 ) -> dict[str, Feature]:
     """Return the features `above`, followed by those that the section adds or replaces."""
     features = dict(above)
     for name, entry in section.sections(key):
-        condition = read_condition(entry)
+        conditions = read_conditions(entry, (*processor.kinds, *SYSTEM_KINDS))
         state = entry.string("state", None)
         if state is not None and state not in states:
             raise entry.fail("state", f"there is no state {state!r}", did_you_mean(state, states))
@@ -277,7 +269,7 @@ def _features(
         for needed in needs:
             if needed not in higher:
                 raise entry.fail("needs", f"there is no feature {needed!r} above", did_you_mean(needed, higher))
-        features[name] = Feature(name, condition, state, entry.strings("macros", ()), needs)
+        features[name] = Feature(name, conditions, state, entry.strings("macros", ()), needs)
         entry.finish()
     return features
 

@@ -1,60 +1,79 @@
-"""How a CPU and its OS are asked: the raw answers, and the rules by which a processor's registers are read."""
+"""This CPU and its OS as sources of features. The CPU's name is for people: detection never reads it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import ctypes
+import platform
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from .sources import Cpuid
+from .sources import Source
 
-if TYPE_CHECKING:
-    from .features import State
+# Of the auxiliary vector: Linux, include/uapi/linux/auxvec.h; FreeBSD and OpenBSD, sys/elf_common.h and sys/auxv.h.
+LINUX_HWCAPS = {1: 16, 2: 26}
+BSD_HWCAPS = {1: 25, 2: 26}
+# Linux's file, and the keys of a CPU's name on some architectures.
+CPUINFO = Path("/proc/cpuinfo")
+KEY = re.compile(r"^(?:model name|cpu model|cpu|uarch|Hardware)\s*: *(\S.*)$", re.MULTILINE)
 
 
-class Machine(Protocol):
-    """A CPU and its OS, asked as the hardware is: raw registers, with no rule applied yet."""
+class Machine:
+    """This OS, and a CPU that has no registers of its own to read. A processor's own class adds its registers."""
 
-    def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
-        """Return (eax, ebx, ecx, edx)."""
+    @property
+    def registers(self) -> Mapping[str, int]:
+        """The registers that a report shows, by name."""
+        return {}
 
-    def xgetbv(self, index: int) -> int:
-        """Return XCR0 for `index` 0; called only where the OS has enabled the instruction."""
+    def read(self, source: Source) -> int:
+        """Return the number of a source; 0 where there is none."""
+        if source.kind == "hwcap":
+            return self.hwcap(*source.place)
+        assert source.kind == "sysctl", f"no machine of {type(self).__name__} reads {source.kind}"
+        return self.sysctl(*source.place)
 
-    def permission(self, component: int) -> bool:
-        """Ask the OS for an XSAVE component, and return whether the process may use it."""
+    def saves(self, state: Any) -> bool:
+        """Return whether the OS saves a state on a context switch; the processor's folder says what a state is."""
+        return False
 
-    def is_enabled(self, sysctl: str) -> bool:
-        """Return whether macOS says that it enables a state on first use."""
+    def permission(self, number: int) -> bool:
+        """Ask the OS for what a state needs, and return whether the process may use it."""
+        return True
 
     def hwcap(self, word: int) -> int:
         """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 where the OS has none."""
+        libc = ctypes.CDLL(None)
+        if sys.platform == "linux":
+            libc.getauxval.restype = ctypes.c_ulong
+            return int(libc.getauxval(ctypes.c_ulong(LINUX_HWCAPS[word])))
+        if sys.platform.startswith(("freebsd", "openbsd")) and hasattr(libc, "elf_aux_info"):
+            value = ctypes.c_ulong(0)
+            size = ctypes.sizeof(value)
+            return 0 if libc.elf_aux_info(BSD_HWCAPS[word], ctypes.byref(value), size) else value.value
+        return 0
 
     def sysctl(self, name: str) -> int:
         """Return the int that macOS has under `name`; 0 where there is none, or a negative one."""
+        if sys.platform != "darwin":
+            return 0
+        value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
+        found = ctypes.CDLL(None).sysctlbyname(
+            name.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0)
+        )
+        return max(value.value, 0) if found == 0 else 0
+
+    def cpu_name(self) -> str:
+        """Return the CPU's name by Linux or Python; "" where there is none."""
+        try:
+            found = KEY.search(CPUINFO.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            found = None
+        return tidy(found[1]) if found else platform.processor()
 
 
-class Registers(Protocol):
-    """The registers of one machine, each read where CPU and OS say that it can be; what cannot be read is 0."""
-
-    @property
-    def xcr0(self) -> int:
-        """XCR0."""
-
-    def read(self, source: Cpuid) -> int:
-        """Return the word that `source` names."""
-
-    def saves(self, state: State) -> bool:
-        """Return whether the OS saves a state on a context switch."""
-
-
-class NoRegisters:
-    """Those of a processor that has none to read."""
-
-    xcr0 = 0
-
-    def read(self, source: Cpuid) -> int:
-        """Return 0."""
-        return 0
-
-    def saves(self, state: State) -> bool:
-        """Return that no state is saved."""
-        return False
+def tidy(name: str) -> str:
+    """Return a CPU's name on one line, without control characters and runs of spaces."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())

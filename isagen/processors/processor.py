@@ -6,14 +6,16 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..binary.protocol import Architecture
 from ..model.files import AnyPath
+from ..model.toml import Section
+from .sources import SourceKind
 
 if TYPE_CHECKING:
     from .decoding import Decoder
-    from .machines import Machine, Registers
+    from .machines import Machine
 
 ANY_FAMILY = "*"
 FEATURES_FILE = "features.toml"  # in a processor's folder
@@ -68,18 +70,23 @@ class OldestCpu:
     clang_where: tuple[str, str]
 
 
+def _no_state(entry: Section) -> None:
+    """Read a state of a processor whose states have no keys of their own."""
+
+
 @dataclass(frozen=True, eq=False)  # each is itself alone, so that it can be a key
 class Processor:
     """One processor: its folder, `home`, holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
     answers, in lower case, to them, and `macros` what compilers predefine where they make code for one. `detection`
-    names the folder whose `detect.c.j2` reads registers: the generic one reads none. `oldest_cpu` says how generated
+    names the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are the kinds of sources
+    that are the processor's own, and `read_state` reads a state's own keys. `oldest_cpu` says how generated
     code is compiled for every CPU; without it, the project's flags hold. `baseline_table` is the table whose levels an
     audit's baseline is named after.
 
-    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, `registers` the
-    rules by which a machine's registers are read, and `this_machine` the CPU and OS that Python runs on.
+    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
+    `this_machine` the CPU and OS that Python runs on.
     """
 
     name: str
@@ -89,11 +96,12 @@ class Processor:
     spellings: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, str] = field(default_factory=dict)
     detection: str = "generic"
+    kinds: tuple[SourceKind, ...] = ()
+    read_state: Callable[[Section], Any] = _no_state
     oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     decoder: Callable[[], Decoder] | None = None
-    registers: Callable[[Machine], Registers] | None = None
     this_machine: Callable[[], Machine] | None = None
 
     @property

@@ -11,10 +11,10 @@ from .table import Table
 
 
 def report(cpu: Cpu) -> dict[str, Any]:
-    """Return XCR0, the states that the OS saves, and every feature's CPUID bit, whatever the OS lets be used."""
+    """Return registers, the states that the OS saves, and every feature that the CPU has, whatever the OS allows."""
     lines = cpu.features.report
     return {
-        "xcr0": cpu.xcr0,
+        **cpu.registers,
         "os": {name: state in cpu.saved for name, state in lines.os},
         "features": {name: feature in cpu.bits for name, feature in lines.features},
     }
@@ -23,7 +23,7 @@ def report(cpu: Cpu) -> dict[str, Any]:
 def report_text(cpu: Cpu) -> str:
     """Return the report as the cpu_features tool writes it."""
     found = report(cpu)
-    lines = [f"XCR0: {found['xcr0']:016x}"]
+    lines = [f"{name.upper()}: {value:016x}" for name, value in cpu.registers.items()]
     lines += [f"os --> {name}: {_word(saved)}" for name, saved in found["os"].items()]
     lines += [f"{name}:\t\t\t{_word(present)}" for name, present in found["features"].items()]
     return "".join(f"{line}\n" for line in lines)

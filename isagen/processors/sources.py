@@ -1,45 +1,25 @@
-"""Where features are read: registers of CPUID, words of HWCAP, and sysctls, each a number of at most 64 bits."""
+"""Where features are read: kinds of sources, each a number of at most 64 bits, and the conditions for features."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..model.toml import Section
 
-REGISTERS = ("eax", "ebx", "ecx", "edx")
-KINDS = ("cpuid", "hwcap", "sysctl")
-
 
 @dataclass(frozen=True)
-class Cpuid:
-    """A register after the CPUID instruction, 32 bits."""
+class Source:
+    """A number that a CPU or an OS has: its kind, and its place there: a leaf and a register, a word, a name."""
 
-    leaf: int
-    subleaf: int
-    register: str
-
-
-@dataclass(frozen=True)
-class Hwcap:
-    """A word of the ELF auxiliary vector: AT_HWCAP for 1, AT_HWCAP2 for 2."""
-
-    word: int
-
-
-@dataclass(frozen=True)
-class Sysctl:
-    """An int that macOS gives by name, 31 bits; 0 where it knows no such name."""
-
-    name: str
-
-
-Source = Cpuid | Hwcap | Sysctl
+    kind: str
+    place: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition for a feature: a field of a source's word is at least `minimum`. A bit is a field of width 1."""
+    """A condition for a feature: a field of a source is at least `minimum`. A bit is a field of width 1."""
 
     source: Source
     low: int = 0
@@ -56,54 +36,59 @@ class Condition:
         return word >> self.low & self.mask >= self.minimum
 
 
-def read_condition(entry: Section) -> Condition:
-    """Read the keys of a feature that say how it is detected: one of `KINDS`, and `minimum`."""
-    given = [kind for kind in KINDS if kind in entry]
-    if not given:
-        raise entry.fail("cpuid", "is missing", f"give one of {', '.join(KINDS)}")
-    if len(given) > 1:
-        raise entry.fail(given[1], f"cannot stand beside {given[0]}", "a feature is read from one place")
-    source, low, width = {"cpuid": _cpuid, "hwcap": _hwcap, "sysctl": _sysctl}[given[0]](entry)
-    minimum = entry.integer("minimum", 1)
-    if not 1 <= minimum < 1 << width:
-        raise entry.fail("minimum", f"{minimum} is out of range", f"a field of {width} bits holds 1 to {2**width - 1}")
-    return Condition(source, low, width, minimum)
+@dataclass(frozen=True)
+class SourceKind:
+    """A kind of source: the key `name` of a feature, whose value has the `form`.
 
+    The value is an array of values for the `parts` of a place, and a bit or field of a number of `bits`. Without parts
+    it is a string, and the number counts whole. `parameter` is that of the C function that reads an OS's source.
+    """
 
-def _cpuid(entry: Section) -> tuple[Source, int, int]:
-    place = entry.array("cpuid")
-    field = _field(place[3], 32) if len(place) == 4 else None
-    if field is None or not all(_is_count(number) for number in place[:2]) or place[2] not in REGISTERS:
-        raise entry.fail(
-            "cpuid",
-            f"must be [leaf, subleaf, register, bit], not {place!r}",
-            'for example [7, 0, "ebx", 5], or [0x24, 0, "ebx", [7, 0]] for a field of bits 7 to 0',
+    name: str
+    bits: int
+    form: str
+    example: str
+    parts: tuple[Container[Any], ...] = ()
+    parameter: str = ""
+
+    def read(self, entry: Section) -> tuple[Source, int, int]:
+        """Read a source, the lowest bit of the field in it, and the field's width."""
+        if not self.parts:
+            return Source(self.name, (entry.string(self.name),)), 0, self.bits
+        *place, bit = entry.array(self.name) or [None]
+        field = _field(bit, self.bits)
+        known = len(place) == len(self.parts) and all(
+            type(value) in (int, str) and value in allowed for value, allowed in zip(place, self.parts, strict=True)
         )
-    leaf, subleaf, register, _ = place
-    return Cpuid(leaf, subleaf, register), *field
+        if field is None or not known:
+            raise entry.fail(self.name, f"must be {self.form}, not {[*place, bit]!r}", f"for example {self.example}")
+        return Source(self.name, tuple(place)), *field
 
 
-def _hwcap(entry: Section) -> tuple[Source, int, int]:
-    place = entry.array("hwcap")
-    field = _field(place[1], 64) if len(place) == 2 else None
-    if field is None or not _is_count(place[0]) or place[0] not in (1, 2):
-        raise entry.fail("hwcap", f"must be [word, bit], not {place!r}", "for example [2, 14]: bit 14 of AT_HWCAP2")
-    return Hwcap(place[0]), *field
+# The kinds that an OS answers, whichever the processor: `machines.Machine` and isa_system.c.j2 read them.
+SYSTEM_KINDS = (
+    SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word"),
+    SourceKind("sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', parameter="const char *name"),
+)
 
 
-def _sysctl(entry: Section) -> tuple[Source, int, int]:
-    return Sysctl(entry.string("sysctl")), 0, 31
+def read_conditions(entry: Section, kinds: Sequence[SourceKind]) -> tuple[Condition, ...]:
+    """Read where a feature is detected: at least one of the `kinds`, and `minimum`. Any of the conditions shows it."""
+    given = [kind for kind in kinds if kind.name in entry]
+    if not given:
+        raise entry.fail(kinds[0].name, "is missing", f"give one of {', '.join(kind.name for kind in kinds)}")
+    minimum = entry.integer("minimum", 1)
+    found = [Condition(*kind.read(entry), minimum) for kind in given]
+    for condition in found:
+        if not 1 <= minimum <= condition.mask:
+            remedy = f"a field of {condition.width} bits holds 1 to {condition.mask}"
+            raise entry.fail("minimum", f"{minimum} is out of range", remedy)
+    return tuple(found)
 
 
 def _field(value: Any, bits: int) -> tuple[int, int] | None:
-    """Return the lowest bit and the width of a bit, or of a field [highest, lowest], of a word of `bits`."""
-    if _is_count(value):
-        value = [value, value]
-    if not isinstance(value, list) or len(value) != 2 or not all(_is_count(number) for number in value):
+    """Return the lowest bit and the width of a bit, or of a field [highest, lowest], of a number of `bits`."""
+    high, low = value if isinstance(value, list) and len(value) == 2 else (value, value)
+    if type(high) is not int or type(low) is not int or not 0 <= low <= high < bits:
         return None
-    high, low = value
-    return (low, high - low + 1) if low <= high < bits else None
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
+    return low, high - low + 1

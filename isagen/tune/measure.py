@@ -11,7 +11,6 @@ from ..matrix.where import find_matrices
 from ..model.errors import ProjectError
 from ..model.matrix import Matrix
 from ..model.plan import BUILT
-from ..processors.cpu_name import cpu_name
 from ..processors.registry import this_machine
 from .results import Results, Timed
 from .run import PROGRAM, Show, run_rounds
@@ -57,7 +56,7 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show) -> 
     }
     sizes[PROGRAM] = {level: sum(row.get(level, 0) for row in sizes.values()) for level in built}
     return Results(
-        cpu=cpu_name(this_machine(matrix.features)),
+        cpu=this_machine(matrix.features).cpu_name(),
         project=matrix.project,
         compilers=tuple(f"{language}: {one.name}" for language, one in matrix.compilers.items()),
         command=tuple(command),

@@ -18,7 +18,6 @@ from isagen.model.names import BIND_SYMBOL
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
-from isagen.processors.cpu_name import cpu_name
 from isagen.processors.detection import Presence, ask_permissions, detect
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.machine import X86, ThisMachine
@@ -115,7 +114,7 @@ def recordings_text() -> list[str]:
     for index, cpu in enumerate(CPUS):
         rows = ", ".join(f"{{{leaf}u, {sub}u, {c_array(row)}}}" for (leaf, sub), row in cpu.rows.items())
         lines.append(f"static const struct row rows_{index}[] = {{{rows}}};")
-        xgetbv = f"{int(cpu.xcr0 is not None)}, {cpu.xcr0 or 0}u"
+        xgetbv = f"{int(cpu.saved is not None)}, {cpu.saved or 0}u"
         sysctl = json.dumps(cpu.sysctls[0] if cpu.sysctls else "")
         table.append(
             f'  {{"{cpu.name}", rows_{index}, {len(cpu.rows)}, {c_array(cpu.otherwise)}, {xgetbv}, '
@@ -297,7 +296,7 @@ def test_the_name_of_the_cpu_is_the_one_that_linux_tells(x86):
     told = re.search(r"^model name\s*: (.*)$", cpuinfo.read_text(), re.M) if cpuinfo.exists() else None
     if told is None:
         pytest.skip("Linux does not tell the CPU's name")
-    assert cpu_name(x86) == " ".join(told[1].split())
+    assert x86.cpu_name() == " ".join(told[1].split())
 
 
 def test_the_name_of_a_cpu_without_a_brand(x86, monkeypatch, tmp_path):
@@ -305,11 +304,11 @@ def test_the_name_of_a_cpu_without_a_brand(x86, monkeypatch, tmp_path):
     monkeypatch.setattr(x86, "cpuid", lambda leaf, subleaf: (0, 0, 0, 0))
     told = tmp_path / "cpuinfo"
     told.write_text("processor\t: 0\nuarch\t\t: sifive,u74-mc\n")
-    monkeypatch.setattr("isagen.processors.cpu_name.CPUINFO", told)
-    assert cpu_name(x86) == "sifive,u74-mc"
+    monkeypatch.setattr("isagen.processors.machines.CPUINFO", told)
+    assert x86.cpu_name() == "sifive,u74-mc"
     told.unlink()
     monkeypatch.setattr(platform, "processor", lambda: "riscv")
-    assert cpu_name(x86) == "riscv"
+    assert x86.cpu_name() == "riscv"
 
 
 def test_this_machine(x86):
@@ -319,7 +318,7 @@ def test_this_machine(x86):
         x86.xgetbv(7)
     with pytest.raises(ValueError, match="0 to 63"):
         x86.permission(64)
-    assert x86.is_enabled("no.such.sysctl") is False
+    assert x86.sysctl("no.such.sysctl") == 0
 
 
 def test_on_another_architecture_the_command_says_so(monkeypatch, capsys):

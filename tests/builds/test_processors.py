@@ -17,9 +17,9 @@ from isagen.planning.plan import Style, make_plan
 from isagen.processors import registry
 from isagen.processors.detection import detect, missing_by_level
 from isagen.processors.features import read_features
+from isagen.processors.machines import Machine as ThisSystem
 from isagen.processors.processor import DecodableCode, Processor
-from isagen.processors.sources import Condition, Hwcap, Sysctl
-from isagen.processors.system import ThisSystem
+from isagen.processors.sources import Condition, Source
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.decoder import X86Decoder
 from support.model import build_of, write_dispatch
@@ -31,7 +31,7 @@ simd = { hwcap = [1, 1], macros = ["__SIMD__"] }
 dotprod = { hwcap = [1, 20], needs = ["simd"], macros = ["__DOTPROD__"] }
 wide = { hwcap = [2, 1], macros = ["__WIDE__"] }
 width = { hwcap = [2, [63, 60]], minimum = 4, needs = ["wide"] }
-apple_bf16 = { sysctl = "hw.optional.made.FEAT_BF16" }
+bf16 = { hwcap = [2, 14], sysctl = "hw.optional.made.FEAT_BF16" }
 generation = { sysctl = "hw.made.generation", minimum = 3 }
 """
 LEVEL = '[levels.{0}]\nrank = {1}\nvector_bits = 128\nprobe = "return argc;"\nflags.gnu = []\nfeatures = {2}\n'
@@ -40,7 +40,7 @@ LEVELS = {
     "SIMD": ["simd"],
     "DOT": ["dotprod"],
     "WIDE": ["width"],
-    "MAC": ["apple_bf16"],
+    "BF16": ["bf16"],
     "NEW": ["generation", "simd"],
 }
 
@@ -69,7 +69,8 @@ MACHINES = {
     "wider": (Machine({2: 1 << 1 | 15 << 60}), "WIDE"),
     "width without its bit": (Machine({2: 15 << 60}), ""),
     "other bits": (Machine({1: ~(1 << 1 | 1 << 20) & (1 << 64) - 1, 2: 1 << 20}), ""),
-    "mac": (Machine(numbers={"hw.optional.made.FEAT_BF16": 1}), "MAC"),
+    "linux with bf16": (Machine({2: 1 << 14}), "BF16"),
+    "mac": (Machine(numbers={"hw.optional.made.FEAT_BF16": 1}), "BF16"),
     "mac that says no": (Machine(numbers={"hw.optional.made.FEAT_BF16": 0}), ""),
     "old": (Machine({1: 1 << 1}, {"hw.made.generation": 2}), "SIMD"),
     "new": (Machine({1: 1 << 1}, {"hw.made.generation": 3}), "SIMD NEW"),
@@ -229,7 +230,7 @@ def test_this_system_answers():
     system = ThisSystem()
     assert all(0 <= system.hwcap(word) < 1 << 64 for word in (1, 2))
     assert system.sysctl("no.such.sysctl") == 0
-    assert not system.is_enabled("no.such.sysctl")
+    assert not system.saves(None)
 
 
 # ---- detection, in Python and in C
@@ -237,10 +238,11 @@ def test_this_system_answers():
 
 def test_conditions_of_every_kind(made_up):
     features = read_features("made").features
-    assert features["simd"].condition == Condition(Hwcap(1), low=1)
-    assert features["width"].condition == Condition(Hwcap(2), low=60, width=4, minimum=4)
-    assert features["apple_bf16"].condition == Condition(Sysctl("hw.optional.made.FEAT_BF16"), width=31)
-    assert features["generation"].condition.minimum == 3
+    bf16 = Condition(Source("sysctl", ("hw.optional.made.FEAT_BF16",)), width=31)
+    assert features["simd"].conditions == (Condition(Source("hwcap", (1,)), low=1),)
+    assert features["width"].conditions == (Condition(Source("hwcap", (2,)), low=60, width=4, minimum=4),)
+    assert features["bf16"].conditions == (Condition(Source("hwcap", (2,)), low=14), bf16)
+    assert features["generation"].conditions[0].minimum == 3
     assert features["dotprod"].needs == ("simd",)
 
 
@@ -256,7 +258,7 @@ def missing_in_c(folder: Path, table: Table, machines: list[Machine]) -> list[li
     write_source(folder, table)
     (folder / "harness.c").write_text(HARNESS)
     defines = [f"-DLOWEST=isa_kernel_{table.base.name}__stub"]
-    if any(isinstance(f.condition.source, Sysctl) for f in table.features.features.values()):
+    if any(c.source.kind == "sysctl" for f in table.features.features.values() for c in f.conditions):
         defines.append("-DWITH_SYSCTL")
     command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", *defines, "harness.c", "-o", "harness"]
     subprocess.run(command, cwd=folder, check=True)

@@ -17,6 +17,7 @@ from isagen.processors.detection import detect
 from isagen.processors.features import read_features
 from isagen.processors.x86 import machine_code
 from isagen.processors.x86.machine import X86, ThisMachine
+from isagen.processors.x86.registers import SavedState
 from support.checkout import ROOT
 from support.masked import MASKED
 from support.projects import need
@@ -72,9 +73,9 @@ def test_it_agrees_with_the_c_code_of_every_dispatch_source(tmp_path):
     machine = ThisMachine()
     for (leaf, subleaf), row in zip(LEAVES, rows, strict=True):
         assert without_apic_id(leaf, machine.cpuid(leaf, subleaf)) == without_apic_id(leaf, row), hex(leaf)
-    assert detect(read_features("x86"), machine).xcr0 == xcr0
+    assert machine.registers == {"xcr0": xcr0}
     assert [machine.permission(18), machine.permission(1)] == [bool(tiles), bool(sse)]
-    assert machine.is_enabled("no.such.sysctl") == bool(sysctl)
+    assert machine.sysctl("no.such.sysctl") == int(sysctl)
 
 
 def test_the_kernel_lists_no_feature_that_is_not_found():
@@ -211,8 +212,8 @@ def test_xgetbv_where_the_os_has_not_enabled_it(monkeypatch):
         machine.xgetbv(0)
 
 
-@pytest.mark.parametrize(("value", "status", "enabled"), [(1, 0, True), (0, 0, False), (1, -1, False)])
-def test_a_sysctl_of_macos(monkeypatch, value, status, enabled):
+@pytest.mark.parametrize(("value", "status", "found"), [(1, 0, 1), (0, 0, 0), (-1, 0, 0), (1, -1, 0)])
+def test_a_sysctl_of_macos(monkeypatch, value, status, found):
     class Library:
         def sysctlbyname(self, name, result, size, new, new_size):
             assert (name, size._obj.value, new, new_size.value) == (b"hw.optional.avx512f", 4, None, 0)
@@ -222,4 +223,6 @@ def test_a_sysctl_of_macos(monkeypatch, value, status, enabled):
     machine = ThisMachine()
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
-    assert machine.is_enabled("hw.optional.avx512f") is enabled
+    assert machine.sysctl("hw.optional.avx512f") == found
+    assert machine.saves(SavedState(0, "hw.optional.avx512f"))
+    assert machine.saves(SavedState(1 << 62, "hw.optional.avx512f")) is bool(found)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from isagen.processors.registry import builtin_tables
-from isagen.processors.sources import REGISTERS, Cpuid
 from isagen.processors.table import load_table
+from isagen.processors.x86.registers import REGISTERS, X86Machine
 from support.checkout import ROOT
 
 FOLDER = ROOT / "tests/cpuid"
@@ -42,13 +42,13 @@ avx512_vp2intersect: true amx_bf16: true amx_tile: true amx_int8: true prefetchw
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """A CPU and its OS, as `isagen.processors.machines.Machine` asks them."""
+class Recorded(X86Machine):
+    """A CPU and its OS, which answer as they were recorded."""
 
     name: str
     rows: dict[tuple[int, int], tuple[int, ...]]
     otherwise: tuple[int, ...]
-    xcr0: int | None
+    saved: int | None  # XCR0
     grants: bool
     sysctls: tuple[str, ...]
     selected: dict[str, dict[str, str]]
@@ -62,21 +62,18 @@ class Recorded:
 
     def xgetbv(self, index: int) -> int:
         assert index == 0
-        assert self.xcr0 is not None, "XGETBV without OSXSAVE is an illegal instruction"
-        return self.xcr0
+        assert self.saved is not None, "XGETBV without OSXSAVE is an illegal instruction"
+        return self.saved
 
-    def permission(self, component: int) -> bool:
-        assert component == 18
+    def permission(self, number: int) -> bool:
+        assert number == 18
         return self.grants
-
-    def is_enabled(self, sysctl: str) -> bool:
-        return sysctl in self.sysctls
 
     def hwcap(self, word: int) -> int:
         raise AssertionError("x86 has no features in HWCAP")
 
     def sysctl(self, name: str) -> int:
-        raise AssertionError("x86 has no features in sysctls")
+        return int(name in self.sysctls)
 
 
 def recorded() -> list[Recorded]:
@@ -93,12 +90,12 @@ def _recording(name: str) -> Recorded:
     if extended:
         rows[EXTENDED, 0] = [extended, 0, 0, 0]
     for feature in FEATURES.features.values():
-        condition, source = feature.condition, feature.condition.source
-        assert isinstance(source, Cpuid)
-        if source.leaf <= (extended if source.leaf >= EXTENDED else last):
-            row = rows.setdefault((source.leaf, source.subleaf), [0, 0, 0, 0])
+        (condition,) = feature.conditions
+        leaf, subleaf, register = condition.source.place
+        if leaf <= (extended if leaf >= EXTENDED else last):
+            row = rows.setdefault((leaf, subleaf), [0, 0, 0, 0])
             if feature.name in features:
-                row[REGISTERS.index(source.register)] |= condition.minimum << condition.low
+                row[REGISTERS.index(register)] |= condition.minimum << condition.low
     if last >= 7:
         rows[7, 0][0] = data.get("max_subleaf_7", 0)
     for place, registers in data.get("registers", {}).items():
@@ -111,7 +108,7 @@ def _recording(name: str) -> Recorded:
         name=name,
         rows={place: tuple(row) for place, row in rows.items()},
         otherwise=tuple(highest),
-        xcr0=data["xcr0"] if "osxsave" in features else None,
+        saved=data["xcr0"] if "osxsave" in features else None,
         grants=data.get("permission", False),
         sysctls=tuple(data.get("sysctl", ())),
         selected=data["selected"],

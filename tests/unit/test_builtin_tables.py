@@ -17,7 +17,7 @@ def test_builtin_tables_load(name):
 
 def test_no_two_features_share_a_bit_or_a_macro():
     features = load_table("x86", Path()).features
-    places = [f.condition for f in features.features.values()]
+    places = [f.conditions for f in features.features.values()]
     macros = [macro for f in features.features.values() for macro in f.macros]
     assert len(set(places)) == len(places)
     assert len(set(macros)) == len(macros)

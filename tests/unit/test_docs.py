@@ -8,7 +8,7 @@ import pytest
 
 from isagen.processors.features import read_features
 from isagen.processors.registry import PROCESSORS, builtin_tables
-from isagen.processors.sources import Condition, Cpuid, Hwcap, Sysctl
+from isagen.processors.sources import Condition, Source
 from isagen.processors.table import load_table
 from support.checkout import ROOT
 
@@ -110,11 +110,11 @@ def test_the_page_of_tables_has_every_feature(tables, name):
 @pytest.mark.parametrize(
     ("condition", "shown"),
     [
-        (Condition(Cpuid(7, 0, "ebx"), 5), "CPUID.7H.0:EBX[5]"),
-        (Condition(Cpuid(0x24, 0, "ebx"), 0, 8, 2), "CPUID.24H.0:EBX[7:0] >= 2"),
-        (Condition(Hwcap(1), 20), "AT_HWCAP[20]"),
-        (Condition(Hwcap(2), 60, 4, 4), "AT_HWCAP2[63:60] >= 4"),
-        (Condition(Sysctl("hw.optional.arm.FEAT_BF16"), 0, 31), "sysctl hw.optional.arm.FEAT_BF16 >= 1"),
+        (Condition(Source("cpuid", (7, 0, "ebx")), 5), "CPUID.7H.0:EBX[5]"),
+        (Condition(Source("cpuid", (0x24, 0, "ebx")), 0, 8, 2), "CPUID.24H.0:EBX[7:0] >= 2"),
+        (Condition(Source("hwcap", (1,)), 20), "AT_HWCAP[20]"),
+        (Condition(Source("hwcap", (2,)), 60, 4, 4), "AT_HWCAP2[63:60] >= 4"),
+        (Condition(Source("sysctl", ("hw.optional.arm.FEAT_BF16",)), 0, 31), "sysctl hw.optional.arm.FEAT_BF16 >= 1"),
     ],
 )
 def test_places_of_features_are_written_as_in_manuals(tables, condition, shown):

@@ -5,9 +5,9 @@ import pytest
 from isagen.model.errors import TableError
 from isagen.processors.detection import detect
 from isagen.processors.features import read_features
-from isagen.processors.sources import Condition, Cpuid
-from isagen.processors.system import ThisSystem
+from isagen.processors.sources import Condition, Source
 from isagen.processors.table import load_table
+from isagen.processors.x86.registers import X86Machine
 
 LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.gnu = []\n'
 
@@ -16,7 +16,6 @@ LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.
     ("feature", "key", "message", "remedy"),
     [
         ('macros = ["__A__"]', "cpuid", "is missing", "one of cpuid, hwcap, sysctl"),
-        ('hwcap = [1, 0], sysctl = "a"', "sysctl", "cannot stand beside hwcap", "one place"),
         ("hwcap = [3, 0]", "hwcap", "must be [word, bit]", "AT_HWCAP2"),
         ("hwcap = [1, 64]", "hwcap", "must be [word, bit]", ""),
         ("hwcap = [1, [0, 1]]", "hwcap", "must be [word, bit]", ""),
@@ -90,10 +89,11 @@ def test_names_of_cpus_come_in_pairs(macros, unknown):
 
 
 def test_a_field_of_a_register():
-    assert read_features("x86").features["avx10_2"].condition == Condition(Cpuid(0x24, 0, "ebx"), 0, 8, 2)
+    (condition,) = read_features("x86").features["avx10_2"].conditions
+    assert condition == Condition(Source("cpuid", (0x24, 0, "ebx")), 0, 8, 2)
 
 
-class Avx10(ThisSystem):
+class Avx10(X86Machine):
     """A CPU that knows 512-bit states and AVX10 of a version."""
 
     def __init__(self, version: int, *, enumerated: bool = True, last: int = 0x24) -> None:

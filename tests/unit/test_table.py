@@ -7,7 +7,7 @@ import pytest
 from isagen.model.errors import TableError
 from isagen.processors.flags import reject_host_flag, reject_lto_flag
 from isagen.processors.registry import default_table
-from isagen.processors.sources import Condition, Cpuid
+from isagen.processors.sources import Condition, Source
 from isagen.processors.table import Table, load_table
 
 
@@ -91,7 +91,7 @@ def test_extra_features_and_ignored_macros_of_a_table(tmp_path):
     )
     found = table.features.of_macro("__NOVEL__")
     assert found is not None
-    assert (found.name, found.condition) == ("novel", Condition(Cpuid(7, 1, "eax"), low=30))
+    assert (found.name, found.conditions) == ("novel", (Condition(Source("cpuid", (7, 1, "eax")), low=30),))
     assert table.features.ignores("__MINE_TOO__")
     assert table.features.ignores("__tune_core2__")  # the features file's own stay
     assert not table.features.ignores("__AVX__")

@@ -6,8 +6,9 @@ import os
 
 from ...model.errors import AuditError
 from ..decoding import Decoder
-from ..machines import Machine, Registers
+from ..machines import Machine
 from ..processor import DecodableCode, OldestCpu, Processor
+from .registers import CPUID, read_state
 
 # GCC forgets with arch= all that the command line turns on. Clang forgets only what -march= does, and not -mavx512f or
 # what it makes of -march=native. So what it uses without being asked by an intrinsic is turned off by name; SSE3 stands
@@ -28,12 +29,6 @@ def _decoder() -> Decoder:
     return X86Decoder()
 
 
-def _registers(machine: Machine) -> Registers:
-    from .registers import X86Registers
-
-    return X86Registers(machine)
-
-
 def _this_machine() -> Machine:
     from .machine import ThisMachine
 
@@ -48,6 +43,8 @@ PROCESSOR = Processor(
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
     macros={"__x86_64__": "x86_64", "__i386__": "x86"},
     detection="x86",
+    kinds=(CPUID,),
+    read_state=read_state,
     oldest_cpu=OLDEST_CPU,
     baseline_table="x86-64",
     decodable=DecodableCode(
@@ -59,6 +56,5 @@ PROCESSOR = Processor(
         undefined=("__ILP32__",),
     ),
     decoder=_decoder,
-    registers=_registers,
     this_machine=_this_machine,
 )

@@ -11,9 +11,8 @@ import sys
 from typing import Any
 
 from ...model.errors import CpuError
-from ..system import ThisSystem
 from .machine_code import ExecutableMemory, own_code
-from .registers import OSXSAVE
+from .registers import OSXSAVE, X86Machine
 
 # Answers of platform.machine() in an x86 process, in lower case.
 X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})
@@ -22,7 +21,7 @@ SYS_ARCH_PRCTL = 158
 ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM = 0x1022, 0x1023
 
 
-class ThisMachine(ThisSystem):
+class ThisMachine(X86Machine):
     """This CPU and OS. Raises `CpuError` where there is no CPUID, or the OS allows no executable memory."""
 
     def __init__(self) -> None:

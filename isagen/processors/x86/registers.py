@@ -1,43 +1,92 @@
-"""The rules of reading CPUID and XCR0: what lies beyond the highest leaf or subleaf counts as zero."""
+"""CPUID and XCR0 as sources of features: what lies beyond the highest leaf or subleaf counts as zero."""
 
 from __future__ import annotations
 
-from functools import cached_property
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ..features import State
-from ..machines import Machine
-from ..sources import REGISTERS, Cpuid
+from ...model.toml import Section
+from ..machines import Machine, tidy
+from ..sources import Source, SourceKind
 
+REGISTERS = ("eax", "ebx", "ecx", "edx")
+CPUID = SourceKind(
+    "cpuid",
+    32,
+    "[leaf, subleaf, register, bit]",
+    '[7, 0, "ebx", 5], or [0x24, 0, "ebx", [7, 0]] for a field of bits 7 to 0',
+    (range(1 << 32), range(1 << 32), REGISTERS),
+)
 OSXSAVE = 1 << 27  # CPUID.1:ECX
 EXTENDED = 0x80000000
+BRAND = range(EXTENDED + 2, EXTENDED + 5)  # leaves of the CPU's name
 
 
-class X86Registers:
-    """The registers of a machine, each read where CPU and OS say that it can be."""
+@dataclass(frozen=True)
+class SavedState:
+    """State that the OS saves where all bits of the mask `xcr0` are set in XCR0.
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._highest = machine.cpuid(0, 0)[0]
-        extended = machine.cpuid(EXTENDED, 0)[0]
-        # A CPU without extended leaves answers with another leaf's data.
-        self._extended = extended if extended >> 16 == EXTENDED >> 16 else 0
-        self._highest_of_7 = machine.cpuid(7, 0)[0] if self._highest >= 7 else 0
+    `macos_sysctl` answers in XCR0's place where macOS enables the state on first use.
+    """
 
-    @cached_property
+    xcr0: int
+    macos_sysctl: str | None = None
+
+
+def read_state(entry: Section) -> SavedState:
+    """Read a state of the features file."""
+    return SavedState(entry.integer("xcr0"), entry.string("macos_sysctl", None))
+
+
+class X86Machine(Machine):
+    """The rules for reading an x86 CPU; a subclass executes the instructions."""
+
+    def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
+        """Return (eax, ebx, ecx, edx)."""
+        raise NotImplementedError
+
+    def xgetbv(self, index: int) -> int:
+        """Return XCR0, for `index` 0; called only where the OS has enabled the instruction."""
+        raise NotImplementedError
+
+    @property
     def xcr0(self) -> int:
         """XCR0, or 0 where the OS has not enabled XGETBV."""
-        enabled = self._highest >= 1 and self._machine.cpuid(1, 0)[2] & OSXSAVE
-        return self._machine.xgetbv(0) if enabled else 0
+        enabled = self.cpuid(0, 0)[0] >= 1 and self.cpuid(1, 0)[2] & OSXSAVE
+        return self.xgetbv(0) if enabled else 0
 
-    def read(self, source: Cpuid) -> int:
-        """Return the word that `source` names."""
-        last = self._extended if source.leaf >= EXTENDED else self._highest
-        if source.leaf > last or (source.leaf == 7 and source.subleaf > self._highest_of_7):
+    @property
+    def registers(self) -> Mapping[str, int]:
+        """XCR0."""
+        return {"xcr0": self.xcr0}
+
+    def read(self, source: Source) -> int:
+        """Return the number of a source; 0 where there is none."""
+        if source.kind != CPUID.name:
+            return super().read(source)
+        leaf, subleaf, register = source.place
+        if leaf > self._last(leaf) or (leaf == 7 and subleaf > self.cpuid(7, 0)[0]):
             return 0
-        return self._machine.cpuid(source.leaf, source.subleaf)[REGISTERS.index(source.register)]
+        return self.cpuid(leaf, subleaf)[REGISTERS.index(register)]
 
-    def saves(self, state: State) -> bool:
+    def _last(self, leaf: int) -> int:
+        """Return the last leaf of those that `leaf` is among."""
+        if leaf < EXTENDED:
+            return self.cpuid(0, 0)[0]
+        last = self.cpuid(EXTENDED, 0)[0]
+        # A CPU without extended leaves answers with another leaf's data.
+        return last if last >> 16 == EXTENDED >> 16 else 0
+
+    def saves(self, state: SavedState) -> bool:
         """Return whether the OS saves a state on a context switch."""
         if self.xcr0 & state.xcr0 == state.xcr0:
             return True
-        return state.macos_sysctl is not None and self._machine.is_enabled(state.macos_sysctl)
+        return state.macos_sysctl is not None and self.sysctl(state.macos_sysctl) == 1
+
+    def cpu_name(self) -> str:
+        """Return the CPU's name by CPUID, or else by Linux or Python."""
+        if BRAND[-1] > self._last(BRAND[0]):
+            return super().cpu_name()
+        raw = b"".join(struct.pack("<4I", *self.cpuid(leaf, 0)) for leaf in BRAND)
+        return tidy(raw.split(b"\0")[0].decode("ascii", errors="replace")) or super().cpu_name()
