@@ -9,7 +9,7 @@ from ..binary.formats import open_binary
 from ..binary.protocol import Binary
 from ..model.record import Record
 from ..processors.features import features_of
-from ..processors.instruction_sets import InstructionSets
+from ..processors.instruction_sets import InstructionSets, instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .boundaries import borrowed, code_outside, crossings, exported, split, stored, unresolved
@@ -47,7 +47,7 @@ def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel:
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
     """Return the features that instructions of a file need, by the features file that a record names."""
-    return InstructionSets(features_of(record), decoder_of(binary.architecture, binary.shown))
+    return instruction_sets(features_of(record).name, decoder_of(binary.architecture, binary.shown))
 
 
 def _origin_in(objects: BuildObjects, module: str) -> Origin:

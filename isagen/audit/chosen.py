@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..binary.pointing import within
 from ..processors.decoding import DIRECT, Kind
-from ..processors.instruction_sets import normal
+from ..processors.instructions import normal
 from .findings import Finding
 from .subject import Subject
 

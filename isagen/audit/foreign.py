@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
 
 from ..binary.protocol import Binary
-from ..processors.features import read_features
-from ..processors.instruction_sets import InstructionSets
-from ..processors.registry import decoder_of, find_processor
+from ..processors.instruction_sets import instruction_sets
+from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .baseline import Baseline
 from .by_level import Counted
@@ -22,20 +20,13 @@ IMPORTED = "PyInit_"
 MANY = 3  # roots that lead beyond the baseline because of how their sources are compiled
 
 
-@cache
-def _sets(processor: str) -> InstructionSets:
-    """Return the features that instructions of a processor need; most files of an audit are for one."""
-    found = find_processor(processor)
-    assert found is not None and found.decoder is not None
-    return InstructionSets(read_features(processor), found.decoder())
-
-
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
     """Audit a binary of which nothing is known but the `baseline` that it should run on.
 
     `called` are the names of its functions that other files, which are loaded with it, call at load.
     """
-    sets = _sets(decoder_of(binary.architecture, binary.shown).name)
+    decoder = decoder_of(binary.architecture, binary.shown)
+    sets = instruction_sets(decoder.name, decoder)
     allowed = frozenset(baseline.features)
     subject = Subject(binary, sets, allowed, Allowances())
     code = subject.code

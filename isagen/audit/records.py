@@ -11,7 +11,8 @@ from ..code.demangle import demangle
 from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json
-from ..processors.instruction_sets import InstructionSets, normal
+from ..processors.instruction_sets import InstructionSets
+from ..processors.instructions import normal
 from .findings import Result
 
 

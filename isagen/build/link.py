@@ -152,9 +152,9 @@ def _inputs(words: Sequence[str]) -> list[str]:
 
 def _load(record: Record) -> None:
     """Load what the audit reads, while the linker runs."""
-    decoder = features_of(record).processor.decoder
-    if decoder is not None:
-        decoder()
+    code = features_of(record).processor.decodable
+    if code is not None:
+        code.installed()
 
 
 def _audit(

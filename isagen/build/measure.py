@@ -70,6 +70,6 @@ class Measure:
 
     def _learn(self, decoder: Decoder, codes: Iterable[int]) -> None:
         if not self._needs:
-            self._needs = decoder.needs(self._features())
+            self._needs = decoder.needs(self._features().instructions)
         for code in codes:
             self.codes[code] = decoder.width(code), tuple(sorted(self._needs.get(code, ())))

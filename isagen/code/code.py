@@ -29,7 +29,7 @@ class Code:
     def __init__(self, binary: Binary, decoder: Decoder) -> None:
         self.binary = binary
         self.decoder = decoder
-        self.pointers = binary.pointers(decoder.relocations[binary.format])
+        self.pointers = binary.pointers(decoder.abi.relocations)
         self.functions = Functions(binary)
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..binary.pointing import within
 from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
-from ..processors.instruction_sets import Asked
+from ..processors.instructions import Asked
 from .code import Code
 
 SMALL = 64  # bytes of a function that hands its argument on
@@ -161,7 +161,7 @@ class References:
 
     def _landing(self, target: int) -> tuple[int, str]:
         if within(self._pointers.jumps, target):
-            slot = self.code.decoder.jump(self._binary.read(target, self.code.decoder.jump_size), target)
+            slot = self._jump_slot(target)
             return (self._pointers.follow(slot), self._pointers.name(slot)) if slot else (0, "")
         number = self._functions.starting_at(target)
         if number < 0:
@@ -170,6 +170,15 @@ class References:
             return target, self._wrapped(number)
         name = self.code.name(number)
         return target, name if name in self._runs else ""
+
+    def _jump_slot(self, address: int) -> int:
+        """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none.
+
+        The code jumps through the pointer, or loads it for a thunk (-z retpolineplt).
+        """
+        decoder = self.code.decoder
+        found = decoder.references(self._binary.read(address, decoder.jump_size), address)
+        return next((one.address for one in found if one.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def _wrapped(self, number: int) -> str:
         """Return the name in `runs` of the function that a small one without a name only jumps to; "" if it does not.

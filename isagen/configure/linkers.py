@@ -54,7 +54,7 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         )
     if not processor.decodable.is_made_under(compiler.bare_macros):
         return undecoded
-    if processor.decodable.folder is None:
+    if processor.decodable.installed() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
     linkers = _linkers_of(compiler)
     return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")

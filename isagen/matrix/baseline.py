@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..model.plan import BUILT, Build, LevelRow
-from ..processors.features import features_of, normal
+from ..processors.features import features_of
+from ..processors.instructions import normal
 
 # Options that choose a CPU, and with it features.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from ..code.code import Code
 from ..code.demangle import demangle
 from ..model.matrix import Matrix
 from ..processors.decoding import Instruction, Kind
-from ..processors.features import normal, read_features
-from ..processors.instruction_sets import InstructionSets
-from ..processors.registry import find_processor, is_decoded
+from ..processors.instruction_sets import InstructionSets, instruction_sets
+from ..processors.instructions import normal
+from ..processors.registry import decoder_of, is_decoded
 from .words import own_features
 
 # Longer loops are not shown: no page has room for them.
@@ -47,10 +47,9 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
     Copies of a kernel with the same code have the loop of the lowest one. Raises `AuditError` where an object is
     damaged or the decoder is not installed.
     """
-    processor = find_processor(matrix.features)
-    if processor is None or processor.decoder is None:
+    sets = _sets_of(matrix.features, objects.values())
+    if sets is None:
         return {}
-    sets = InstructionSets(read_features(processor.name), processor.decoder())
     loops: dict[tuple[str, str], Loop | None] = {}
     found: dict[tuple[str, str], Loop] = {}
     for level in matrix.levels:
@@ -66,6 +65,15 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
             if loop is not None:
                 found[place] = loop
     return found
+
+
+def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
+    """Return the features that instructions of `objects` need, which are for one processor; None if none is decoded."""
+    for path in objects:
+        with open_binary(path) as binary:
+            if binary.architecture is not None and is_decoded(binary.architecture):
+                return instruction_sets(features, decoder_of(binary.architecture, str(path)))
+    return None
 
 
 class LoopSearch:

@@ -6,13 +6,12 @@ A `code` is a decoder's number for one encoding of one instruction, and stands f
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..binary.pointing import Relocations
-
-if TYPE_CHECKING:
-    from .features import Features
+from .instructions import Instructions
 
 Codes = frozenset[int]
 
@@ -55,6 +54,22 @@ class Reference(NamedTuple):
     address: int
 
 
+@dataclass(frozen=True)
+class Abi:
+    """A processor's conventions in one binary format.
+
+    A binary has the format's number `machine` for the processor, a word size in `bits`, and a byte `order`.
+    `arguments` are the registers of a call's arguments, in order, and `preserved` those that a call preserves.
+    """
+
+    machine: int
+    bits: int
+    order: str
+    relocations: Relocations
+    arguments: tuple[str, ...] = ()
+    preserved: tuple[str, ...] = ()
+
+
 class Instruction(Protocol):
     """One decoded instruction; the names are those of iced-x86."""
 
@@ -78,9 +93,12 @@ class Decoder(Protocol):
     def name(self) -> str:
         """The processor's name, which its features file has too."""
 
+    def __hash__(self) -> int:
+        """Return a number by which decoders are keys."""
+
     @property
-    def relocations(self) -> Mapping[str, Relocations]:
-        """The processor's relocation types, by binary format."""
+    def abi(self) -> Abi:
+        """The conventions of the code."""
 
     @property
     def invalid(self) -> int:
@@ -123,9 +141,6 @@ class Decoder(Protocol):
     def padding(self, raw: bytes) -> int:
         """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
 
-    def jump(self, raw: bytes, address: int) -> int:
-        """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none."""
-
     def handed(
         self,
         raw: bytes,
@@ -156,5 +171,5 @@ class Decoder(Protocol):
     def memory_bytes(self, instruction: Instruction) -> int:
         """Return how many bytes of memory an instruction reads or writes; 1 where none, or where that is unknown."""
 
-    def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
+    def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""

@@ -12,8 +12,7 @@ from typing import Any
 from ..model.errors import TableError, did_you_mean
 from ..model.record import Record
 from ..model.toml import Section, read_toml
-from .instruction_sets import Asked
-from .instruction_sets import normal as normal
+from .instructions import Instructions, normal, read_instructions
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
 from .sources import SYSTEM_KINDS, Condition, read_conditions
@@ -55,25 +54,6 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Instructions:
-    """Facts for the audit about instruction sets and mnemonics, which have the decoder's names (iced-x86's).
-
-    `always` are the sets of every CPU of the architecture, `names` maps others to features, and `harmless` maps
-    mnemonics to the reason why they may run unchecked. `after` maps mnemonics to one that makes them harmless, `alike`
-    those that older CPUs run as another one to the macros under which compilers mean the new one. `checked` maps
-    patterns of the symbols of the toolchain's own functions to the reason why their instructions need no check.
-    """
-
-    always: frozenset[str] = frozenset()
-    names: Mapping[str, str] = field(default_factory=dict)
-    harmless: Mapping[str, str] = field(default_factory=dict)
-    after: Mapping[str, str] = field(default_factory=dict)
-    alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    asked: Asked = field(default_factory=Asked)
-    checked: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Features:
     """The features of a processor, in an order in which each stands below those that it needs.
 
@@ -86,7 +66,7 @@ class Features:
     features: Mapping[str, Feature]
     ignored_macros: tuple[str, ...]
     report: Report
-    instructions: Instructions = Instructions()
+    instructions: Instructions
     cpu_macros: str = ""
     never_required: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -175,7 +155,7 @@ def _read(processor: Processor) -> Features:
         features=features,
         ignored_macros=section.strings("ignored_macros", ()),
         report=_report(section.section("report"), features, states),
-        instructions=_instructions(section.section("instructions"), features),
+        instructions=read_instructions(section.section("instructions"), features),
         cpu_macros=_pattern(section, "cpu_macros"),
         never_required=_reasons(section.section("never_required"), features),
         implied=_implied(section.section("implied"), features),
@@ -211,40 +191,6 @@ def _check_known(section: Section, names: Iterable[str], features: Mapping[str, 
     for name in names:
         if name not in features:
             raise section.fail(name, f"there is no feature {name!r}", did_you_mean(name, features))
-
-
-def _instructions(section: Section, features: Mapping[str, Feature]) -> Instructions:
-    named, harmless, checked = (section.section(name) for name in ("names", "harmless", "checked"))
-    after, alike = dict(section.sections("after")), dict(section.sections("alike"))
-    names = {name: named.string(name) for name in named.names()}
-    for name, feature in names.items():
-        if feature not in features:
-            raise named.fail(name, f"there is no feature {feature!r}", did_you_mean(feature, features))
-    result = Instructions(
-        always=frozenset(section.strings("always", ())),
-        names=names,
-        harmless={name: harmless.string(name) for name in harmless.names()},
-        after={name: entry.string("after") for name, entry in after.items()},
-        alike={name: entry.strings("macros") for name, entry in alike.items()},
-        asked=_asked(section.section("asked")),
-        checked={name: checked.string(name) for name in checked.names()},
-    )
-    for entry in (*after.values(), *alike.values()):
-        entry.string("reason")
-        entry.finish()
-    section.finish()
-    return result
-
-
-def _asked(section: Section) -> Asked:
-    words = section.section("words")
-    return Asked(
-        functions=frozenset(section.strings("functions", ())),
-        variables=section.strings("variables", ()),
-        own=section.strings("own", ()),
-        bits=section.strings("bits", ()),
-        words={name: tuple(words.array(name)) for name in words.names()},
-    )
 
 
 def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:

@@ -1,31 +1,13 @@
-"""The CPU features that instructions need, and what else an audit takes from a features file."""
+"""The CPU features that instructions need, by a features file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from functools import cache
 
-if TYPE_CHECKING:
-    from .decoding import Codes, Decoder
-    from .features import Features
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How code asks what the CPU has, in a way that symbols show.
-
-    `functions` are functions of the toolchain that tell it, and the names of `variables` start so that hold it; names
-    that start as one of `own` does are of C libraries, which use them themselves. `words`
-    are such variables with the number of the first bit in each 32-bit word, negative where a word holds no features,
-    and `bits` the feature of each bit, "" where it is unknown.
-    """
-
-    functions: frozenset[str] = frozenset()
-    variables: tuple[str, ...] = ()
-    own: tuple[str, ...] = ()
-    bits: tuple[str, ...] = ()
-    words: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+from .decoding import Codes, Decoder
+from .features import Features, read_features
+from .instructions import normal
 
 
 class InstructionSets:
@@ -39,8 +21,8 @@ class InstructionSets:
         self.decoder = decoder
         self.rules = features.instructions
         self._implied = features.implied
-        self._order = {name: place for place, name in enumerate(features.features)}
-        self._needs = decoder.needs(features)
+        self._order = {name: place for place, name in enumerate(self.rules.features)}
+        self._needs = decoder.needs(self.rules)
         self._normal = {needed: frozenset(map(normal, needed)) for needed in set(self._needs.values())}
         self._beyond: dict[frozenset[str], Codes] = {}
         codes_of = decoder.codes_of
@@ -87,6 +69,7 @@ class InstructionSets:
         return frozenset(found)
 
 
-def normal(name: str) -> str:
-    """Return a CPU feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
-    return name.lower().replace("_", "")
+@cache
+def instruction_sets(features: str, decoder: Decoder) -> InstructionSets:
+    """Return the features that instructions need by a features file; most files of an audit are for one processor."""
+    return InstructionSets(read_features(features), decoder)

@@ -6,16 +6,14 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..binary.protocol import Architecture
 from ..model.files import AnyPath
 from ..model.toml import Section
+from .decoding import Abi, Decoder
+from .machines import Machine
 from .sources import SourceKind
-
-if TYPE_CHECKING:
-    from .decoding import Decoder
-    from .machines import Machine
 
 ANY_FAMILY = "*"
 FEATURES_FILE = "features.toml"  # in a processor's folder
@@ -23,23 +21,22 @@ FEATURES_FILE = "features.toml"  # in a processor's folder
 
 @dataclass(frozen=True)
 class DecodableCode:
-    """The code that a decoder reads: its name in messages, and how binaries and compilers tell that they have it.
+    """The code that a decoder reads: its name in messages, its ABI by binary format, and how compilers show it.
 
-    `binaries` are (binary format, the format's number for the processor, word size in bits, byte order). A compiler
-    that makes such code predefines all macros `defined`, and none `undefined`. `package` is the Python package that
-    decodes, of a `distribution`.
+    `decoder` returns what decodes code of an ABI. A compiler that makes such code predefines all macros `defined`, and
+    none `undefined`. `package` is the Python package that decodes, of a `distribution`.
     """
 
     shown: str
     distribution: str
     package: str
-    binaries: tuple[tuple[str, int, int, str], ...]
+    abis: Mapping[str, Abi]
+    decoder: Callable[[Abi], Decoder]
     defined: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
 
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the package; None where it is not installed for this Python."""
+    def installed(self) -> Path | None:
+        """Import the package, and return its folder; None where it is not installed for this Python."""
         try:
             module = import_module(self.package)
         except ImportError:
@@ -48,8 +45,9 @@ class DecodableCode:
 
     def is_in(self, architecture: Architecture) -> bool:
         """Return whether binaries for an architecture hold code of this kind."""
-        key = (architecture.format, architecture.machine, architecture.bits, architecture.order)
-        return key in self.binaries
+        abi = self.abis.get(architecture.format)
+        found = (architecture.machine, architecture.bits, architecture.order)
+        return abi is not None and (abi.machine, abi.bits, abi.order) == found
 
     def is_made_under(self, macros: Container[str]) -> bool:
         """Return whether a compiler that predefines `macros` makes code of this kind."""
@@ -85,8 +83,7 @@ class Processor:
     code is compiled for every CPU; without it, the project's flags hold. `baseline_table` is the table whose levels an
     audit's baseline is named after.
 
-    The callables import only when they are called. `decoder` returns what decodes the `decodable` code, and
-    `this_machine` the CPU and OS that Python runs on.
+    `this_machine` returns the CPU and OS that Python runs on. It and decoders import only when they are called.
     """
 
     name: str
@@ -101,7 +98,6 @@ class Processor:
     oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""
     decodable: DecodableCode | None = None
-    decoder: Callable[[], Decoder] | None = None
     this_machine: Callable[[], Machine] | None = None
 
     @property

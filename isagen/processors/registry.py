@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+import platform
+from collections.abc import Container, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..binary.protocol import Architecture
 from ..model.errors import AuditError, CpuError
+from .decoding import Decoder
+from .machines import Machine
 from .processor import Processor
-
-if TYPE_CHECKING:
-    from .decoding import Decoder
-    from .machines import Machine
 
 # One line for each processor's folder. The last one stands for every architecture that the others are not for.
 NAMES = (
@@ -42,7 +41,7 @@ def processor_of_family(cpu_family: str) -> Processor:
 
 def audited_processor() -> Processor:
     """Return the processor that an audit assumes where nothing names one: the first that has a decoder."""
-    return next(processor for processor in PROCESSORS if processor.decoder is not None)
+    return next(processor for processor in PROCESSORS if processor.decodable is not None)
 
 
 def is_decoded(architecture: Architecture) -> bool:
@@ -57,12 +56,18 @@ def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
     """
     if architecture is None:
         raise AuditError("does not say which processor it is for", where=shown)
-    decoder = _decoding(architecture)
-    if decoder is None:
+    processor = _decoding(architecture)
+    if processor is None:
         raise AuditError(
             f"code for {architecture.shown} is not decoded", where=shown, remedy=f"only code for {decoded()} is decoded"
         )
-    return decoder()
+    return _decoder(processor, architecture.format)
+
+
+@cache
+def _decoder(processor: Processor, binary_format: str) -> Decoder:
+    assert processor.decodable is not None
+    return processor.decodable.decoder(processor.decodable.abis[binary_format])
 
 
 def decoded() -> str:
@@ -70,9 +75,8 @@ def decoded() -> str:
     return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
 
 
-def _decoding(architecture: Architecture) -> Callable[[], Decoder] | None:
-    found = (p.decoder for p in PROCESSORS if p.decodable is not None and p.decodable.is_in(architecture))
-    return next(found, None)
+def _decoding(architecture: Architecture) -> Processor | None:
+    return next((p for p in PROCESSORS if p.decodable is not None and p.decodable.is_in(architecture)), None)
 
 
 def builtin_tables() -> Mapping[str, Path]:
@@ -94,14 +98,8 @@ def family_under(macros: Container[str]) -> str:
 
 def this_cpu_family() -> str:
     """Return Meson's name of the architecture that this Python runs on."""
-    said = _machine().lower()
+    said = platform.machine().lower()
     return next((p.spellings[said] for p in PROCESSORS if said in p.spellings), said)
-
-
-def _machine() -> str:
-    import platform  # no step of a build asks
-
-    return platform.machine()
 
 
 def this_machine(name: str) -> Machine:
@@ -113,5 +111,5 @@ def this_machine(name: str) -> Machine:
     ask = (named and named.this_machine) or own.this_machine
     if ask is None:
         able = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
-        raise CpuError(f"this CPU ({_machine()}) cannot be asked", remedy=f"CPUs that can: {able}")
+        raise CpuError(f"this CPU ({platform.machine()}) cannot be asked", remedy=f"CPUs that can: {able}")
     return ask()

@@ -15,12 +15,14 @@ from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
 from isagen.processors import registry
+from isagen.processors.decoding import Abi
 from isagen.processors.detection import detect, missing_by_level
 from isagen.processors.features import read_features
 from isagen.processors.machines import Machine as ThisSystem
 from isagen.processors.processor import DecodableCode, Processor
 from isagen.processors.sources import Condition, Source
 from isagen.processors.table import Table, load_table
+from isagen.processors.x86.abi import ELF
 from isagen.processors.x86.decoder import X86Decoder
 from support.model import build_of, write_dispatch
 from support.projects import need
@@ -127,14 +129,14 @@ def made_up(tmp_path, monkeypatch) -> Processor:
     (folder / "features.toml").write_text(FEATURES)
     levels = "".join(LEVEL.format(level, rank, features) for rank, (level, features) in enumerate(LEVELS.items()))
     (folder / "tables" / "made.toml").write_text('features = "made"\n' + levels)
+    abi = Abi(4711, 64, "big", ELF.relocations)
     processor = Processor(
         name="made",
         home=folder,
         cpu_families=("made64",),
         default_tables={"made64": "made"},
         spellings={"made64be": "made64"},
-        decodable=DecodableCode("made", distribution="made-decoder", binaries=(("elf", 4711, 64, "big"),)),
-        decoder=X86Decoder,
+        decodable=DecodableCode("made", "made-decoder", "made", {"elf": abi}, X86Decoder),
         this_machine=ThisSystem,
     )
     monkeypatch.setattr(registry, "PROCESSORS", (processor, *registry.PROCESSORS))

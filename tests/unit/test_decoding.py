@@ -7,6 +7,7 @@ from isagen.model.errors import AuditError
 from isagen.processors.decoding import Kind
 from isagen.processors.registry import decoder_of, is_decoded
 from isagen.processors.x86 import decoder
+from isagen.processors.x86.abi import ELF
 
 
 def head(bits=64, order="little", machine=62):
@@ -71,12 +72,12 @@ def test_a_file_that_names_no_processor():
 )
 def test_what_an_instruction_refers_to(raw, kind, address):
     content = bytes.fromhex(raw)
-    (found,) = decoder.X86Decoder().references(content, 0x1000)
+    (found,) = decoder.X86Decoder(ELF).references(content, 0x1000)
     assert found == (0x1000, 0x1000 + len(content), kind, address)
 
 
 def test_numbers_that_may_be_addresses():
-    x86 = decoder.X86Decoder()
+    x86 = decoder.X86Decoder(ELF)
     for raw in ("bf78563412", "8b04c578563412"):  # mov edi, 0x12345678; mov eax, [rax*8+0x12345678]
         assert list(x86.references(bytes.fromhex(raw), 0)) == []
         (found,) = x86.references(bytes.fromhex(raw), 0, fixed=True)
@@ -101,13 +102,13 @@ LEA_RDI, LEA_RBX, MOV, CALL = "488d3d10000000", "488d1d10000000", "4889df", "e80
 def test_the_argument_of_a_call(parts, expected):
     raw = [bytes.fromhex(part) for part in parts]
     last = 0x1000 + sum(map(len, raw[:-1]))
-    found = decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: (0, 1)})
+    found = decoder.X86Decoder(ELF).handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: (0, 1)})
     assert found == {last: [expected, 0]}
-    assert decoder.X86Decoder().handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: (0,)}) == {last: [0]}
+    assert decoder.X86Decoder(ELF).handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: (0,)}) == {last: [0]}
 
 
 def test_the_bits_that_code_tests():
-    x86 = decoder.X86Decoder()
+    x86 = decoder.X86Decoder(ELF)
     words = {0x2000: -1, 0x200C: 0, 0x3000: 32}
     near = "f605{:08x}10".format(int.from_bytes((0x3000 - 0x1007).to_bytes(4, "little"), "big"))
     assert x86.asked(bytes.fromhex(near), 0x1000, words, {}) == {36}  # test byte ptr [rip+..], 0x10

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from ...model.errors import AuditError
-from ..decoding import Decoder
+from ..decoding import Abi, Decoder
 from ..machines import Machine
 from ..processor import DecodableCode, OldestCpu, Processor
+from .abi import ABIS
 from .registers import CPUID, read_state
 
 # GCC forgets with arch= all that the command line turns on. Clang forgets only what -march= does, and not -mavx512f or
@@ -21,12 +22,12 @@ OLDEST_CPU = OldestCpu(
 )
 
 
-def _decoder() -> Decoder:
+def _decoder(abi: Abi) -> Decoder:
     try:
         from .decoder import X86Decoder
     except ImportError:
         raise AuditError("iced-x86 is not installed", where="audit", remedy="pip install iced-x86") from None
-    return X86Decoder()
+    return X86Decoder(abi)
 
 
 def _this_machine() -> Machine:
@@ -51,10 +52,10 @@ PROCESSOR = Processor(
         "x86-64",
         distribution="iced-x86",
         package="iced_x86",
-        binaries=(("elf", 62, 64, "little"),),  # EM_X86_64
+        abis=ABIS,
+        decoder=_decoder,
         defined=("__x86_64__",),
         undefined=("__ILP32__",),
     ),
-    decoder=_decoder,
     this_machine=_this_machine,
 )

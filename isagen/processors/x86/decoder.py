@@ -11,9 +11,8 @@ from operator import attrgetter
 import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
-from ...binary.pointing import Relocations
-from ..decoding import Codes, Instruction, Kind, Reference
-from ..features import Features
+from ..decoding import Abi, Codes, Instruction, Kind, Reference
+from ..instructions import Instructions
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
@@ -36,17 +35,6 @@ DIRECT = {
 THROUGH = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_SLOT, FlowControl.INDIRECT_CALL: Kind.CALL_SLOT}
 UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_CALL: Kind.CALL_UNKNOWN}
 ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
-# Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"); the first are GOTPCREL and its newer spellings.
-THROUGH_GOT = frozenset({9, 41, 42, 43})
-R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
-ELF = Relocations(
-    absolute=frozenset({R_64, 10, 11}),  # and the 32-bit ones, 32 and 32S
-    relative=THROUGH_GOT | {2, 4, 24, 44, 45},  # PC32, PLT32, PC64, and newer spellings of the GOT's
-    through_slot=THROUGH_GOT,
-    slot=frozenset({R_64, GLOB_DAT, JUMP_SLOT}),
-    rebased=RELATIVE,
-    resolved=IRELATIVE,
-)
 # Bytes of an operand in memory whose size iced-x86 does not know: those of a tile.
 TILE = 1024
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
@@ -59,13 +47,15 @@ class X86Decoder:
     """The instructions of x86-64."""
 
     name = "x86"
-    relocations = {"elf": ELF}  # noqa: RUF012
     invalid: int = Code.INVALID
     longest = 15
     jump_size = 24
     # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
+
+    def __init__(self, abi: Abi) -> None:
+        self.abi = abi
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         """Yield the instructions in `raw`, which is at an address."""
@@ -146,16 +136,6 @@ class X86Decoder:
         found = PADDING.match(raw)
         return found.end() if found else 0
 
-    def jump(self, raw: bytes, address: int) -> int:
-        """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none.
-
-        The code jumps through the pointer, or loads it for a thunk (-z retpolineplt).
-        """
-        for instruction in iced_x86.Decoder(64, raw, ip=address):
-            if instruction.is_ip_rel_memory_operand:
-                return instruction.ip_rel_memory_address
-        return 0
-
     def handed(
         self,
         raw: bytes,
@@ -173,7 +153,7 @@ class X86Decoder:
 
     @cached_property
     def _tracking(self) -> Tracking:
-        return Tracking()
+        return Tracking(self.abi)
 
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic."""
@@ -191,6 +171,6 @@ class X86Decoder:
             return 1
         return iced_x86.MemorySizeExt.size(instruction.memory_size) or TILE
 
-    def needs(self, features: Features) -> Mapping[int, frozenset[str]]:
+    def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU has or ignores."""
-        return needs(features)
+        return needs(rules)

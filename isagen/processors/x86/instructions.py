@@ -8,8 +8,7 @@ from types import ModuleType
 
 from iced_x86 import Code, CpuidFeature, Instruction, Mnemonic, OpCodeInfo, OpCodeOperandKind
 
-from ..features import Features
-from ..instruction_sets import normal
+from ..instructions import Instructions, normal
 
 # The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
 WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
@@ -20,13 +19,12 @@ def numbers(enumeration: ModuleType) -> Mapping[str, int]:
     return {name: value for name, value in vars(enumeration).items() if isinstance(value, int)}
 
 
-def needs(features: Features) -> Mapping[int, frozenset[str]]:
+def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
     """Return the features that codes need, without codes that every CPU has, or that do no harm on one without them.
 
     A code is a number of iced-x86 for one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
     """
-    rules = features.instructions
-    ours = {normal(name): name for name in features.features}
+    ours = {normal(name): name for name in rules.features}
     names = {}
     for shown, number in numbers(CpuidFeature).items():
         if shown not in rules.always:

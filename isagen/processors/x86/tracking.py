@@ -17,13 +17,9 @@ from iced_x86 import (
     RegisterExt,
 )
 
+from ..decoding import Abi
 from .instructions import numbers
 
-# The System V ABI for x86-64: the registers of a call's arguments, in order, and those that a call preserves.
-ARGUMENTS = (Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9)
-PRESERVED = frozenset(
-    {Register.RBX, Register.RSP, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15}
-)
 CALLS = frozenset({FlowControl.CALL, FlowControl.INDIRECT_CALL})
 WRITES = frozenset({OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE})
 NUMBERS = frozenset(kind for name, kind in numbers(OpKind).items() if name.startswith("IMMEDIATE"))
@@ -36,7 +32,10 @@ OTHER = -1  # in the place of a bit: a test that asks for something else
 class Tracking:
     """What runs of instructions put into registers."""
 
-    def __init__(self) -> None:
+    def __init__(self, abi: Abi) -> None:
+        registers = numbers(Register)
+        self._arguments = [registers[name] for name in abi.arguments]
+        self._preserved = {registers[name] for name in abi.preserved}
         self._factory = InstructionInfoFactory()
         self._full = RegisterExt.full_register
 
@@ -55,9 +54,9 @@ class Tracking:
             if one.ip in entered:
                 known.clear()
             if one.ip in calls:
-                found[one.ip] = [known.get(ARGUMENTS[number], 0) for number in calls[one.ip]]
+                found[one.ip] = [known.get(self._arguments[number], 0) for number in calls[one.ip]]
             if one.flow_control in CALLS:
-                known = {register: value for register, value in known.items() if register in PRESERVED}
+                known = {register: value for register, value in known.items() if register in self._preserved}
                 continue
             value = formed.get(one.ip, 0)
             if one.mnemonic == Mnemonic.MOV and not value and one.op1_kind == OpKind.REGISTER:

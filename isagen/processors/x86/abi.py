@@ -1,0 +1,28 @@
+"""The ABIs of x86-64, by binary format."""
+
+from __future__ import annotations
+
+from ...binary.pointing import Relocations
+from ..decoding import Abi
+
+# Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"); the first are GOTPCREL and its newer spellings.
+THROUGH_GOT = frozenset({9, 41, 42, 43})
+R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
+RELOCATIONS = Relocations(
+    absolute=frozenset({R_64, 10, 11}),  # and the 32-bit ones, 32 and 32S
+    relative=THROUGH_GOT | {2, 4, 24, 44, 45},  # PC32, PLT32, PC64, and newer spellings of the GOT's
+    through_slot=THROUGH_GOT,
+    slot=frozenset({R_64, GLOB_DAT, JUMP_SLOT}),
+    rebased=RELATIVE,
+    resolved=IRELATIVE,
+)
+# System V ABI for x86-64, "Function Calling Sequence".
+ELF = Abi(
+    machine=62,  # EM_X86_64
+    bits=64,
+    order="little",
+    relocations=RELOCATIONS,
+    arguments=("RDI", "RSI", "RDX", "RCX", "R8", "R9"),
+    preserved=("RBX", "RSP", "RBP", "R12", "R13", "R14", "R15"),
+)
+ABIS = {"elf": ELF}
