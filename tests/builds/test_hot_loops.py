@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from isagen.binary.formats import open_binary
 from isagen.matrix.loops import LONGEST, LoopSearch, hot_loops
 from isagen.matrix.words import own_features
-from isagen.processors.features import read_features
-from isagen.processors.instruction_sets import InstructionSets
-from isagen.processors.registry import audited_processor
+from isagen.processors.instruction_sets import instruction_sets
+from isagen.processors.registry import decoder_of
 from support.matrices import BASELINE, LEVELS, features_of, flags_of, matrix_of
 from support.projects import need
 
@@ -55,8 +55,9 @@ def compiled(folder, compiler, source, kind, *flags):
 
 
 def hot_loop(path, own, baseline):
-    processor = audited_processor()
-    return LoopSearch(InstructionSets(read_features(processor.name), processor.decoder()), own, baseline).hot_loop(path)
+    with open_binary(path) as binary:
+        decoder = decoder_of(binary.architecture, str(path))
+    return LoopSearch(instruction_sets(decoder.name, decoder), own, baseline).hot_loop(path)
 
 
 def own_at(level):
