@@ -75,6 +75,7 @@ def house(tmp_path, libraries):
 # The exit status.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("fail_on", "status"),
     [("all", 1), ("load", 1), (" Bindable , past", 1), ("unproven,past", 0), ("none", 0)],
@@ -224,6 +225,7 @@ def test_wheels_of_one_name_have_a_line_each(house, tmp_path):
 # Allowances.
 
 
+@pytest.mark.smoke
 def test_files_of_allowances(house, tmp_path):
     allow = tmp_path / "allow.toml"
     allow.write_text(

@@ -211,6 +211,7 @@ def test_a_packager_narrows_the_levels(scaffold):
     assert verdicts(scaffold) == {**dict.fromkeys(ALL, "disabled"), "DEFAULT": "built"}
 
 
+@pytest.mark.smoke
 def test_the_summary_is_the_matrix(new_project):
     project = new_project("mixed")
     said = project.setup("-Disa_levels=-AVX512_FP16")
@@ -220,6 +221,7 @@ def test_the_summary_is_the_matrix(new_project):
     assert re.search(r"sealed +: yes", said)
 
 
+@pytest.mark.smoke
 def test_the_matrix_as_a_table(new_project):
     project = new_project("mixed")
     project.setup("-Disa_levels=-AVX512_FP16")

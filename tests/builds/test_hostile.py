@@ -21,11 +21,13 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the case
 
 
 def parameters(*files):
-    """Return the cases of files as parameters; what is known to be broken is expected to fail."""
+    """Return the cases of files as parameters; what is known to be broken is expected to fail. A tenth is for smoke."""
     found = []
     for name in files:
-        for one in cases(name):
+        for number, one in enumerate(cases(name)):
             marks = [pytest.mark.xfail(strict=True, reason=one.broken)] if one.broken else []
+            if number % 10 == 0:
+                marks.append(pytest.mark.smoke)
             found.append(pytest.param(one, id=f"{name}: {one.name}", marks=marks))
     return found
 

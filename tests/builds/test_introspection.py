@@ -54,7 +54,11 @@ class Module:
         return self.run_alone(*lines, value=value).split("\n")[:-1]
 
 
-@pytest.fixture(scope="module", params=MODULES.values(), ids=MODULES)
+# The first one is for smoke.
+BUILT = [pytest.param(one, id=name, marks=[] if one[0] else [pytest.mark.smoke]) for name, one in MODULES.items()]
+
+
+@pytest.fixture(scope="module", params=BUILT)
 def module(request, tmp_path_factory):
     return Module(tmp_path_factory.mktemp("module"), *request.param)
 
