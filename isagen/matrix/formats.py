@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
 from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, title
 
+YES = {True: "yes", False: "no", None: ""}
 COLUMNS = (
     *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
     *("code_bytes", "instructions", "widest", "families", "same_as", "folded", "seconds", "flags"),
@@ -34,30 +36,32 @@ def as_json(matrices: Sequence[tuple[str, Matrix]]) -> str:
 def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
     """Return a line per cell, below the names of the columns."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
     for label, matrix in matrices:
         compiled = {level.name: level.compiled for level in matrix.levels}
         for kernel, level, cell in matrix.cells():
-            code = cell.code
-            writer.writerow(
-                (
-                    *(label, matrix.project, kernel.source, kernel.language, level, cell.verdict, cell.reason),
-                    {True: "yes", False: "no", None: ""}[compiled[level] if cell.verdict == BUILT else None],
-                    " ".join(cell.stubs or ()),
-                    *((code.loaded_bytes, code.code_bytes) if code is not None else ("", "")),
-                    *(
-                        (code.instructions, code.widest)
-                        if code is not None and code.instructions is not None
-                        else ("", "")
-                    ),
-                    " ".join(f"{name}:{count}" for name, count in (code.families if code is not None else {}).items()),
-                    cell.same_as,
-                    cell.folded,
-                    "" if cell.seconds is None else cell.seconds,
-                    " ".join(cell.flags),
-                )
-            )
+            row: dict[str, object] = {
+                "where": label,
+                "project": matrix.project,
+                "kernel": kernel.source,
+                "language": kernel.language,
+                "level": level,
+                "verdict": cell.verdict,
+                "reason": cell.reason,
+                "compiled": YES[compiled[level] if cell.verdict == BUILT else None],
+                "stubs": " ".join(cell.stubs or ()),
+                "same_as": cell.same_as,
+                "folded": cell.folded,
+                "seconds": cell.seconds,
+                "flags": " ".join(cell.flags),
+            }
+            if cell.code is not None:
+                row |= vars(cell.code)
+                row["families"] = " ".join(f"{name}:{count}" for name, count in cell.code.families.items())
+                if cell.code.instructions is None:
+                    row["widest"] = ""
+            writer.writerow(row)
     return text.getvalue()
 
 
@@ -67,32 +71,24 @@ def as_markdown(matrices: Sequence[tuple[str, Matrix]]) -> str:
 
 
 def _section(label: str, matrix: Matrix) -> Iterator[str]:
-    yield f"### {_escaped(title(matrix))}"
-    yield ""
-    yield _escaped(label)
-    yield ""
+    yield from (f"### {escaped(title(matrix))}", "", escaped(label), "")
     rows = [[*level_columns(matrix, level), "; ".join(level_lines(matrix, level))] for level in matrix.levels]
-    yield from _table(LEVEL_HEADS, rows)
-    yield ""
+    yield from markdown_table(LEVEL_HEADS, rows)
     compiled = {level.name: level.compiled is not False for level in matrix.levels}
-    names = [level.name for level in matrix.levels]
-    grid = [[k.source, *(cell_text(k.levels[name], compiled[name]) for name in names)] for k in matrix.kernels]
-    yield from _table(("kernel", *names), grid)
-    yield ""
-    for name, text in facts(matrix):
-        yield f"- {name}: {_escaped(text)}"
+    grid = [[k.source, *(cell_text(k.levels[name], compiled[name]) for name in compiled)] for k in matrix.kernels]
+    yield from markdown_table(("kernel", *compiled), grid)
+    yield from (f"- {name}: {escaped(text)}" for name, text in facts(matrix))
     yield ""
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(map(_escaped, heads))} |"
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, and an empty one."""
+    yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"
-    for row in rows:
-        yield f"| {' | '.join(map(_escaped, row))} |"
+    yield from (f"| {' | '.join(map(escaped, row))} |" for row in rows)
+    yield ""
 
 
-def _escaped(text: str) -> str:
-    """Return a text in which Markdown finds no markup."""
-    for character in "\\`*_{}[]<>|#":
-        text = text.replace(character, "\\" + character)
-    return text.replace("\n", " ")
+def escaped(text: str) -> str:
+    """Return a text as a line in which Markdown finds no markup."""
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(text.splitlines()))

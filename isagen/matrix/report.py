@@ -6,17 +6,20 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import metadata
 from typing import Any
 
 from ..model.errors import IsagenError
-from ..model.matrix import MATRIX_FORMAT, Matrix
+from ..model.matrix import MATRIX_FORMAT, Matrix, MatrixLevel
 from ..model.plan import BUILT
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
+from .formats import markdown_table
 from .here import Here, here
 from .planned import public
 from .private import without_paths
@@ -88,17 +91,24 @@ def report_data(report: Report) -> dict[str, Any]:
 
 def report_markdown(report: Report) -> str:
     """Return a report as Markdown, which is readable as it is."""
-    return "\n".join(_lines(report)) + "\n"
+    lines = [f"### isagen report: {report.name}", ""]
+    for name, text in _facts(report).items():
+        lines.append(f"- {name}: {without_paths(' '.join(text.splitlines()))}")
+    lines += ["", *markdown_table(("level", "build", "CPU and OS"), map(partial(_level, report), report.matrix.levels))]
+    if report.running is not None and report.running.kernels:
+        stubs = ((stub, level or "none") for stub, level in report.running.kernels.items())
+        lines += markdown_table(("stub", "level"), stubs)
+    return "\n".join(lines)
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _facts(report: Report) -> dict[str, str]:
+    """Return what is known of the build and the machine, by name."""
     matrix, machine = report.matrix, report.machine
-    yield f"### isagen report: {report.name}"
-    yield ""
-    facts_of = {
-        **({"package": report.package} if report.package else {}),
+    found = {
+        "package": report.package,
         "project": f"{matrix.project}, table {matrix.table}",
         **dict(facts(matrix)),
+        "override at run time": "",
         "override": _override(report),
         "selected": _selected(report),
         "CPU": machine.cpu,
@@ -106,29 +116,15 @@ def _lines(report: Report) -> Iterator[str]:
         "OS": f"{machine.system}; saves {' '.join(machine.states) or 'no vector state that is known'}",
         "Python": machine.python,
     }
-    facts_of.pop("override at run time", None)
-    for name, text in facts_of.items():
-        yield f"- {name}: {without_paths(' '.join(text.splitlines()))}"
-    yield ""
-    yield "| level | build | CPU and OS |"
-    yield "|---|---|---|"
-    for level in matrix.levels:
-        state = "unknown" if report.here.problem else "supported"
-        if missing := report.here.missing.get(level.name, ()):
-            state = f"lack {' '.join(missing)}"
-        reason = f": {level.reason}" if level.verdict != BUILT else ""
-        yield _row(level.name, verdict_text(level) + reason, state)
-    if report.running is not None and report.running.kernels:
-        yield ""
-        yield "| stub | level |"
-        yield "|---|---|"
-        for stub, name in report.running.kernels.items():
-            yield _row(stub, name or "none")
+    return {name: text for name, text in found.items() if text}
 
 
-def _row(*cells: str) -> str:
-    """Return a row of a table; a cell is of one line, and what would end it is escaped."""
-    return f"| {' | '.join(' '.join(cell.splitlines()).replace('|', chr(92) + '|') for cell in cells)} |"
+def _level(report: Report, level: MatrixLevel) -> tuple[str, str, str]:
+    """Return a row of the table of levels."""
+    missing = report.here.missing.get(level.name, ())
+    state = "unknown" if report.here.problem else "supported"
+    reason = f": {level.reason}" if level.verdict != BUILT else ""
+    return level.name, verdict_text(level) + reason, f"lack {' '.join(missing)}" if missing else state
 
 
 def _override(report: Report) -> str:
@@ -158,21 +154,16 @@ def _package(module: str) -> str:
 
 
 def _machine(matrix: Matrix) -> Machine:
-    name = ""
-    features: tuple[str, ...] = ()
-    states: tuple[str, ...] = ()
-    try:
+    """Return this machine; without features and states where the architecture cannot be asked."""
+    name, cpu = "", None
+    with suppress(IsagenError):
         machine = this_machine(matrix.features)
         cpu = ask_permissions(detect(read_features(matrix.features), machine), machine)
         name = machine.cpu_name()
-        features = tuple(name for name in cpu.features.features if name in cpu.bits)
-        states = tuple(sorted(cpu.saved - cpu.refused))
-    except IsagenError:
-        pass  # of an architecture that cannot be asked
     return Machine(
         cpu=name or platform.processor() or "unknown",
-        features=features,
-        states=states,
+        features=tuple(name for name in cpu.features.features if name in cpu.bits) if cpu is not None else (),
+        states=tuple(sorted(cpu.saved - cpu.refused)) if cpu is not None else (),
         system=f"{platform.system()} {platform.release()}, {platform.machine()}",
         python=f"{platform.python_implementation()} {platform.python_version()} ({sys.platform})",
     )
