@@ -46,47 +46,53 @@ def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
     if not kernel_name:
         cells = level_cells(matrix, level.name)
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
-        return _why(matrix, level, level.name, level.verdict, level.reason, here, (f"built for {built}",))
+        because, said = _reason(matrix, level, level, here)
+        return _answer(matrix, level, level.name, because, said, f"built for {built}")
     kernel = _kernel(matrix, kernel_name)
     cell = kernel.levels[level.name]
-    subject = f"{kernel.source} at {level.name}"
+    because, said = _reason(matrix, level, cell, here)
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
-        sentence = f"{subject} registers no function for a stub; the next lower level that has one is called"
-        return Why(Because.NO_STUB, sentence)
-    return _why(matrix, level, subject, cell.verdict, cell.reason, here, tuple(_code(cell)))
+        because = Because.NO_STUB
+        said = "registers no function for a stub; the next lower level that has one is called"
+    return _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell))
 
 
-def _why(
-    matrix: Matrix, level: MatrixLevel, subject: str, verdict: str, reason: str, here: Here, more: tuple[str, ...]
-) -> Why:
-    if verdict == UNAVAILABLE:
-        return Why(Because.UNAVAILABLE, f"{subject} is unavailable: {reason}")
-    if verdict == DISABLED:
-        return Why(Because.DISABLED, f"{subject} is disabled {reason}")
-    flags = {" ".join(flags) or "no flags" for flags in level.flags.values()}
-    details = (*more, f"flags: {'; '.join(sorted(flags))}")
+def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, said: str, *details: str) -> Why:
+    """Return the answer; the flags of what is not built, or does nothing, are not worth knowing."""
+    sentence = f"{subject} {said}"
+    if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
+        return Why(because, sentence)
+    flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
+    to_run = because is Because.NOT_PREFERRED and matrix.override
+    more = [f"flags: {'; '.join(flags)}", *([f"to run it: {matrix.override}={level.name}"] if to_run else [])]
+    return Why(because, sentence, (*details, *more))
+
+
+def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, here: Here) -> tuple[Because, str]:
+    """Return the reason of a level, or of a cell at it, and the sentence without its subject."""
+    if one.verdict == UNAVAILABLE:
+        return Because.UNAVAILABLE, f"is unavailable: {one.reason}"
+    if one.verdict == DISABLED:
+        return Because.DISABLED, f"is disabled {one.reason}"
     if level.compiled is False:
-        return Why(Because.NOT_COMPILED, f"{subject} is not compiled yet", details)
+        return Because.NOT_COMPILED, "is not compiled yet"
     if here.problem:
-        return Why(Because.ELSEWHERE, f"{subject} is built; whether it runs is not known here: {here.problem}", details)
+        return Because.ELSEWHERE, f"is built; whether it runs is not known here: {here.problem}"
     if here.missing[level.name]:
         lacks = " ".join(here.missing[level.name])
-        return Why(
-            Because.UNSUPPORTED, f"{subject} is built, but CPU or OS lack features that it needs: {lacks}", details
-        )
+        return Because.UNSUPPORTED, f"is built, but CPU or OS lack features that it needs: {lacks}"
     if here.selected == level.name:
         asked = f", which {here.variable} asks for" if here.asked == level.name else ""
-        return Why(Because.SELECTED, f"{subject} is selected: the best level that CPU and OS support{asked}", details)
+        return Because.SELECTED, f"is selected: the best level that CPU and OS support{asked}"
     if not here.selected:
-        return Why(Because.NO_LEVEL, f"{subject} is built, but no level that may run is supported", details)
+        return Because.NO_LEVEL, "is built, but no level that may run is supported"
     other = next(one for one in matrix.levels if one.name == here.selected)
     if level.name in here.excluded and level.rank > other.rank:
         allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
-        sentence = f"{subject} is built and supported, but {here.variable}={here.override} {allows}"
-        return Why(Because.OVERRIDDEN, f"{sentence}; {here.selected} is selected", details)
-    sentence = f"{subject} is built and supported, but {here.selected} is preferred: its rank is {other.rank}, "
-    to_run = (f"to run it: {matrix.override}={level.name}",) if matrix.override else ()
-    return Why(Because.NOT_PREFERRED, sentence + f"and {level.name}'s is {level.rank}", (*details, *to_run))
+        override = f"{here.variable}={here.override} {allows}"
+        return Because.OVERRIDDEN, f"is built and supported, but {override}; {other.name} is selected"
+    ranks = f"its rank is {other.rank}, and {level.name}'s is {level.rank}"
+    return Because.NOT_PREFERRED, f"is built and supported, but {other.name} is preferred: {ranks}"
 
 
 def _code(cell: MatrixCell) -> list[str]:

@@ -8,8 +8,9 @@ from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED
-from .summary import NEEDED, WITHOUT_LTO
 
+NEEDED = "every user's CPU must have them"
+WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 TO_BUILD = "to build"
 TILE = 8192  # bits of a tile register: 16 rows of 512 bits
 UNITS = ("B", "kB", "MB", "GB")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.matrix.summary import WITHOUT_LTO
+from isagen.matrix.words import WITHOUT_LTO
 from support.levels import ALL
 from support.prepared import FEW
 from support.projects import matrix, need, verdicts
