@@ -13,7 +13,7 @@ from .matrix import WHERE
 from .output import add_output, write
 from .parser import Commands
 
-FAILED = 2  # 1 says that something differs
+FAILED = 2  # 1 means that something differs
 
 
 def add(commands: Commands) -> None:

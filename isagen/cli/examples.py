@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-# By command: what is typed, and what it does. A command whose parser has an epilog of its own needs none here.
+# By command: (command line, its effect). A command whose parser has an epilog needs none here.
 EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "init": (
         ("isagen init", "set up the project in this folder, or update isagen's files in it"),

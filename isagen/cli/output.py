@@ -1,4 +1,4 @@
-"""The options --format and -o, and writing what a command says to a file or the standard output."""
+"""The options --format and -o, and writing a command's output to a file or the standard output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def standard_output() -> TextIO:
 
 
 def write(options: argparse.Namespace, text: str) -> None:
-    """Write a text where the options say: to a file, device or pipe, or the standard output."""
+    """Write a text to the file, device or pipe of -o, or to the standard output."""
     if options.output is None:
         standard_output()  # an error where there is none
         flush(text.translate(UNSAFE))

@@ -1,4 +1,4 @@
-"""A line on the terminal that says what a command is at; nothing where the standard error is no terminal."""
+"""A line on the terminal that names the file or run in progress; nothing where the standard error is no terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Progress:
         self._shown = sys.stderr.isatty() and not self._console.is_dumb_terminal
 
     def show(self, name: str, number: int, total: int) -> None:
-        """Say which file is looked at, as one of how many; of an unknown number where that is 0."""
+        """Show the name of a file or run, and its number of the `total`; without a number where `total` is 0."""
         if self._shown:
             count = f"{number} of {total}  " if total else ""
             encoding = self._console.encoding

@@ -1,4 +1,4 @@
-"""`isagen tune`: says which levels pay for their bytes, by a benchmark of the project."""
+"""`isagen tune`: shows which levels pay for their bytes, by a benchmark of the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isagen why`: says why a level, or a kernel at a level, is or is not built, supported and selected."""
+"""`isagen why`: explains why a level, or a kernel at a level, is or is not built, supported and selected."""
 
 from __future__ import annotations
 

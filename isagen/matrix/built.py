@@ -71,7 +71,7 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
 
 
 def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield what the notes in the sealed objects say, with the level.
+    """Yield each level with its code, as the notes in the sealed objects list it.
 
     An object has the note of its level, and those of levels without code of their own.
     """
@@ -88,7 +88,7 @@ def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 
 
 def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield what the objects of each level hold, as the compiler wrote them, with the level."""
+    """Yield each level with its code, measured in the objects that the compiler wrote."""
     known = CompiledObjects(build.plan)
     measure = Measure(lambda: features_of(build.record))
     for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
@@ -100,7 +100,7 @@ def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 
 
 def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield what the build noted of each level's objects, with the level; their code is not read."""
+    """Yield each level with the stubs that its objects announce; their code is not read."""
     for level in build.plan.levels:
         path = folder / registrations_name(level.name, build.plan.kernel_set)
         if level.verdict == BUILT and path.is_file():
@@ -110,7 +110,7 @@ def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 
 
 def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:
-    """Return the seconds that compiling each copy took, by level and kernel source, as far as ninja's log tells."""
+    """Return the seconds that compiling each copy took, by level and kernel source, as ninja's log lists them."""
     folder = folder.absolute()
     log = next((place / NINJA_LOG for place in (folder, *folder.parents) if (place / NINJA_LOG).is_file()), None)
     if log is None:
@@ -142,7 +142,7 @@ def matrices_in(binary: Binary) -> list[Matrix]:
 
 
 def levels_in(binary: Binary) -> dict[tuple[str, str], LevelCode]:
-    """Return what the notes say of the levels' objects, by project and level; several notes may be of one level."""
+    """Return the code in a binary's notes by project and level; several notes may be of one level."""
     found: dict[tuple[str, str], LevelCode] = {}
     for note in binary.notes(LEVEL_OWNER):
         one = unpack(LevelCode, note, binary.shown)
@@ -152,5 +152,5 @@ def levels_in(binary: Binary) -> dict[tuple[str, str], LevelCode]:
 
 
 def _compiled(matrix: Matrix) -> Matrix:
-    """Return the matrix of a linked file: what is built is compiled."""
+    """Return the matrix of a linked file, in which every level that is built is compiled."""
     return replace(matrix, levels=tuple(replace(level, compiled=level.verdict == BUILT) for level in matrix.levels))

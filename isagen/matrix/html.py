@@ -1,4 +1,4 @@
-"""The build matrix as one HTML file that loads nothing else: a heat map, and what is behind each of its cells."""
+"""The build matrix as one HTML file that loads nothing else: a heat map whose cells open their details."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .page_data import STATES, Times, build_data, loops_data, state_of
 from .words import count_text, facts, flags_text, size_text
 
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
-# How Python has the bytes of a name that are not UTF-8 (PEP 383).
+# Python's characters for bytes that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Of JSON inside a script element: what would end the element or start a comment. Only strings hold these characters.
+# Characters that would end a script element or start a comment in it. In JSON, they occur in strings alone.
 MARKUP = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the template shows of one matrix."""
+    """One matrix, as the template shows it."""
 
     label: str
     matrix: Matrix
@@ -50,7 +50,7 @@ class Page:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What holds for the whole build: (term, text) of each fact."""
+        """The facts of the whole build: (term, text) of each."""
         return list(facts(self.matrix))
 
     @property
@@ -85,7 +85,7 @@ def html_text(
     loops: Mapping[tuple[str, str, str], Loop] | None = None,
     times: Times | None = None,
 ) -> str:
-    """Return the page of matrices, each with the label by which the page lets choose it.
+    """Return the page of matrices, each with its label in the page's menu.
 
     `loops` are hot loops by label, kernel source and level. `times` are shown in every matrix that has their kernels.
     """
@@ -114,7 +114,7 @@ def _class(state: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return how a policy names a style or script of the page itself, so that no other runs."""
+    """Return the name of a style or script in the page's policy, which allows no others."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""The data of the HTML page: a matrix as compact JSON, in which equal texts, lists and loops are there once."""
+"""The data of the HTML page: a matrix as compact JSON, which contains each text, list and loop once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 
 
 class _Numbers(dict[Hashable, int]):
-    """Values that cells name by number, in the order of their numbers: a new value has the next one."""
+    """Values with their numbers, by which cells name them: a new value gets the next number."""
 
     def __missing__(self, value: Hashable) -> int:
         self[value] = len(self)
@@ -26,7 +26,7 @@ class _Numbers(dict[Hashable, int]):
 
 
 def state_of(cell: MatrixCell) -> str:
-    """Return a cell's verdict, or that it is not compiled though nothing keeps it from being built."""
+    """Return a cell's verdict, or `NOT_COMPILED` where it is to be built and has no object yet."""
     return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None and cell.code is None else cell.verdict
 
 

@@ -1,4 +1,4 @@
-"""Words of a build without the paths of the builder's machine, which tell its users' names, for what is published."""
+"""Texts of a build for publication: without the paths of the builder's machine, which contain names of users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 PATH = "PATH"
-# Options whose path stands directly behind them; each other slash behind one of PART is inside a relative path.
+# Options that their path follows directly. Behind one of the characters of PART, a slash is inside a relative path.
 OPTION = (
     r"(?<![\w./\\-])-(?:[A-Za-z]|M[FJQT]|(?:cxx-)?isystem|iquote|idirafter|include|imacros|isysroot|iprefix|iframework"
     r"|iwithprefix|iwithprefixbefore)"

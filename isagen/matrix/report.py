@@ -1,4 +1,4 @@
-"""The report on an installed module or a build, for a bug report: what was built, what runs here, and on what."""
+"""The report on an installed module or a build, to paste into a bug report: matrix, machine, and level in use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MARK = "isagen: "  # starts the line of the answer: the module may print others,
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine of a report: nothing in it names a user, a host or a folder."""
+    """The machine of a report, without names of users, hosts and folders."""
 
     cpu: str
     features: tuple[str, ...]
@@ -51,7 +51,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Running:
-    """What a module says of itself: the level in use, and the level of each stub; or the `problem` why it does not."""
+    """The answer of a loaded module: the level in use, and the level of each stub; or the `problem` with its import."""
 
     problem: str = ""
     current: str = ""
@@ -60,7 +60,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: the package, its matrix, the machine, what it supports, and what a loaded module says of itself."""
+    """A report: package, matrix, machine, the levels that it supports, and the answer of a loaded module."""
 
     package: str
     name: str
@@ -102,7 +102,7 @@ def report_markdown(report: Report) -> str:
 
 
 def _facts(report: Report) -> dict[str, str]:
-    """Return what is known of the build and the machine, by name."""
+    """Return the facts of the build and the machine, by name."""
     matrix, machine = report.matrix, report.machine
     found = {
         "package": report.package,
@@ -147,7 +147,7 @@ def _selected(report: Report) -> str:
 
 
 def _package(module: str) -> str:
-    """Return name and version of the distribution that a module is of; nothing where that is unknown."""
+    """Return name and version of a module's distribution; "" where none is known."""
     names: Mapping[str, list[str]] = metadata.packages_distributions() if module else {}
     found = names.get(module.partition(".")[0], [])
     return ", ".join(f"{name} {metadata.version(name)}" for name in found)
@@ -170,7 +170,7 @@ def _machine(matrix: Matrix) -> Machine:
 
 
 def ask(module: str) -> Running:
-    """Import a module in a process of its own, and return what its attribute `isa` says."""
+    """Import a module in a process of its own, and return the levels in its attribute `isa`."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, module, MARK],

@@ -31,7 +31,7 @@ def print_matrix(matrix: Matrix, label: str = "", stream: TextIO | None = None) 
 
 
 def _parts(matrix: Matrix, label: str, console: Console) -> Iterator[RenderableType]:
-    """Yield what is printed, in its order."""
+    """Yield the parts of the output."""
     if label:
         yield _text(label, "bold underline")
     yield _text(title(matrix), "bold")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import util
 from importlib.machinery import PathFinder
@@ -22,10 +22,9 @@ WANTED = "give a build folder, a binary, a wheel, a folder of them, or the name 
 
 @dataclass(frozen=True)
 class Found:
-    """A matrix, and how output names the place where it is.
+    """A matrix, and its place as output names it.
 
-    `plan` is the plan file of a build folder. `module` is the name by which Python imports a binary, where one was
-    asked for.
+    `plan` is the plan file of a build folder. `module` is a binary's name for `import`, if WHERE is a module.
     """
 
     label: str
@@ -42,21 +41,30 @@ def find_matrices(where: str) -> list[Found]:
     if not where:  # a path of no name is the current folder's
         raise ProjectError("is empty", where="WHERE", remedy=WANTED)
     path = Path(where)
-    if path.is_dir():
-        if plans := list(plans_in(path)):
-            return [Found(where if len(plans) == 1 else _label(plan), built_matrix(plan), plan) for plan in plans]
-        found = list(_in_folder(path))
-        if not found and _located(where) not in (None, path.resolve()):  # a module whose name a folder here has too
-            return _in_module(where)
-        return _some(found, where, files_in(path))
-    if path.suffix == WHEEL and path.is_file():
-        with unpacked(path) as folder:
-            return _some(_in_folder(folder), where, files_in(folder))
+    if path.is_dir() and (plans := list(plans_in(path))):
+        return [Found(where if len(plans) == 1 else _label(plan), built_matrix(plan), plan) for plan in plans]
     if PLAN.fullmatch(path.name) and path.is_file():
         return [Found(where, built_matrix(path), path)]
+    if path.suffix == WHEEL and path.is_file():
+        with unpacked(path) as folder:
+            return _in_files(where, _relative(folder))
     if path.is_file():
-        return _some(_in_binary(path, where), where, [path])
-    return _in_module(where)
+        return _in_files(where, {path: where})
+    files = _relative(path) if path.is_dir() else {}
+    module = None if any(map(is_binary, files)) else _located(where)  # a module may have the name of a folder here
+    if module is None and not path.is_dir():
+        raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED)
+    if module is None:
+        return _in_files(where, files)
+    if module.is_file():
+        return _in_files(where, {module: where}, modules=True)
+    names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in _relative(module).items()}
+    return _in_files(where, names, modules=True)
+
+
+def _relative(folder: Path) -> dict[Path, str]:
+    """Return the files below a folder, each with its path from there."""
+    return {path: path.relative_to(folder).as_posix() for path in files_in(folder)}
 
 
 def _label(plan: Path) -> str:
@@ -65,35 +73,16 @@ def _label(plan: Path) -> str:
     return f"{plan.parent} ({found[1]})" if found and found[1] else str(plan.parent)
 
 
-def _in_folder(folder: Path) -> Iterator[Found]:
-    """Yield the matrices in the binaries below a folder."""
-    for path in files_in(folder):
-        yield from _in_binary(path, path.relative_to(folder).as_posix())
-
-
-def _in_binary(path: Path, label: str, module: str = "") -> Iterator[Found]:
-    if is_binary(path):
-        with open_binary(path, label) as binary:
-            for matrix in matrices_in(binary):
-                yield Found(label, matrix, module=module)
-
-
-def _in_module(name: str) -> list[Found]:
-    """Return the matrices of an installed module, or of the extension modules in an installed package."""
-    place = _located(name)
-    if place is None:
-        raise ProjectError(
-            "is no folder, file or installed module",
-            where=name,
-            remedy=WANTED,
-        )
-    if place.is_dir():
-        found: list[Found] = []
-        for path in files_in(place):
-            module = ".".join((name, *path.relative_to(place).parts[:-1], path.name.partition(".")[0]))
-            found += _in_binary(path, module, module)
-        return _some(found, name, files_in(place))
-    return _some(_in_binary(place, name, name), name, [place])
+def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
+    """Return the matrices in those of the files that are binaries; with `modules`, labels are names for `import`."""
+    found = []
+    for path, label in labels.items():
+        if is_binary(path):
+            with open_binary(path, label) as binary:
+                found += [Found(label, one, module=label if modules else "") for one in matrices_in(binary)]
+    if not found:
+        raise _nothing(where, list(labels))
+    return found
 
 
 def _located(name: str) -> Path | None:
@@ -118,11 +107,8 @@ def _located(name: str) -> Path | None:
     return Path(spec.origin) if spec.origin is not None and Path(spec.origin).is_file() else None
 
 
-def _some(found: Iterable[Found], where: str, files: Iterable[Path]) -> list[Found]:
-    """Return what was found; raise `ProjectError`, which says what is there instead, if that is nothing."""
-    if some := list(found):
-        return some
-    files = list(files)
+def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
+    """Return the error of a place without a matrix, which names what is there instead."""
     binaries = sum(map(is_binary, files))
     formats = sorted({name for path in files if (name := other_format(path))})
     if is_build(Path(where)):
@@ -140,4 +126,4 @@ def _some(found: Iterable[Found], where: str, files: Iterable[Path]) -> list[Fou
             "no build of isagen is here",
             "configure the project first, and give its build folder: meson setup BUILD_DIR",
         )
-    raise ProjectError(said, where=where, remedy=remedy)
+    return ProjectError(said, where=where, remedy=remedy)

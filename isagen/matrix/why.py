@@ -29,7 +29,7 @@ class Because(StrEnum):
 
 @dataclass(frozen=True)
 class Why:
-    """The answer: the reason, the sentence that says it, and what else is worth knowing, a line each."""
+    """The answer: the reason, as a constant and as a sentence, and details, a line each."""
 
     because: Because
     sentence: str
@@ -37,7 +37,7 @@ class Why:
 
 
 def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
-    """Return why a level of a matrix, or one kernel at it, is what it is on the machine `here`.
+    """Return the reason of the state that a level, or one kernel at it, has on the machine `here`.
 
     Without `kernel_name`, the answer is about the level as a whole. Raises `ProjectError` where the matrix has no such
     level or kernel.
@@ -58,7 +58,7 @@ def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
 
 
 def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, said: str, *details: str) -> Why:
-    """Return the answer; the flags of what is not built, or does nothing, are not worth knowing."""
+    """Return the answer, with flags where the level is built and has a stub."""
     sentence = f"{subject} {said}"
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Why(because, sentence)
@@ -96,7 +96,7 @@ def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, h
 
 
 def _code(cell: MatrixCell) -> list[str]:
-    """Return what is worth knowing of a cell's code."""
+    """Return the details of a cell's code."""
     lines = [f"stubs: {' '.join(cell.stubs)}"] if cell.stubs else []
     if cell.code is not None:
         parts = [f"code: {size_text(cell.code.code_bytes)}"]

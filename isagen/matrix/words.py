@@ -37,9 +37,9 @@ def verdict_text(level: MatrixLevel) -> str:
 
 
 def cell_text(cell: MatrixCell, compiled: bool) -> str:
-    """Return a cell in a word: what is built is a size, or the level whose copy it folds into.
+    """Return a cell in a word: its size where it is built, or the level that it folds into.
 
-    A size with a level is that of a copy which has the same code as the level's, and is linked all the same.
+    A size with a level belongs to a copy that has the code of that level's copy and is linked nevertheless.
     """
     if cell.verdict != BUILT:
         return cell.verdict
@@ -140,7 +140,7 @@ def override_text(matrix: Matrix) -> str:
 
 
 def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of what holds for the whole build."""
+    """Yield (name, text) of each fact of the whole build."""
     yield "built by", f"isagen {matrix.isagen}"
     if matrix.baseline_only:
         yield "levels", f"only {matrix.levels[0].name}: {matrix.baseline_only}"

@@ -29,8 +29,8 @@ def check_writable(path: Path) -> None:
 def write_levels(path: Path, advice: Iterable[Advice], heading: str, several: bool) -> list[str]:
     """Switch the levels that are dropped off in a project's isa.toml; return what was written, a line for each kernel.
 
-    Comments and order of the file stay. `heading` names date and machines of the measurement. Raises `ConfigError`,
-    and then leaves the file as it is.
+    Comments and order of the file do not change. `heading` names date and machines of the measurement. Raises
+    `ConfigError` where the file cannot be edited, which then does not change.
     """
     check_writable(path)
     config = load_config(path)

@@ -36,7 +36,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Judged:
-    """A level of a kernel: whether it is worth its bytes, and the comparisons that say so; none where none was made."""
+    """A level of a kernel: whether it is worth its bytes, and the comparisons that this verdict rests on."""
 
     level: str
     keep: bool
@@ -50,11 +50,11 @@ def judge(
     codes: Mapping[str, str],
     margin: float,
 ) -> list[Judged]:
-    """Return what becomes of each of a kernel's `levels`, lowest first, by the times of each level on each machine.
+    """Return the verdict on each of a kernel's `levels`, lowest first, by the times of each level on each machine.
 
     `codes` are digests of the copies' code, where they are known. A level is compared with the level that would run on
-    the machine without it, and with the best of those that it `requires`, which runs on others. It is dropped if no
-    machine that ran it finds that it pays or may pay, in any comparison.
+    the machine without it, and with the best of the levels that it `requires`, which would run elsewhere. It is dropped
+    if it pays, or may pay, in no comparison on any machine.
     """
     found = [Judged(levels[0], True)]
     for level in levels[1:]:
@@ -106,7 +106,7 @@ def _rank(count: int) -> int:
 
 @dataclass(frozen=True)
 class Advice:
-    """What becomes of the levels of one kernel, and the bytes that each copy adds to the program."""
+    """The verdicts on the levels of one kernel, and the bytes that each copy adds to the program."""
 
     source: str
     levels: tuple[Judged, ...]
@@ -124,7 +124,7 @@ class Advice:
 
 
 def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], list[str]]:
-    """Return what the results of all machines say of each kernel, and what was left out of them."""
+    """Return the advice on each kernel by the results of all machines, and the results that do not count."""
     kernels, left_out = merged(results)
     first = results[0]
     found = []
@@ -138,7 +138,7 @@ def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], lis
 
 
 def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) -> str:
-    """Return what people read: a line for each level of each kernel. With `several` machines, each is named."""
+    """Return a line for each level of each kernel. With `several` machines, each is named."""
     lines = []
     for one in advice:
         lines.append(one.source or "the whole program")

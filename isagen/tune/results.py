@@ -27,10 +27,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured on one machine: its CPU, the project, its compilers, the command, and times by kernel source.
+    """A measurement on one machine: its CPU, the project, its compilers, the command, and times by kernel source.
 
-    The kernel source "" is the whole program. `levels` are those that are built, lowest first; `requires` are those
-    that each requires, and `bytes` what each copy adds to the program, by kernel source and level.
+    The kernel source "" is the whole program. `levels` are those of the build, lowest first; `requires` are the levels
+    that each requires. `bytes` are the bytes that each copy adds to the program, by kernel source and level.
     """
 
     cpu: str
@@ -86,9 +86,9 @@ def _checked(results: Results) -> Results:
 
 
 def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
-    """Return times by kernel source and machine, and what is left out, each with the reason.
+    """Return times by kernel source and machine, and a line for each result that does not count, with the reason.
 
-    The first results of a kernel say what its code is. Times of other code are of other sources or another compiler.
+    The first results of a kernel set its code. Times of other code come from other sources or another compiler.
     """
     first = results[0]
     found: dict[str, dict[str, Timed]] = {}
