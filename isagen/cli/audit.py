@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
-import textwrap
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +23,6 @@ from .parser import Commands
 from .progress import progress
 
 ALL, NONE, DEFAULT = "all", "none", "default"
-WIDEST = 100  # columns of the help text
 EXAMPLES = """\
 examples:
   isagen audit build                                  what a build folder of isagen links
@@ -38,13 +35,9 @@ exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where 
 
 def _kinds() -> str:
     """Return the kinds of findings as the help lists them."""
-    width = min(shutil.get_terminal_size().columns, WIDEST)
-    column = 2 + max(map(len, KINDS)) + 2
-    lines = ["kinds of findings:"]
-    for kind, (meaning, _) in KINDS.items():
-        first, *rest = textwrap.wrap(meaning, max(width - column, 20))
-        lines += [f"  {kind:{column - 2}}{first}", *(" " * column + line for line in rest)]
-    return "\n".join(lines) + "\n\n"
+    column = max(map(len, KINDS)) + 2
+    lines = (f"  {kind:{column}}{meaning}" for kind, (meaning, _) in KINDS.items())
+    return "\n".join(("kinds of findings:", *lines, "", ""))
 
 
 def add(commands: Commands) -> None:

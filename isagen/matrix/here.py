@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..model.aliases import Alias
 from ..model.errors import IsagenError
@@ -27,11 +27,11 @@ class Here:
     where there is none.
     """
 
-    problem: str
-    missing: Mapping[str, tuple[str, ...]]
-    override: str
-    asked: str
-    selected: str
+    problem: str = ""
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    override: str = ""
+    asked: str = ""
+    selected: str = ""
     variable: str = ""
     excluded: tuple[str, ...] = ()
 
@@ -39,13 +39,13 @@ class Here:
 def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
     """Return what this machine runs of a matrix, if a program or library of it were loaded now."""
     if matrix.cpu_family != this_cpu_family():
-        return Here(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}", {}, "", "", "")
+        return Here(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:
         features = read_features(matrix.features)
         machine = this_machine(matrix.features)
         cpu = ask_permissions(detect(features, machine), machine)
     except IsagenError as problem:
-        return Here(str(problem), {}, "", "", "")
+        return Here(str(problem))
     return select(matrix, {level.name: _missing(level, cpu) for level in matrix.levels}, environment)
 
 
@@ -58,7 +58,6 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
     usable = [level.name for level in matrix.levels if level.verdict == BUILT and not missing[level.name]]
     allowed = [name for name in usable if name not in excluded]
     return Here(
-        problem="",
         missing=missing,
         override=override,
         asked=asked.name if asked is not None else "",

@@ -13,11 +13,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..model.matrix import Matrix, MatrixKernel, MatrixLevel
+from ..model.matrix import Matrix, MatrixKernel
 from ..model.plan import BUILT
 from ..rendering import render, template_folder
 from .loops import Loop
-from .page_data import STATES, Times, build_data, loops_data, state_of
+from .page_data import STATES, Times, build_data, state_of
 from .words import count_text, facts, flags_text, size_text
 
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
@@ -33,6 +33,7 @@ class Page:
 
     label: str
     matrix: Matrix
+    facts: list[tuple[str, str]]
     data: Markup
     loops: Markup
 
@@ -43,15 +44,6 @@ class Page:
             return ""
         state = state_of(cell)
         return f"{state}: {cell.reason}" if cell.reason and state != BUILT else state
-
-    def about(self, level: MatrixLevel) -> str:
-        """Return a level's flags, or the reason why it is not built."""
-        return "; ".join(flags_text(level))
-
-    @property
-    def facts(self) -> list[tuple[str, str]]:
-        """The facts of the whole build: (term, text) of each."""
-        return list(facts(self.matrix))
 
     @property
     def shares(self) -> list[tuple[str, float]]:
@@ -92,13 +84,14 @@ def html_text(
     builds = []
     for label, matrix in matrices:
         own = {(source, level): loop for (of, source, level), loop in (loops or {}).items() if of == label}
-        data, order = build_data(matrix, own, times or {})
-        builds.append(Page(label, matrix, _embedded(data), _embedded(loops_data(order))))
+        data, shown = build_data(matrix, own, times or {})
+        builds.append(Page(label, matrix, list(facts(matrix)), _embedded(data), _embedded(shown)))
     css, *scripts = ((template_folder() / name).read_text(encoding="utf-8") for name in ("matrix.css", *SCRIPTS))
     projects = dict.fromkeys(matrix.project or label for label, matrix in matrices)
     text = render(
         "matrix.html.j2",
         builds=builds,
+        flags_text=flags_text,
         title=", ".join(projects) or "no build",
         css=Markup(css),
         css_hash=_hash(css),

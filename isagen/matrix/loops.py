@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ..binary.formats import open_binary
 from ..code.code import Code
@@ -24,8 +24,7 @@ SHORTEST = 8
 ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
 
-@dataclass(frozen=True)
-class LoopInstruction:
+class LoopInstruction(NamedTuple):
     """One instruction: its offset from its function's start, its text, and the features that it needs."""
 
     offset: int
@@ -33,8 +32,7 @@ class LoopInstruction:
     features: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     """A loop of a function, in the order of addresses. Features are those beyond the baseline."""
 
     function: str

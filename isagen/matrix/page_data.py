@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
 from ..model.matrix import Matrix, MatrixCell
@@ -76,11 +76,6 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
         "lists": list(lists),
     }
     return data, list(shown)
-
-
-def loops_data(loops: Iterable[Loop]) -> list[Any]:
-    """Return loops as data: (function, instructions) of each, an instruction being (offset, text, features)."""
-    return [(loop.function, [(one.offset, one.text, one.features) for one in loop.instructions]) for loop in loops]
 
 
 def _speed(times: Mapping[str, float], lowest: str, level: str) -> tuple[float | None, float | None]:

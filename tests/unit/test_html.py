@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from isagen.matrix.html import html_text
+from isagen.matrix.loops import Loop
 from isagen.matrix.page_data import NOT_COMPILED, state_of
 from isagen.model.matrix import MatrixCell
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
@@ -134,7 +135,7 @@ def test_everything_that_a_matrix_says_is_escaped():
         levels=levels,
         kernels=(first, matrix.kernels[1]),
     )
-    loop = replace(LOOP, function=bad, instructions=(replace(LOOP.instructions[0], text=bad, features=(bad,)),))
+    loop = Loop(bad, (LOOP.instructions[0]._replace(text=bad, features=(bad,)),))
     text = html_text([(bad, matrix)], {(bad, first.source, "AVX2"): loop})
     plain = Elements(html_text([("hello", matrix_of(2, beyond_architecture=("avx",)))]))
     elements = Elements(text)
