@@ -1,4 +1,4 @@
-"""Judging levels by times: a level that is not faster than the one that would run in its place is not worth its bytes.
+"""The verdict of times on levels: one that is not faster than what would run in its place is not worth its bytes.
 
 The rounds are interleaved, so that the times of one round are compared with each other: `Comparison` is about the
 median of the ratios, with the bounds of a sign test, which assumes nothing of how times are distributed.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import comb
 from statistics import median
 
@@ -95,13 +96,8 @@ def _verdict(low: float, high: float, margin: float) -> str:
 
 def _rank(count: int) -> int:
     """Return how many of `count` sorted values lie outside of each bound of their median."""
-    outside, place = 0.0, -1
-    while place + 1 < count // 2:
-        outside += comb(count, place + 1) / 2**count
-        if 2 * outside > 1 - CONFIDENCE:
-            break
-        place += 1
-    return max(place, 0)
+    tails = accumulate(comb(count, place) * 0.5**count for place in range(count // 2))
+    return max(sum(2 * tail <= 1 - CONFIDENCE for tail in tails) - 1, 0)
 
 
 @dataclass(frozen=True)
