@@ -28,14 +28,9 @@ class Parser(argparse.ArgumentParser):
             setattr(options, self.rest, words[place + 1 :])
         return options, unknown
 
-    def error(self, message: str) -> NoReturn:
-        """Print the message and how to get help, and exit with status 2."""
-        self.fail(message)
-
-    def fail(self, message: str, remedy: str = "") -> NoReturn:
-        """Print the message and the remedy, and exit with status 2."""
-        remedy = remedy or f"see `{self.prog} --help`"
-        print(f"{self.prog}: error: {message}\n  {remedy}", file=sys.stderr)
+    def error(self, message: str, remedy: str = "") -> NoReturn:
+        """Print the message and the remedy, which is to get help by default, and exit with status 2."""
+        print(f"{self.prog}: error: {message}\n  {remedy or f'see `{self.prog} --help`'}", file=sys.stderr)
         sys.exit(2)
 
     def refuse_unknown(self, words: Iterable[str]) -> NoReturn:
@@ -44,17 +39,17 @@ class Parser(argparse.ArgumentParser):
         name = word.partition("=")[0]
         known = [option for option in options_of(self) if option.startswith("--")]
         if word.startswith("-"):
-            self.fail(f"there is no option {name!r}", did_you_mean(name, known))
-        self.fail(f"there is no place for the argument {word!r}")
+            self.error(f"there is no option {name!r}", did_you_mean(name, known))
+        self.error(f"there is no place for the argument {word!r}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
         known = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
-            self.fail(f"there is no command {value!r}", did_you_mean(str(value), known))
+            self.error(f"there is no command {value!r}", did_you_mean(str(value), known))
         name = "/".join(action.option_strings) or action.metavar or action.dest
-        self.fail(f"{name}: unknown value {value!r}", did_you_mean(str(value), known))
+        self.error(f"{name}: unknown value {value!r}", did_you_mean(str(value), known))
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # generic for type checkers alone
