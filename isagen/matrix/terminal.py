@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TextIO
 
+from rich.columns import Columns
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -98,15 +99,16 @@ def _kernel_list(matrix: Matrix) -> Iterator[RenderableType]:
     """Yield the kernels, each with its levels below its name."""
     for kernel in matrix.kernels:
         yield Text(kernel.source.translate(CONTROLS), "bold", overflow="ignore")  # one line, to be searched for
-        groups: dict[str, list[str]] = {}
+        built, others = [], dict[str, list[str]]()
         for level in matrix.levels:
-            cell = kernel.levels[level.name]
+            cell, compiled = kernel.levels[level.name], level.compiled is not False
             if cell.verdict == BUILT:
-                groups.setdefault("", []).append(f"{level.name} {cell_text(cell, level.compiled is not False)}")
+                built.append(_text(f"{level.name} {cell_text(cell, compiled)}", _style(cell, compiled)))
             else:
-                groups.setdefault(f"{cell.verdict}: ", []).append(level.name)
-        for verdict, found in groups.items():
-            yield Padding(_text(f"{verdict}{', '.join(found)}"), (0, 0, 0, 2), expand=False)
+                others.setdefault(cell.verdict, []).append(level.name)
+        yield Padding(Columns(built, padding=(0, 2)), (0, 0, 0, 2))
+        for verdict, names in others.items():
+            yield Padding(_text(f"{verdict}: {', '.join(names)}", STYLES[verdict]), (0, 0, 0, 2), expand=False)
 
 
 def _style(cell: MatrixCell, compiled: bool) -> str:
