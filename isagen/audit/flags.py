@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -33,7 +34,7 @@ class Commands:
 
     def __init__(self, root: Path) -> None:
         self._path = root / COMMANDS
-        self._macros: dict[Command, frozenset[str]] = {}
+        self._macros: dict[Command, Mapping[str, str]] = {}
 
     @cached_property
     def by_output(self) -> Mapping[Path, Command]:
@@ -53,7 +54,7 @@ class Commands:
             remedy = "configure the build again"
             raise AuditError(f"cannot be read: {problem}", where=str(self._path), remedy=remedy) from None
 
-    def macros(self, objects: Iterable[Path]) -> Mapping[Path, frozenset[str]]:
+    def macros(self, objects: Iterable[Path]) -> Mapping[Path, Mapping[str, str]]:
         """Return the macros that are predefined where objects are compiled, as far as their commands are known."""
         known = {path: self.by_output[at] for path in objects if (at := placed(path)) in self.by_output}
         from concurrent.futures import ThreadPoolExecutor  # most links ask nothing
@@ -95,7 +96,7 @@ def meant(subject: Subject, objects: BuildObjects) -> list[Finding]:
     findings = []
     for number, path in found.items():
         wanted = (code for code in subject.code.codes(number) & beyond if code in alike)
-        codes = frozenset(code for code in wanted if not macros.get(path, frozenset()).isdisjoint(alike[code]))
+        codes = frozenset(code for code in wanted if any(macro in macros.get(path, {}) for macro in alike[code]))
         if codes and not subject.allowances.cover(subject.code.name(number)):
             findings.append(subject.finding("baseline", number, codes, subject.baseline, ""))
     return findings
@@ -119,7 +120,7 @@ def _without_files(words: Sequence[str]) -> Iterator[str]:
     yield from ("-x", "c++" if language == "cpp" else "c", *(["-Wno-error"] if language == "fortran" else []))
 
 
-def _macros(command: Command) -> frozenset[str]:
+def _macros(command: Command) -> Mapping[str, str]:
     """Return the macros that are predefined under a compile command."""
     folder, words = command
     try:
@@ -129,4 +130,4 @@ def _macros(command: Command) -> frozenset[str]:
         raise AuditError(f"cannot be run: {problem.strerror}", where=words[0]) from None
     if done.returncode != 0:
         raise AuditError(f"does not answer: {done.stderr.strip()[:500]}", where=words[0])
-    return frozenset(line.split(None, 2)[1].split("(")[0] for line in done.stdout.splitlines() if line.count(" "))
+    return dict(re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", done.stdout, re.MULTILINE))

@@ -173,10 +173,10 @@ def _unchecked_macros(level: LevelRow, features: Features, foreign: bool) -> lis
     Under a compiler that is `foreign`, nothing is checked, and nothing refused.
     """
     return [
-        {"name": feature.name, "macro": macro}
+        {"name": feature.name, "condition": f"defined({name})" + (f" && {name} == {value}" if compared else "")}
         for feature in features.features.values()
         if not foreign and feature.name not in level.features and feature.name not in features.never_required
-        for macro in feature.macros
+        for name, compared, value in (macro.partition("=") for macro in feature.macros)
     ]
 
 

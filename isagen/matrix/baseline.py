@@ -74,5 +74,9 @@ def _chooses(word: str, build: Build) -> bool:
         return True
     features = features_of(build.record).features
     found = [features[name] for name in beyond_architecture(build) if name in features]
-    names = {normal(name) for one in found for name in (one.name, *(macro.strip("_") for macro in one.macros))}
+    names = {
+        normal(name)
+        for one in found
+        for name in (one.name, *(macro.partition("=")[0].strip("_") for macro in one.macros))
+    }
     return word.startswith("-m") and normal(word[2:].replace(".", "_").replace("-", "_")) in names

@@ -136,22 +136,22 @@ class Compiler:
         return dict(found), outcome
 
     @cached_property
-    def bare_macros(self) -> frozenset[str]:
+    def bare_macros(self) -> Mapping[str, str]:
         """The macros that it predefines under the project's own arguments; none where it lists none."""
         if self.dialect == "msvc":
-            return frozenset()
+            return {}
         macros, outcome = self.macros(())
         if self.language == "fortran" and not (outcome.ok and self.id == "gcc"):
-            return frozenset()
+            return {}
         if not outcome.ok and not self.known:
-            return frozenset()
+            return {}
         if not outcome.ok:
             raise CompilerError(
                 f"{self.name} cannot preprocess an empty file: {first_error(outcome.err)}",
                 where=f"{self.language} compiler",
                 remedy="check the project's compiler arguments: " + " ".join(self.args),
             )
-        return frozenset(macros)
+        return macros
 
     def accepts(self, flags: Sequence[str]) -> Outcome:
         """Compile an empty source under `flags`, with warnings as errors."""

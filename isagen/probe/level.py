@@ -7,7 +7,7 @@ used, compiled and assembled, and then linked as a build links. It is never run,
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,7 @@ OWN_WORDS = {"return", "argc", "argv"}
 Answer = tuple[Verdict, Sequence[str] | None]
 
 
-def probe(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Answer:
+def probe(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Answer:
     """Probe one level with one compiler; `bare` are the macros predefined without the level's flags."""
     known = known_without_asking(table, level, compiler, bare)
     if known is not None:
@@ -55,7 +55,7 @@ def available(compiler: Compiler, settled: Settled) -> Verdict:
     return Verdict(True, f"probed with {compiler.name}", settled.flags, settled.dropped, settled.features)
 
 
-def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Verdict | None:
+def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
     """Return the verdict on a level that needs no run of the compiler, if this is one."""
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
@@ -71,7 +71,7 @@ def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: f
     return None
 
 
-def settle(table: Table, level: Level, compiler: Compiler, bare: frozenset[str]) -> Settled | None:
+def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Settled | None:
     """Return what the macros of a level tell where nothing is wrong with them; none where it is asked by itself.
 
     That the optional flags are taken without a warning is left to the program that is compiled with them.
@@ -124,7 +124,7 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     return flags, tuple(dropped)
 
 
-def _macros(compiler: Compiler, flags: Sequence[str], bare: frozenset[str]) -> tuple[Collection[str], Outcome]:
+def _macros(compiler: Compiler, flags: Sequence[str], bare: Mapping[str, str]) -> tuple[Mapping[str, str], Outcome]:
     """Return the macros that are predefined under `flags`, without a run of the compiler where none is needed."""
     if not flags or compiler.dialect == "msvc":  # cl predefines too few macros to tell
         return bare, Outcome(True, "", "")
@@ -132,7 +132,12 @@ def _macros(compiler: Compiler, flags: Sequence[str], bare: frozenset[str]) -> t
 
 
 def _features(
-    table: Table, level: Level, compiler: Compiler, flags: Sequence[str], macros: Collection[str], bare: frozenset[str]
+    table: Table,
+    level: Level,
+    compiler: Compiler,
+    flags: Sequence[str],
+    macros: Mapping[str, str],
+    bare: Mapping[str, str],
 ) -> tuple[tuple[str, ...], str]:
     """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
     required = table.required_features(level.name)
@@ -147,7 +152,7 @@ def _features(
         )
     for name in level.features:
         names = known.features[name].macros
-        if names and not any(macro in macros for macro in names):
+        if names and not known.features[name].is_on(macros):
             return (), f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
     turned_on = known.turned_on(macros)
     return tuple(name for name in known.features if name in turned_on or name in required), ""

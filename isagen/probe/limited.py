@@ -44,4 +44,4 @@ def _flags(level: Level, compiler: Compiler) -> tuple[str, ...]:
 def _turned_on(table: Table, compiler: Compiler, flags: tuple[str, ...]) -> Iterator[str]:
     """Yield the features, in their order, that the compiler's macros name under `flags`."""
     macros, _ = compiler.macros(flags)
-    return (name for name, feature in table.features.features.items() if not macros.keys().isdisjoint(feature.macros))
+    return (name for name, feature in table.features.features.items() if feature.is_on(macros))

@@ -112,10 +112,11 @@ def _answers(
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
     """Return the features that the compilers turn on without any level's flags: what every other object may use."""
-    return table.features.turned_on(frozenset().union(*(compiler.bare_macros for compiler in compilers)))
+    macros = {name: value for compiler in compilers for name, value in compiler.bare_macros.items()}
+    return table.features.turned_on(macros)
 
 
-def _common(table: Table, compiler: Compiler, bare: frozenset[str]) -> str:
+def _common(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> str:
     """Return a hash of what the answers to all questions about a table and a compiler depend on."""
     known = table.features
     return Cache.key(
@@ -125,7 +126,7 @@ def _common(table: Table, compiler: Compiler, bare: frozenset[str]) -> str:
             compiler.language,
             compiler.command,
             compiler.args,
-            sorted(bare),
+            sorted(bare.items()),
             sorted((f.name, f.macros) for f in known.features.values()),
             known.ignored_macros,
             known.cpu_macros,
@@ -156,7 +157,7 @@ class _Question:
         level: Level,
         group: Group,
         compiler: Compiler,
-        bare: frozenset[str],
+        bare: Mapping[str, str],
         common: Callable[[], str],
     ) -> None:
         self.level, self.group, self.compiler = level, group, compiler
@@ -231,7 +232,7 @@ def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def groups_of(table: Table, compiler: Compiler, bare: frozenset[str]) -> list[Group]:
+def groups_of(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> list[Group]:
     """Return the levels that a compiler has to be asked about, in groups, the highest level of each first.
 
     The others of a group are levels that the highest requires, and their flags are among its own. A level whose flags
@@ -249,7 +250,7 @@ def groups_of(table: Table, compiler: Compiler, bare: frozenset[str]) -> list[Gr
 
 
 def ask(
-    table: Table, group: Group, compiler: Compiler, bare: frozenset[str], settled: Mapping[str, Settled | None]
+    table: Table, group: Group, compiler: Compiler, bare: Mapping[str, str], settled: Mapping[str, Settled | None]
 ) -> dict[str, Answer]:
     """Return the answers to a group of levels by name; `settled` is what their macros tell.
 

@@ -35,7 +35,7 @@ class State:
 class Feature:
     """One CPU capability: the conditions of which any shows it, its OS state, and the macros that compilers predefine.
 
-    The conditions count only on a CPU that also has the features `needs`.
+    The conditions count only on a CPU that also has the features `needs`. A macro NAME=VALUE counts with that value.
     """
 
     name: str
@@ -43,6 +43,10 @@ class Feature:
     state: str | None = None
     macros: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+
+    def is_on(self, macros: Mapping[str, str]) -> bool:
+        """Return whether `macros`, which map names to values, say that code may use the feature."""
+        return any(is_defined(macro, macros) for macro in self.macros)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Features:
 
     def of_macro(self, macro: str) -> Feature | None:
         """Return the feature that `macro` stands for, if any."""
-        return next((f for f in self.features.values() if macro in f.macros), None)
+        return next((f for f in self.features.values() if macro in (one.partition("=")[0] for one in f.macros)), None)
 
     def ignores(self, macro: str) -> bool:
         """Return whether `macro` says nothing about instructions."""
@@ -95,10 +99,10 @@ class Features:
         twice = stem in macros and f"{stem}__" in macros
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
-    def turned_on(self, macros: Collection[str]) -> tuple[str, ...]:
+    def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
         """Return the features that `macros` turn on and that must be checked at run time, in their order."""
         found = (f for f in self.features.values() if f.name not in self.never_required)
-        return tuple(f.name for f in found if any(macro in macros for macro in f.macros))
+        return tuple(f.name for f in found if f.is_on(macros))
 
     def unnamed(self, needed: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
         """Return those of the features `needed` that no CPU with the features `named` must have."""
@@ -110,6 +114,12 @@ class Features:
                 known.add(normal(name))
                 queue += self.implied.get(name, ())
         return tuple(name for name in needed if normal(name) not in known)
+
+
+def is_defined(macro: str, macros: Mapping[str, str]) -> bool:
+    """Return whether `macros` have a macro NAME, or NAME=VALUE with that value."""
+    name, compared, value = macro.partition("=")
+    return name in macros and (not compared or macros[name] == value)
 
 
 def load_features(top: Section) -> Features:

@@ -58,8 +58,18 @@ def test_an_own_feature_that_is_replaced_keeps_its_place(tmp_path):
 
 def test_what_flags_turn_on_is_required_but_for_what_never_is():
     features = read_features("x86")
-    assert features.turned_on({"__AVX2__", "__SGX__", "__RDPID__", "__AVX__"}) == ("avx", "avx2", "rdpid")
+    macros = dict.fromkeys(("__AVX2__", "__SGX__", "__RDPID__", "__AVX__"), "1")
+    assert features.turned_on(macros) == ("avx", "avx2", "rdpid")
     assert all(reason.strip() for reason in features.never_required.values())
+
+
+@pytest.mark.parametrize(("value", "found"), [("0", ()), ("256", ("wide",)), ("2560", ())])
+def test_a_macro_counts_by_its_value_where_the_features_file_asks(tmp_path, value, found):
+    text = 'features = "x86"\n' + LEVEL + '[extra_features]\nwide = { hwcap = [1, 1], macros = ["__BITS=256"] }\n'
+    (tmp_path / "own.toml").write_text(text)
+    features = load_table("own.toml", tmp_path).features
+    assert features.turned_on({"__BITS": value}) == found
+    assert features.unknown({"__BITS"}, ()) == []
 
 
 def test_what_every_cpu_with_a_feature_has_is_not_named():
