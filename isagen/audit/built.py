@@ -47,7 +47,7 @@ def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel:
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
     """Return the features that instructions of a file need, by the features file that a record names."""
-    return instruction_sets(features_of(record).name, decoder_of(binary.architecture, binary.shown))
+    return instruction_sets(features_of(record.features).name, decoder_of(binary.architecture, binary.shown))
 
 
 def _origin_in(objects: BuildObjects, module: str) -> Origin:

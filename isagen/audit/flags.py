@@ -67,7 +67,7 @@ class Commands:
 
 def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Finding]:
     """Return the features that a kernel's compile command turns on, but that its level does not check."""
-    commands, features = Commands(root), features_of(record)
+    commands, features = Commands(root), features_of(record.features)
     levels = {path: level for path in commands.by_output if (level := objects.level(path)) in record.levels}
     found = []
     for path, macros in commands.macros(levels).items():

@@ -152,7 +152,7 @@ def _inputs(words: Sequence[str]) -> list[str]:
 
 def _load(record: Record) -> None:
     """Load what the audit reads, while the linker runs."""
-    code = features_of(record).processor.decodable
+    code = features_of(record.features).processor.decodable
     if code is not None:
         code.installed()
 

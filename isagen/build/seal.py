@@ -100,9 +100,9 @@ class _Run:
         self._loaded = Loaded()
 
     def _features(self) -> Features:
-        from ..processors.features import features_called
+        from ..processors.features import features_of
 
-        return features_called(self._work.features)
+        return features_of(self._work.features)
 
     def seal(self, level: LevelWork) -> None:
         """Seal one level, and write what it registers; the object that carries its note comes later."""

@@ -11,7 +11,7 @@ from ..planning.config import DEFAULT_TABLE
 from ..planning.limit import Maker, limit_of
 from ..probe.compiler import Compiler
 from ..processors.registry import default_table, family_under
-from ..processors.table import OtherLevels, Table, load_table
+from ..processors.table import Table, load_table, other_levels
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> Chosen
     default = load_table(default_table(cpu_family), folder, where)
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {cpu_family}"
     if name == DEFAULT_TABLE:
-        return Chosen(default, default.files, OtherLevels(), reason)
+        return Chosen(default, default.files, other_levels(), reason)
     named = load_table(name, folder, where)
     processor = named.features.processor
     if processor.is_for(cpu_family):
         return Chosen(named, named.files, frozenset(), reason if len(named.levels) == 1 else "")
     reason = f"table {named.name} is for {', '.join(processor.cpu_families)}, and this build is for {cpu_family}"
     lowest = replace(default, levels=default.levels[:1], override=named.override)
-    return Chosen(lowest, (*named.files, *default.files), OtherLevels(named.names()), reason)
+    return Chosen(lowest, (*named.files, *default.files), other_levels(named.names()), reason)
 
 
 def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str) -> Limit:

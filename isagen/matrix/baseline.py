@@ -20,7 +20,7 @@ OWN_CPU = (
 
 def beyond_architecture(build: Build) -> tuple[str, ...]:
     """Return the features of the baseline that not every CPU of the architecture has."""
-    always = {normal(name) for name in features_of(build.record).instructions.always}
+    always = {normal(name) for name in features_of(build.record.features).instructions.always}
     return tuple(name for name in build.record.baseline if normal(name) not in always)
 
 
@@ -72,7 +72,7 @@ def _chooses(word: str, build: Build) -> bool:
     """Return whether a compiler option turns on features of the baseline by a CPU's name or by their own."""
     if CPU_OPTION.match(word):
         return True
-    features = features_of(build.record).features
+    features = features_of(build.record.features).features
     found = [features[name] for name in beyond_architecture(build) if name in features]
     names = {
         normal(name)

@@ -90,7 +90,7 @@ def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
     """Yield each level with its code, measured in the objects that the compiler wrote."""
     known = CompiledObjects(build.plan)
-    measure = Measure(lambda: features_of(build.record))
+    measure = Measure(lambda: features_of(build.record.features))
     for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
         files = [load_object(path) for path in paths if known.kernel_of(path)[0] and is_binary(path)]
         if files:

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from ..model.errors import TableError, did_you_mean
-from ..model.record import Record
 from ..model.toml import Section, read_toml
+from .closure import closure
 from .instructions import Instructions, normal, read_instructions
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
@@ -106,13 +106,8 @@ class Features:
 
     def unnamed(self, needed: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
         """Return those of the features `needed` that no CPU with the features `named` must have."""
-        known = {normal(name) for name in self.instructions.always}
-        queue = list(named)
-        while queue:
-            name = queue.pop()
-            if normal(name) not in known:
-                known.add(normal(name))
-                queue += self.implied.get(name, ())
+        every = closure(named, lambda name: self.implied.get(name, ()))
+        known = {normal(name) for name in (*every, *self.instructions.always)}
         return tuple(name for name in needed if normal(name) not in known)
 
 
@@ -136,13 +131,8 @@ def load_features(top: Section) -> Features:
     )
 
 
-def features_of(record: Record) -> Features:
+def features_of(name: str) -> Features:
     """Return the features that a record names, or those of the processor that audits assume where it is unknown."""
-    return features_called(record.features)
-
-
-def features_called(name: str) -> Features:
-    """Return the features of a name that a record has, as `features_of` does."""
     return read_features((find_processor(name) or audited_processor()).name)
 
 
@@ -156,7 +146,7 @@ def read_features(name: str) -> Features:
 
 @cache
 def _read(processor: Processor) -> Features:
-    section = read_toml(processor.features_file, TableError, f"features {processor.name}")
+    section = read_toml(processor.home / "features.toml", TableError, f"features {processor.name}")
     states = dict(_states(section, processor))
     features = _features(section, "features", processor, states, {})
     result = Features(

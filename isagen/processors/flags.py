@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..model.errors import IsagenError, TableError
 from ..model.toml import Section
+from .closure import closure
 
 DIALECTS = ("gnu", "msvc")
 # Options whose value is the next word.
@@ -55,12 +56,7 @@ def resulting_flags(
 
 def _contributors(name: str, own: Mapping[str, OwnFlags], requires: Mapping[str, Sequence[str]]) -> Iterator[OwnFlags]:
     """Yield the flags of the levels that `name` takes flags from, lowest rank first; its own come last."""
-    found, queue = {name}, [name]
-    while queue:
-        level = queue.pop()
-        if not own[level].stand_alone:
-            queue += (required for required in requires[level] if required not in found)
-            found.update(requires[level])
+    found = closure([name], lambda level: () if own[level].stand_alone else requires[level])
     return (flags for level, flags in own.items() if level in found)
 
 

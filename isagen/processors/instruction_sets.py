@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
+from .closure import closure
 from .decoding import Codes, Decoder
 from .features import Features, read_features
 from .instructions import normal
@@ -59,14 +60,7 @@ class InstructionSets:
 
     def having(self, features: Iterable[str]) -> frozenset[str]:
         """Return the features of every CPU that has all of `features`."""
-        found: set[str] = set()
-        waiting = list(features)
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting += self._implied.get(name, ())
-        return frozenset(found)
+        return closure(features, lambda name: self._implied.get(name, ()))
 
 
 @cache

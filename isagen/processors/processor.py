@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..binary.protocol import Architecture
-from ..model.files import AnyPath
 from ..model.toml import Section
 from .decoding import Abi, Decoder
 from .machines import Machine
 from .sources import SourceKind
 
 ANY_FAMILY = "*"
-FEATURES_FILE = "features.toml"  # in a processor's folder
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Processor:
     """
 
     name: str
-    home: AnyPath
+    home: Path
     cpu_families: tuple[str, ...]
     default_tables: Mapping[str, str] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)
@@ -100,19 +98,9 @@ class Processor:
     decodable: DecodableCode | None = None
     this_machine: Callable[[], Machine] | None = None
 
-    @property
-    def folder(self) -> Path:
-        """The processor's folder."""
-        return Path(self.home)
-
-    @property
-    def features_file(self) -> Path:
-        """The file of the processor's features."""
-        return self.folder / FEATURES_FILE
-
     def tables(self) -> Mapping[str, Path]:
         """Return the files of the processor's tables, by the tables' names."""
-        return {path.stem: path for path in sorted((self.folder / "tables").glob("*.toml"))}
+        return {path.stem: path for path in sorted((self.home / "tables").glob("*.toml"))}
 
     def is_for(self, cpu_family: str) -> bool:
         """Return whether the processor's tables can be built for Meson's `cpu_family`."""

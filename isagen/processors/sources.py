@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class SourceKind:
     bits: int
     form: str
     example: str
-    parts: tuple[Container[Any], ...] = ()
+    parts: tuple[Sequence[Any], ...] = ()
     parameter: str = ""
 
     def read(self, entry: Section) -> tuple[Source, int, int]:
@@ -58,7 +58,7 @@ class SourceKind:
         *place, bit = entry.array(self.name) or [None]
         field = _field(bit, self.bits)
         known = len(place) == len(self.parts) and all(
-            type(value) in (int, str) and value in allowed for value, allowed in zip(place, self.parts, strict=True)
+            type(one) is type(allowed[0]) and one in allowed for one, allowed in zip(place, self.parts, strict=True)
         )
         if field is None or not known:
             raise entry.fail(self.name, f"must be {self.form}, not {[*place, bit]!r}", f"for example {self.example}")

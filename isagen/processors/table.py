@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, parse_toml
+from .closure import closure
 from .features import Features, load_features
 from .flags import read_flags, resulting_flags
 from .registry import FOLDER, builtin_tables
@@ -73,13 +74,7 @@ class Table:
 
     def below(self, name: str) -> tuple[Level, ...]:
         """Return the levels that `name` requires, directly or not, lowest rank first."""
-        found: set[str] = set()
-        queue = [name]
-        while queue:
-            for required in required_of(self.level(queue.pop()), self.base):
-                if required not in found:
-                    found.add(required)
-                    queue.append(required)
+        found = closure([name], lambda one: required_of(self.level(one), self.base)) - {name}
         return tuple(level for level in self.levels if level.name in found)
 
     def required_features(self, name: str) -> tuple[str, ...]:
@@ -107,27 +102,9 @@ def required_of(level: Level, base: Level) -> tuple[str, ...]:
     return level.requires or (() if level.name == base.name else (base.name,))
 
 
-class OtherLevels(Set[str]):
-    """The names of the levels of all tables of isagen, and `more`: what a project for several architectures may name.
-
-    The tables are read when somebody asks for a name, which is after it was not found in the project's own.
-    """
-
-    def __init__(self, more: Iterable[str] = ()) -> None:
-        self._more = more
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self._more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
+    """Return the levels of all tables of isagen, and `more`: what a project for several architectures may name."""
+    return frozenset(more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
 
 
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
@@ -225,23 +202,13 @@ def _check_ranks(levels: Mapping[str, Level], sections: Mapping[str, Section]) -
 
 
 def _check_cycles(levels: Iterable[Level], sections: Mapping[str, Section]) -> None:
-    requires = {level.name: level.requires for level in levels}
-    done: set[str] = set()
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            circle = " -> ".join((*path[path.index(name) :], name))
-            raise sections[name].fail(
-                "requires", f"levels require each other in a circle: {circle}", "remove one of these"
-            )
-        if name in done:
-            return
-        for required in requires[name]:
-            visit(required, (*path, name))
-        done.add(name)
-
-    for name in requires:
-        visit(name, ())
+    try:
+        TopologicalSorter({level.name: level.requires for level in levels}).prepare()
+    except CycleError as problem:
+        circle = problem.args[1][::-1]
+        raise sections[circle[0]].fail(
+            "requires", f"levels require each other in a circle: {' -> '.join(circle)}", "remove one of these"
+        ) from None
 
 
 # ---- tables that extend tables

@@ -199,7 +199,7 @@ def test_each_processor_has_what_it_says():
     families = [family for processor in registry.PROCESSORS for family in processor.cpu_families]
     assert len(set(families)) == len(families)
     for processor in registry.PROCESSORS:
-        assert processor.folder.name == processor.name
+        assert processor.home.name == processor.name
         assert read_features(processor.name).processor is processor
         assert (registry.FOLDER / processor.detection / "detect.c.j2").is_file()
         assert set(processor.default_tables.values()) <= set(processor.tables())
@@ -311,10 +311,10 @@ def test_more_features_than_a_number_has_bits(tmp_path, made_up, count):
     need("cc")
     names = [f"f{i}" for i in range(count)]
     lines = [f"{name} = {{ hwcap = [{1 + i // 64}, {i % 64}] }}" for i, name in enumerate(names)]
-    made_up.features_file.write_text("[features]\n" + "\n".join(lines) + "\n")
+    (made_up.home / "features.toml").write_text("[features]\n" + "\n".join(lines) + "\n")
     levels = [LEVEL.format(f"L{i}", i, [name]) for i, name in enumerate(names[-40:])]
     levels.append(LEVEL.format("ALL", 99, names))
-    (made_up.folder / "tables" / "made.toml").write_text('features = "made"\n' + "".join(levels))
+    (made_up.home / "tables" / "made.toml").write_text('features = "made"\n' + "".join(levels))
     table = load_table("made", Path())
     last, every = (1 << count) - 1 & ~(1 << 30), (1 << count) - 1
     machines = [Machine({1: value & (1 << 64) - 1, 2: value >> 64}) for value in (every, last, 1 << count - 1, 0)]

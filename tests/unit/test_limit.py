@@ -17,7 +17,7 @@ from isagen.planning.levels import check_required, select_levels
 from isagen.planning.limit import Maker, limit_of
 from isagen.planning.plan import Style, make_plan
 from isagen.processors.registry import family_under
-from isagen.processors.table import OtherLevels, load_table
+from isagen.processors.table import load_table, other_levels
 from support.matrices import matrix_of
 
 GCC = Maker("GCC 12", True, {"__ELF__", "__x86_64__"})
@@ -119,10 +119,10 @@ def test_levels_that_are_required(tmp_path, words, said):
     table = load_table("aten", tmp_path)
     plan = planned(tmp_path, table, {"AVX512": Verdict(False, "too old")})
     if not said:
-        check_required(plan, words, table, OtherLevels(), "")
+        check_required(plan, words, table, other_levels(), "")
         return
     with pytest.raises(ConfigError, match="isa_require") as caught:
-        check_required(plan, words, table, OtherLevels(), "")
+        check_required(plan, words, table, other_levels(), "")
     assert caught.value.message == said
     assert caught.value.remedy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 from ...model.errors import AuditError
 from ..decoding import Abi, Decoder
@@ -38,7 +38,7 @@ def _this_machine() -> Machine:
 
 PROCESSOR = Processor(
     name="x86",
-    home=os.path.dirname(__file__),
+    home=Path(__file__).parent,
     cpu_families=("x86", "x86_64"),
     default_tables={"x86_64": "x86"},
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},

@@ -59,7 +59,7 @@ class Judge:
     def __init__(self, build: Build, binary: Binary) -> None:
         self.binary = binary
         self.decoder = decoder_of(binary.architecture, binary.shown)
-        sets = InstructionSets(features_of(build.record), self.decoder)
+        sets = InstructionSets(features_of(build.record.features), self.decoder)
         # Those that need a question of CPUID have it: the audit judges that.
         self.beyond = sets.beyond(build.record.baseline).difference(sets.after)
         self._spans = [
