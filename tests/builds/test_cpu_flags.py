@@ -105,13 +105,12 @@ def test_a_name_that_is_defined_once_is_not_taken_for_a_cpu(tmp_path):
 def test_cpu_levels_rests_on_what_a_build_would_check(tmp_path, monkeypatch, capsys):
     """The flags turn on avx512_f, which the table does not list."""
     from isagen.cli import main
-    from isagen.processors import registry
 
     compiler("g++")
     table(tmp_path, 'flags.gnu = ["-mavx512f"]', 'features = ["avx2"]')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(registry, "this_machine", lambda name: RECORDED["haswell"])
+    monkeypatch.setattr("isagen.cli.cpu.this_machine", lambda name: RECORDED["haswell"])
     assert main(["cpu", "--levels", "--table", "own.toml", "--compiler", "g++"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"^FAST +unsupported: avx512_f$", said, re.M)
