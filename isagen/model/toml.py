@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,16 @@ class Section:
     def names(self) -> tuple[str, ...]:
         """Return the keys as written."""
         return tuple(self._data)
+
+    def texts(self) -> dict[str, str]:
+        """Read strings under whatever keys there are."""
+        return {key: self.string(key) for key in self._data}
+
+    def check(self, key: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
+        """Raise for the first of `names`, which `key` gives, that is not `known`; `what` is what names are of."""
+        for name in names:
+            if name not in known:
+                raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
 
     def finish(self) -> None:
         """Raise for the first key that was never read."""

@@ -11,7 +11,7 @@ from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
 from ..model.record import Allowance
 from ..model.toml import Section, read_toml
-from ..processors.flags import reject_host_flag, reject_lto_flag
+from ..processors.flags import reject_flag
 
 DEFAULT_TABLE = "default"
 # The values of `compat`: the name in messages and comments, and the headers that sources include.
@@ -98,8 +98,7 @@ def load_config(path: Path) -> Config:
     for source, section in top.sections("kernels"):
         args = section.strings("args") if "args" in section else None
         for arg in args or ():
-            reject_host_flag(arg, section.where("args"), ConfigError)
-            reject_lto_flag(arg, section.where("args"), ConfigError)
+            reject_flag(arg, section.where("args"), ConfigError)
             if re.search(r"[\r\n]", arg):
                 raise section.fail("args", f"{arg!r} holds a line break", "give every argument as a string of its own")
         kernels[source] = KernelConfig(
@@ -132,7 +131,7 @@ def load_config(path: Path) -> Config:
 def _register(kernel: Section) -> Mapping[str, str]:
     """Read the functions that isagen registers, by stub."""
     section = kernel.section("register")
-    found = {stub: section.string(stub) for stub in section.names()}
+    found = section.texts()
     for stub, function in found.items():
         if not VARIABLE.match(stub) or not FUNCTION.match(function):
             raise section.fail(

@@ -149,6 +149,9 @@ def _read(processor: Processor) -> Features:
     section = read_toml(processor.home / "features.toml", TableError, f"features {processor.name}")
     states = dict(_states(section, processor))
     features = _features(section, "features", processor, states, {})
+    never = section.section("never_required")
+    for name in never.names():
+        never.check(name, "feature", [name], features)
     result = Features(
         processor=processor,
         states=states,
@@ -157,7 +160,7 @@ def _read(processor: Processor) -> Features:
         report=_report(section.section("report"), features, states),
         instructions=read_instructions(section.section("instructions"), features),
         cpu_macros=_pattern(section, "cpu_macros"),
-        never_required=_reasons(section.section("never_required"), features),
+        never_required=never.texts(),
         implied=_implied(section.section("implied"), features),
     )
     section.finish()
@@ -173,24 +176,11 @@ def _pattern(section: Section, key: str) -> str:
     return pattern
 
 
-def _reasons(section: Section, features: Mapping[str, Feature]) -> dict[str, str]:
-    """Read features, each with a reason."""
-    found = {name: section.string(name) for name in section.names()}
-    _check_known(section, found, features)
-    return found
-
-
 def _implied(section: Section, features: Mapping[str, Feature]) -> dict[str, tuple[str, ...]]:
     found = {name: section.strings(name) for name in section.names()}
     for name, implied in found.items():
-        _check_known(section, (name, *implied), features)
+        section.check(name, "feature", (name, *implied), features)
     return found
-
-
-def _check_known(section: Section, names: Iterable[str], features: Mapping[str, Feature]) -> None:
-    for name in names:
-        if name not in features:
-            raise section.fail(name, f"there is no feature {name!r}", did_you_mean(name, features))
 
 
 def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:
@@ -207,8 +197,7 @@ def _features(
     for name, entry in section.sections(key):
         conditions = read_conditions(entry, (*processor.kinds, *SYSTEM_KINDS))
         state = entry.string("state", None)
-        if state is not None and state not in states:
-            raise entry.fail("state", f"there is no state {state!r}", did_you_mean(state, states))
+        entry.check("state", "state", [] if state is None else [state], states)
         needs = entry.strings("needs", ())
         names = list(features)
         higher = names[: names.index(name)] if name in features else names
@@ -221,17 +210,9 @@ def _features(
 
 
 def _report(section: Section, features: Mapping[str, Feature], states: Mapping[str, State]) -> Report:
-    named, os = section.section("names"), section.section("os")
-    names = {name: named.string(name) for name in named.names()}
-    report = Report(
-        os=tuple((name, os.string(name)) for name in os.names()),
-        features=tuple((name, names.get(name, name)) for name in section.strings("features", ())),
-    )
-    for _, state in report.os:
-        if state not in states:
-            raise section.fail("os", f"there is no state {state!r}", did_you_mean(state, states))
-    for _, feature in report.features:
-        if feature not in features:
-            raise section.fail("features", f"there is no feature {feature!r}", did_you_mean(feature, features))
+    names, os = section.section("names").texts(), section.section("os").texts()
+    lines = tuple((name, names.get(name, name)) for name in section.strings("features", ()))
+    section.check("os", "state", os.values(), states)
+    section.check("features", "feature", dict(lines).values(), features)
     section.finish()
-    return report
+    return Report(tuple(os.items()), lines)

@@ -85,24 +85,22 @@ def _per_dialect(entry: Section, key: str) -> Flags:
     flags = {dialect: section.strings(dialect) for dialect in DIALECTS if dialect in section}
     for dialect, values in flags.items():
         for flag in values:
-            reject_host_flag(flag, section.where(dialect), TableError)
-            reject_lto_flag(flag, section.where(dialect), TableError)
+            reject_flag(flag, section.where(dialect), TableError)
     section.finish()
     return flags
 
 
-def reject_host_flag(flag: str, where: str, error: type[IsagenError]) -> None:
-    """Refuse flags that make the build depend on the CPU of the machine that builds."""
+def reject_flag(flag: str, where: str, error: type[IsagenError]) -> None:
+    """Refuse flags that make the build depend on the CPU of the machine that builds, and those of LTO.
+
+    With LTO the compiler makes no code that could be sealed.
+    """
     if re.match(r"-m(arch|cpu|tune)=native\Z|[-/]Qx[Hh]ost\Z|-xHost\Z", flag):
         raise error(
             f"{flag} would build for the CPU of this machine",
             where=where,
             remedy="name the instruction sets instead; what a level compiles must not depend on who builds it",
         )
-
-
-def reject_lto_flag(flag: str, where: str, error: type[IsagenError]) -> None:
-    """Refuse flags that ask for link-time optimisation: the compiler then leaves no code that could be sealed."""
     if re.match(r"-flto(=|\Z)|[-/]GL\Z", flag):
         raise error(
             f"{flag} asks for link-time optimisation, which would merge code of different levels",

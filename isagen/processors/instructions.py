@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ..model.errors import did_you_mean
 from ..model.toml import Section
 
 
@@ -54,21 +53,19 @@ def normal(name: str) -> str:
 
 def read_instructions(section: Section, features: Collection[str]) -> Instructions:
     """Read what a features file with `features` says about instructions."""
-    named, harmless, checked = (section.section(name) for name in ("names", "harmless", "checked"))
+    names = section.section("names")
     after, alike = dict(section.sections("after")), dict(section.sections("alike"))
-    names = {name: named.string(name) for name in named.names()}
-    for name, feature in names.items():
-        if feature not in features:
-            raise named.fail(name, f"there is no feature {feature!r}", did_you_mean(feature, features))
+    for name, feature in names.texts().items():
+        names.check(name, "feature", [feature], features)
     result = Instructions(
         features=tuple(features),
         always=frozenset(section.strings("always", ())),
-        names=names,
-        harmless={name: harmless.string(name) for name in harmless.names()},
+        names=names.texts(),
+        harmless=section.section("harmless").texts(),
         after={name: entry.string("after") for name, entry in after.items()},
         alike={name: entry.strings("macros") for name, entry in alike.items()},
         asked=_asked(section.section("asked")),
-        checked={name: checked.string(name) for name in checked.names()},
+        checked=section.section("checked").texts(),
     )
     for entry in (*after.values(), *alike.values()):
         entry.string("reason")

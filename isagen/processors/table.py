@@ -168,18 +168,14 @@ def _level(name: str, entry: Section, levels: Mapping[str, Section], features: F
         defines=entry.strings("defines", ()),
         probe=entry.string("probe"),
     )
-    for required in level.requires:
-        if required not in levels:
-            raise entry.fail("requires", f"there is no level {required!r}", did_you_mean(required, levels))
-    for feature in level.features:
-        if feature not in features.features:
-            raise entry.fail("features", f"there is no feature {feature!r}", did_you_mean(feature, features.features))
+    entry.check("requires", "level", level.requires, levels)
+    entry.check("features", "feature", level.features, features.features)
     return level
 
 
 def _minimum(entry: Section) -> dict[str, str]:
     section = entry.section("minimum")
-    minimum = {compiler: section.string(compiler) for compiler in section.names()}
+    minimum = section.texts()
     for compiler, version in minimum.items():
         if not VERSION.match(version):
             raise section.fail(compiler, f"{version!r} is not a version", 'write it as in "12.1"')
