@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from re import Pattern
@@ -17,14 +19,12 @@ RUNS: Mapping[str, tuple[int, ...]] = {name: tuple(entry.array("arguments")) for
 
 
 @cache
-def _harmless() -> Pattern[str]:
-    import re
-    from fnmatch import translate
-
-    section = _FILE.section("harmless")
+def _patterns(table: str) -> Pattern[str]:
+    section = _FILE.section(table)
     return re.compile("|".join(translate(pattern) for name in section.names() for pattern in section.strings(name)))
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether an external function keeps no address that it is given, and a variable holds none."""
-    return _harmless().match(name) is not None
+    """Return whether a function neither stores nor calls what it is given, or a variable holds no address."""
+    calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)
+    return _patterns("harmless").match(name) is not None and not calls

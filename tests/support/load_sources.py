@@ -24,6 +24,12 @@ HANDED_OUT = {
         f"{CONSTRUCTOR} {{ hooks.a = work; hooks.b = more; }}",
         "work",
     ),
+    "a std::function whose call operator is elsewhere": (
+        ".cpp",
+        f"{WORK}namespace std {{ template <class F> struct function {{ fn held; int operator()(int) const; }}; }}\n"
+        "static int got = std::function<int(int)>{work}(3);",
+        "work",
+    ),
     "a table": (
         ".c",
         f"{WORK}static const fn table[] = {{work, work}};\nextern void add(const void *);\n"
