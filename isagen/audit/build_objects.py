@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import is_binary, load_object, open_binary
-from ..binary.protocol import CODE_KINDS, Binding, ObjectFile
+from ..binary.protocol import CODE_KINDS, Binding, Kind, ObjectFile
 from ..model.names import (
     KERNEL_SYMBOL,
     NO_LEVEL_SYMBOL,
@@ -142,7 +142,7 @@ class BuildObjects:
         for path, (level, source) in self._sealed.items():
             for symbol in load_object(path).symbols if path.is_file() else ():
                 data = symbol.defined and not symbol.code and symbol.binding == Binding.GLOBAL
-                if data and not is_sealed_name(symbol.name, level):
+                if data and symbol.kind != Kind.COMMON and not is_sealed_name(symbol.name, level):
                     found.setdefault(symbol.name, {})[level] = source
         return found
 

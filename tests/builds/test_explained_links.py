@@ -89,6 +89,19 @@ def test_a_stub_of_a_set_that_the_target_does_not_link(project):
     assert printed.count("isagen: error:") == 1
 
 
+def test_common_variables_are_not_blamed_for_something_else(project):
+    """The linker merges common variables, so that kernels may define them at each level."""
+    need("gcc")
+    project.edit("one.c", "static int f", "int calls;\nstatic int f")
+    project.edit("one.c", "return 1", "return ++calls")
+    project.setup(FEW, "-Dc_args=-fcommon")
+    project.run("ninja", "-C", project.build)
+    project.edit("main.c", "int main(void) { return", "int nowhere(void);\nint main(void) { return nowhere() +")
+    printed = said(project, "direct")
+    assert "nowhere" in printed
+    assert "isagen: error:" not in printed
+
+
 @pytest.mark.parametrize(
     ("compiler", "linker", "lto"),
     [("gcc", "bfd", "false"), ("gcc", "bfd", "true"), ("clang-14", "lld", "true")],

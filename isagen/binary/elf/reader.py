@@ -13,7 +13,7 @@ from pathlib import Path
 from ...model.errors import AuditError
 from ...model.files import AnyPath
 from .. import itanium
-from ..protocol import Mangling, Symbol
+from ..protocol import Kind, Mangling, Symbol
 from . import layout as e
 from .machines import architecture_of
 from .notes import notes_of
@@ -237,7 +237,7 @@ class Elf:
             name, info, other, section, value, size = values
         else:
             name, value, size, info, other, section = values
-        placed = section != e.SHN_UNDEF
+        placed, is_common = section != e.SHN_UNDEF, section == e.SHN_COMMON
         if section == e.SHN_XINDEX:
             long = self._long_indexes.get(table.index, ())
             section = long[number] if number < len(long) else e.SHN_UNDEF
@@ -247,7 +247,7 @@ class Elf:
             section = e.SHN_UNDEF
         if self.relocatable and section != e.SHN_UNDEF:
             value = (value + self.sections[section].address) % (1 << 64)
-        kind, binding = KINDS[info & 15], BINDINGS[info >> 4]
+        kind, binding = Kind.COMMON if is_common else KINDS[info & 15], BINDINGS[info >> 4]
         return ElfSymbol(number, table.index, name, kind, binding, other & 3, section, value, size, placed)
 
     @cached_property
