@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from ..binary.pointing import within
 from ..binary.protocol import MERGEABLE
 from ..code.demangle import demangle
-from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS, level_of_section
+from ..code.levels import sealed_levels
+from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
-
-Span = tuple[int, int, str]  # first address, address after the last, level
 
 
 @dataclass
@@ -36,39 +35,25 @@ class Crossings:
 def crossings(subject: Subject) -> Crossings:
     """Return what leads to code of levels from outside of them."""
     above = {level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed)}
-    spans = _spans(subject)
     code, references = subject.code, subject.references
     result = Crossings()
-    for number in subject.numbers() if spans else ():
+    for number in subject.numbers() if sealed_levels(subject.binary) else ():
         caller = subject.level_of(number)
         if within(code.pointers.jumps, code.start(number)):
             continue  # `leads` goes through them
         leads = list(references.leads(number))
         if caller:
-            result.outside.update(address for address in leads if not _level_at(spans, address, ""))
-        if all(_level_at(spans, address, caller) == caller for address in leads):
+            result.outside.update(address for address in leads if not subject.level_at(address))
+        if all(subject.level_at(address) in ("", caller) for address in leads):
             continue
         for kind, place, target in _crossing(subject, number):
-            level = _level_at(spans, target, caller)
+            level = subject.level_at(target)
             callee = code.functions.at(target)
             if callee >= 0 and level != caller and level in above and (callee, kind) not in result.found:
                 finding = _crossed(subject, kind, number, place, callee, level)
                 if finding is not None:
                     result.found[callee, kind] = finding
     return result
-
-
-def _spans(subject: Subject) -> list[Span]:
-    """Return where the code of levels is."""
-    return [
-        (section.address, section.address + section.size, level)
-        for section in subject.binary.sections
-        if section.executable and (level := level_of_section(section.name))
-    ]
-
-
-def _level_at(spans: list[Span], address: int, otherwise: str) -> str:
-    return next((level for start, end, level in spans if start <= address < end), otherwise)
 
 
 def _crossing(subject: Subject, number: int) -> Iterator[tuple[str, int, int]]:
@@ -133,11 +118,11 @@ def exported(subject: Subject) -> list[Finding]:
 
 def stored(subject: Subject) -> list[Finding]:
     """Return data that holds addresses of a level's code, but is not the level's own, and wrong registrations."""
-    spans = _spans(subject)
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     found: dict[str, Finding] = {}
-    held = {place: _level_at(spans, target, "") for place, target in subject.references.stored.items()} if spans else {}
-    for place, level in held.items():
+    stored = subject.references.stored if sealed_levels(subject.binary) else {}
+    for place, target in stored.items():
+        level = subject.level_at(target)
         symbol = subject.code.variables.symbol_at(place)
         name = subject.binary.name(symbol) if symbol is not None else ""
         registered = next((one for one, start in prefixes.items() if name.startswith(start)), "")

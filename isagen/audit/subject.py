@@ -9,8 +9,9 @@ from itertools import chain
 
 from ..binary.protocol import Binary, Symbol
 from ..code.code import Code
+from ..code.levels import level_at
 from ..code.references import References
-from ..model.names import is_sealed_name, level_of_section
+from ..model.names import is_sealed_name
 from ..model.record import matches
 from ..processors.decoding import DIRECT, Codes
 from ..processors.instruction_sets import InstructionSets
@@ -54,8 +55,12 @@ class Subject:
         return chain(range(len(self.code)), self.references.pieces)
 
     def level_of(self, number: int) -> str:
-        """Return the level that a function's section, or the whole object, belongs to."""
-        return level_of_section(self.code.section(number).name) or self.level
+        """Return the level of a function."""
+        return self.level_at(self.code.start(number))
+
+    def level_at(self, address: int) -> str:
+        """Return the level of the code at an address; that of the whole object where it is of no sealed level."""
+        return level_at(self.binary, address) or self.level
 
     def is_own(self, symbol: Symbol) -> bool:
         """Return whether no other source than the one that defines a variable knows its name."""

@@ -15,12 +15,12 @@ from ..audit.findings import WARNINGS, Result
 from ..audit.records import records_of
 from ..binary.formats import is_binary, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
+from ..code.levels import level_at, sealed_levels
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import (
     DISPATCH_SOURCE,
     copy_of_object,
     is_sealed_name,
-    level_of_section,
     sealed_name,
 )
 from ..model.plan import Build, Plan
@@ -179,13 +179,13 @@ def _audit(
 
 def _check_named(binary: Binary) -> None:
     """Raise `BuildError` where the link left out the symbols of a level's code, whichever option did it."""
-    sections = [section for section in binary.sections if section.size]
-    levels = {section.index: level for section in sections if (level := level_of_section(section.name))}
-    for symbol in binary.symbols() if levels else ():
-        level = levels.get(symbol.section, "")
-        if level and symbol.kind in CODE_KINDS and is_sealed_name(binary.name(symbol), level):
-            del levels[symbol.section]
-    if levels:
+    missing = set(sealed_levels(binary))
+    for symbol in binary.symbols() if missing else ():
+        if symbol.kind in CODE_KINDS and symbol.defined:
+            level = level_at(binary, symbol.address)
+            if level in missing and is_sealed_name(binary.name(symbol), level):
+                missing.discard(level)
+    if missing:
         message = "the link left out the symbols that its audit needs"
         raise BuildError(message, where=binary.shown, remedy=STRIP_WHEN_INSTALLING)
 
@@ -195,17 +195,12 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
 
     Other targets of the project may have the same link arguments, and need no record.
     """
-    if _has_level_code(binary) or _are_of_kernels(plan, folder, inputs):
+    if sealed_levels(binary) or _are_of_kernels(plan, folder, inputs):
         raise BuildError(
             "holds no record of isagen, although kernels are linked into it",
             where=binary.shown,
             remedy="a linker script or an option of the link discards notes: keep the section .note.isagen",
         )
-
-
-def _has_level_code(binary: Binary) -> bool:
-    """Return whether a linked file holds code of a sealed level, which archives may have brought."""
-    return any(level_of_section(section.name) for section in binary.sections)
 
 
 def _are_of_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
