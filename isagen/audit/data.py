@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +10,7 @@ from .. import __version__
 from ..code.demangle import demangle
 from .allow_files import AllowFiles
 from .findings import CAUSES, KINDS, Entry, Finding, Result, fails
-from .summary import Summary, summaries
+from .summary import summaries
 
 REPORT_FORMAT = 3
 
@@ -42,31 +42,16 @@ def as_data(
         "allow": [
             {**asdict(entry), "files": used.files[entry], "findings": used.used[entry]} for entry in used.entries
         ],
-        "summary": [_summary(summary) for summary in summaries(results, fail_on)],
+        "summary": list(map(asdict, summaries(results, fail_on))),
     }
+    numbers = {entry: number for number, entry in enumerate(used.entries)}
     if not brief:
-        numbers = {entry: number for number, entry in enumerate(used.entries)}
-        data["targets"] = [{**_target(result), "excused": list(_excused(result, numbers))} for result in results]
-        for target, result in zip(data["targets"], results, strict=True) if counted else ():
-            target["counted_names"] = {feature: list(names) for feature, names in result.counted.items()}
+        data["targets"] = [_target(result, numbers, counted) for result in results]
     return readable(data)  # type: ignore[no-any-return]
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
-    return {
-        "target": summary.target,
-        "state": summary.state,
-        "files": summary.files,
-        "findings": {kind: summary.found[kind] for kind in KINDS if summary.found[kind]},
-        "allowed": summary.allowed,
-        "not_audited": summary.unread,
-        "problems": list(summary.problems),
-        "counted": dict(summary.counted),
-    }
-
-
-def _target(result: Result) -> dict[str, Any]:
-    return {
+def _target(result: Result, numbers: Mapping[Entry, int], counted: bool) -> dict[str, Any]:
+    data = {
         "target": result.target,
         "group": result.group,
         "judged": result.judged,
@@ -77,9 +62,14 @@ def _target(result: Result) -> dict[str, Any]:
         "counted": {feature: len(names) for feature, names in result.counted.items()},
         "allowed": [{"symbol": s, "reason": r, "functions": n} for s, r, n in result.allowed],
         "unused": [{"symbol": s, "reason": r} for s, r in result.unused],
-        "outside": list(result.outside),
-        "notes": list(result.notes),
+        "outside": result.outside,
+        "notes": result.notes,
+        "excused": [
+            {"entry": numbers[entry], "findings": [{"kind": one.kind, "symbol": one.symbol} for one in findings]}
+            for entry, findings in result.excused
+        ],
     }
+    return data | ({"counted_names": result.counted} if counted else {})
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -87,14 +77,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
     data = {key: value for key, value in asdict(finding).items() if value or key in needed}
     name = demangle(finding.symbol)
     return data | ({"name": name} if name != finding.symbol else {})
-
-
-def _excused(result: Result, numbers: Mapping[Entry, int]) -> Iterator[dict[str, Any]]:
-    for entry, findings in result.excused:
-        yield {
-            "entry": numbers[entry],
-            "findings": [{"kind": finding.kind, "symbol": finding.symbol} for finding in findings],
-        }
 
 
 def readable(data: Any) -> Any:

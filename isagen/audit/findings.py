@@ -4,84 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..model.errors import AuditError, IsagenError
+from ..model.toml import read_toml
 
-# The kinds of findings, with what each means and what helps.
-KINDS: Mapping[str, tuple[str, str]] = {
-    "baseline": (
-        "code outside the levels uses instructions beyond the baseline",
-        "compile it without the flags or attributes that turn them on, or make it a kernel; if it runs only behind a "
-        "check of your own, allow it in isa.toml: [[audit.allow]]",
-    ),
-    "level": (
-        "code of a level uses instructions that are not checked at run time for it",
-        "take out the attribute, pragma or assembly that brings them in, or add the feature to the level",
-    ),
-    "load": (
-        "code that runs at load or exit uses instructions beyond the baseline",
-        "compile this source for the baseline; or make the variable constexpr, or a static variable of the function "
-        "that uses it: then it is set after dispatch",
-    ),
-    "unproven": (
-        "whether this is sound is not proven",
-        "look at the causes below",
-    ),
-    "address": (
-        "the address of a level's code is where code outside the level can take it",
-        "let a level's code be entered through its stub alone: keep such tables, hooks and objects constant, or in an "
-        "anonymous namespace of the kernel source, and register nothing else when the kernel is loaded",
-    ),
-    "past": (
-        "code of a level is called from outside the level, past its stub, where the CPU is not checked",
-        "call it through a stub, or define what ordinary code calls in an ordinary source",
-    ),
-    "shared": (
-        "a weak symbol that levels define unsealed: the linker gives one level's code to all",
-        "seal the levels (the Meson option isa_seal), or put the function into an anonymous namespace",
-    ),
-    "flags": (
-        "flags turn on a feature that is not checked at run time for the level",
-        "take the flag out, or add the feature to the level in the table",
-    ),
-    "unsealed": (
-        "the levels are not sealed: which level a function of the linked file belongs to is unknown",
-        "audit the build folder, whose objects tell, or build with the Meson option isa_seal",
-    ),
-    "split": (
-        "a variable that kernels and ordinary code each have for themselves, because code initialises it",
-        "where both are to share it, define it in an ordinary source and declare it extern; else make it static in the "
-        "kernel source, or allow it",
-    ),
-    "bindable": (
-        "a weak, unique or exported function beyond the baseline: other objects may bind to it",
-        "give it hidden visibility, or compile it for the baseline",
-    ),
-}
+_FILE = read_toml(Path(__file__).with_name("findings.toml"), AuditError, "findings.toml")
 
+
+def _texts(table: str) -> Mapping[str, tuple[str, str]]:
+    return {name: (entry.string("meaning"), entry.string("remedy")) for name, entry in _FILE.sections(table)}
+
+
+# What findings of each kind mean, and what helps; the same for the causes of unproven ones.
+KINDS, CAUSES = _texts("kinds"), _texts("causes")
 # Kinds that are reported, and fail no build.
 WARNINGS = frozenset({"unproven", "split"})
-# The causes of unproven findings, each with what it means and what helps.
-CAUSES: Mapping[str, tuple[str, str]] = {
-    "check": (
-        "code beyond the baseline runs at load or exit, perhaps only behind a check of the CPU",
-        "see whether the check covers what the code needs, and allow it with that reason; or compile this source for "
-        "the baseline",
-    ),
-    "pointer": (
-        "code that runs at load or exit takes the address of code beyond the baseline, which may run then",
-        "compile this source for the baseline; or see who calls it, and allow it with that reason",
-    ),
-    "bytes": (
-        "code that runs at load or exit holds bytes that are no known instruction",
-        "see what they are: an instruction newer than the decoder, or data; then allow the function with that reason",
-    ),
-    "question": (
-        "a resolver chooses code beyond the baseline, and which features it asks for is unknown",
-        "let the resolver use __builtin_cpu_supports; or see what it asks for, and allow the function with that reason",
-    ),
-}
-
 # The key in `Result.counted` of functions that hold bytes which are no known instruction.
 UNDECODABLE = "undecodable"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .findings import KINDS, UNDECODABLE, Result, fails
 
-# The kinds whose number each line says, also where there are none.
+# The kinds whose number each line has, also where it is 0.
 ALWAYS = ("load", "unproven")
 SHOWN = 4  # features of functions that are not judged
 
@@ -17,51 +17,46 @@ SHOWN = 4  # features of functions that are not judged
 class Summary:
     """The audits of the files of one target.
 
-    `found` are the findings of each kind, `allowed` is the number of functions and findings that entries allowed,
-    `unread` that of files that are not for the audit to read, such as archives; `problems` says of others why they
-    could not be read. `failed` tells whether a finding is of a kind that fails the audit, and `counted` how many
-    functions that are not judged need each feature.
+    `state` is the outcome: error, fail (there are findings that fail the audit), skip (nothing was audited), or ok.
+    `findings` are numbers by kind, and `allowed` is the number of functions and findings that entries allowed.
+    `not_audited` is the number of files that are not for the audit to read, such as archives; `problems` are why others
+    could not be read. `counted` is how many functions that are not judged need each feature.
     """
 
     target: str
+    state: str
     files: int
-    found: Counter[str]
+    findings: Mapping[str, int]
     allowed: int
-    unread: int
-    problems: tuple[str, ...]
-    failed: bool
-    counted: Counter[str]
-
-    @property
-    def state(self) -> str:
-        """The outcome in a word: error, fail, skip (nothing was audited), or ok."""
-        if self.problems:
-            return "error"
-        if self.failed:
-            return "fail"
-        return "skip" if self.files and self.unread == self.files else "ok"
+    not_audited: int
+    problems: Sequence[str]
+    counted: Mapping[str, int]
 
     def line(self) -> str:
         """Return the summary as a line."""
-        return f"{self.state:5}  {self.target}: {self._said()}"
+        return f"{self.state:5}  {self.target}: {self._outcome()}"
 
-    def _said(self) -> str:
+    def _outcome(self) -> str:
         if not self.files:
             return "no machine code"
         if len(self.problems) == self.files:
             return f"not audited: {self.problems[0]}"
         files = f"{self.files:,} file{'s' * (self.files != 1)}"
-        if self.unread == self.files:
+        if self.not_audited == self.files:
             return f"{files}, not audited"
-        kinds = [kind for kind in KINDS if self.found[kind] and kind not in ALWAYS]
-        counts = ", ".join((files, *(f"{self.found[kind]:,} {kind}" for kind in (*ALWAYS, *kinds))))
-        parts = ((self.allowed, "allowed"), (self.unread, "not audited"), (len(self.problems), "cannot be read"))
-        said = [f"{what} {number:,}" for number, what in parts if number]
+        kinds = (*ALWAYS, *(kind for kind in self.findings if kind not in ALWAYS))
+        counts = ", ".join((files, *(f"{self.findings.get(kind, 0):,} {kind}" for kind in kinds)))
+        numbers = {
+            "allowed": self.allowed,
+            "not audited": self.not_audited,
+            "cannot be read": len(self.problems),
+        }
+        parts = [counts, *(f"{what} {number:,}" for what, number in numbers.items() if number)]
         if self.counted:
-            most = self.counted.most_common(SHOWN)
+            most = Counter(self.counted).most_common(SHOWN)
             more = f" and {len(self.counted) - SHOWN} more" if len(self.counted) > SHOWN else ""
-            said.append("not judged: " + ", ".join(f"{name} {number:,}" for name, number in most) + more)
-        return "; ".join((counts, *said))
+            parts.append("not judged: " + ", ".join(f"{name} {number:,}" for name, number in most) + more)
+        return "; ".join(parts)
 
 
 def summaries(results: Iterable[Result], fail_on: Container[str] | None = None) -> list[Summary]:
@@ -73,17 +68,27 @@ def summaries(results: Iterable[Result], fail_on: Container[str] | None = None) 
 
 
 def _summary(target: str, results: Sequence[Result], fail_on: Container[str] | None) -> Summary:
-    allowed = sum(number for result in results for _, _, number in result.allowed)
+    problems = [result.problem.message for result in results if result.problem is not None]
+    files = sum(not result.empty for result in results)
+    not_audited = sum(not result.decoded and result.problem is None for result in results)
+    found = Counter(finding.kind for result in results for finding in result.findings)
     counted: Counter[str] = Counter()
     for result in results:
-        counted.update({feature: len(names) for feature, names in result.counted.items()})
+        counted.update({feature: len(names) for feature, names in result.counted.items() if feature != UNDECODABLE})
+    if problems:
+        state = "error"
+    elif any(fails(result, fail_on) for result in results):
+        state = "fail"
+    else:
+        state = "skip" if files and not_audited == files else "ok"
     return Summary(
         target=target,
-        files=sum(not result.empty for result in results),
-        found=Counter(finding.kind for result in results for finding in result.findings),
-        allowed=allowed + sum(len(findings) for result in results for _, findings in result.excused),
-        unread=sum(not result.decoded and result.problem is None for result in results),
-        problems=tuple(result.problem.message for result in results if result.problem is not None),
-        failed=any(fails(result, fail_on) for result in results),
-        counted=Counter({key: n for key, n in counted.items() if key != UNDECODABLE}),
+        state=state,
+        files=files,
+        findings={kind: found[kind] for kind in KINDS if found[kind]},
+        allowed=sum(number for result in results for _, _, number in result.allowed)
+        + sum(len(findings) for result in results for _, findings in result.excused),
+        not_audited=not_audited,
+        problems=problems,
+        counted=dict(counted),
     )
