@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ..binary.pointing import within
-from ..binary.protocol import MERGEABLE
+from ..binary.protocol import MERGEABLE, within
 from ..code.demangle import demangle
-from ..code.levels import sealed_levels
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects
@@ -37,7 +35,7 @@ def crossings(subject: Subject) -> Crossings:
     above = {level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed)}
     code, references = subject.code, subject.references
     result = Crossings()
-    for number in subject.numbers() if sealed_levels(subject.binary) else ():
+    for number in subject.numbers() if subject.binary.levels else ():
         caller = subject.level_of(number)
         if within(code.pointers.jumps, code.start(number)):
             continue  # `leads` goes through them
@@ -120,7 +118,7 @@ def stored(subject: Subject) -> list[Finding]:
     """Return data that holds addresses of a level's code, but is not the level's own, and wrong registrations."""
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     found: dict[str, Finding] = {}
-    stored = subject.references.stored if sealed_levels(subject.binary) else {}
+    stored = subject.references.stored if subject.binary.levels else {}
     for place, target in stored.items():
         level = subject.level_at(target)
         symbol = subject.code.variables.symbol_at(place)

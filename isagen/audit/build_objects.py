@@ -7,7 +7,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import is_binary, load_object, open_binary
-from ..binary.protocol import CODE_KINDS, Binding, Kind, ObjectFile
+from ..binary.protocol import CODE_KINDS, Binding, Kind
+from ..binary.sealing_protocol import ObjectFile
 from ..model.names import (
     KERNEL_SYMBOL,
     NO_LEVEL_SYMBOL,

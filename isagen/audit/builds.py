@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.protocol import Binary
-from ..code.levels import sealed_levels
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER
 from ..model.plan_file import find_plans, has_plan, lost_scripts, plans_in, read_plan
@@ -106,7 +105,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
 
 def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, baseline: Baseline) -> Result:
     """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
-    inside = next(iter(sealed_levels(binary)), "")
+    inside = next(iter(binary.levels), "")
     for plan_path in plans_of(root):
         build = read_plan(plan_path)
         objects = BuildObjects(build.plan, plan_path.parent, (), root or plan_path.parent)

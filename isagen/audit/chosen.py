@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ..binary.pointing import within
+from ..binary.protocol import within
 from ..processors.decoding import DIRECT, Kind
 from ..processors.instructions import normal
 from .findings import Finding

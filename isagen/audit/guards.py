@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from ..binary.pointing import within
+from ..binary.protocol import within
 from ..code.code import Code
 from ..processors.decoding import LEAVES, Kind
 

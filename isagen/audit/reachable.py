@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ..binary.pointing import within
-from ..binary.protocol import Binding
+from ..binary.protocol import Binding, within
 from ..code.references import Refers
 from ..processors.decoding import DIRECT, UNKNOWN, Codes, Kind
 from .findings import Finding

@@ -9,7 +9,6 @@ from itertools import chain
 
 from ..binary.protocol import Binary, Symbol
 from ..code.code import Code
-from ..code.levels import level_at
 from ..code.references import References
 from ..model.names import is_sealed_name
 from ..model.record import matches
@@ -60,7 +59,7 @@ class Subject:
 
     def level_at(self, address: int) -> str:
         """Return the level of the code at an address; that of the whole object where it is of no sealed level."""
-        return level_at(self.binary, address) or self.level
+        return self.binary.level_at(address) or self.level
 
     def is_own(self, symbol: Symbol) -> bool:
         """Return whether no other source than the one that defines a variable knows its name."""

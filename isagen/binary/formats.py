@@ -8,7 +8,8 @@ from importlib import import_module
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath
-from .protocol import Architecture, Binary, Format, ObjectFile
+from .protocol import Architecture, Binary
+from .sealing_protocol import Format, ObjectFile
 
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.

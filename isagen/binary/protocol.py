@@ -1,21 +1,16 @@
-"""The protocols of binary formats: sections, symbols, code, and the pointers that a loader follows or fills in.
+"""The protocols of binary files as the audit reads them: sections, symbols, relocations, and pointers.
 
-A format is a package beside this module; `isagen.binary.formats` lists them. Addresses are those that a process sees in
-a linked file. An object has none, so its reader makes some up.
+Addresses are those that a process sees in a linked file. An object has none, so its reader makes some up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-from ..model.files import AnyPath
-
-if TYPE_CHECKING:  # the two modules name each other's types
-    from .pointing import Pointers, Relocations
+from typing import Literal, Protocol
 
 
 class Kind(IntEnum):
@@ -112,6 +107,103 @@ class Symbol(Protocol):
 
 
 @dataclass(frozen=True)
+class Relocations:
+    """The relocation types of one processor in one format, by what they do.
+
+    `absolute` ones hold an address, `relative` ones a distance from themselves; `through_slot` ones of these lead to a
+    pointer that the loader fills in. In a linked file, `slot` ones are pointers to a symbol, `rebased` ones pointers
+    into this file, and `resolved` ones pointers that a resolver's answer goes to.
+    """
+
+    absolute: frozenset[int]
+    relative: frozenset[int]
+    through_slot: frozenset[int]
+    slot: frozenset[int]
+    rebased: int
+    resolved: int
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A relocation of an object: at `address`, of the format's own `kind`, to a symbol of a table."""
+
+    address: int
+    kind: int
+    table: int
+    symbol: int
+    addend: int
+    through_slot: bool
+
+
+class Pointers(Protocol):
+    """The pointers of a binary that code is called through: tables of the linker, and arrays that the loader walks."""
+
+    @property
+    def spans(self) -> Sequence[tuple[int, int]]:
+        """Where pointers that matter are: (first address, address after the last) of each, in order."""
+
+    @property
+    def arrays(self) -> Sequence[tuple[int, int]]:
+        """Where arrays of functions that the loader calls are, in the form of `spans`."""
+
+    @property
+    def jumps(self) -> Sequence[tuple[int, int]]:
+        """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
+
+    @property
+    def resolvers(self) -> Sequence[int]:
+        """The addresses of resolvers, which the loader calls."""
+
+    def follow(self, slot: int) -> int:
+        """Return the address that the pointer in `slot` leads to; 0 if that is in no place of this file."""
+
+    def name(self, slot: int) -> str:
+        """Return the name of the symbol that a pointer is for, if the loader looks it up by name."""
+
+    def is_null(self, slot: int) -> bool:
+        """Return whether a pointer stays NULL: for a weak symbol that nothing defines."""
+
+    def is_resolved(self, slot: int) -> bool:
+        """Return whether a pointer holds what a resolver answers."""
+
+    def called_by_loader(self) -> Iterator[tuple[int, str]]:
+        """Yield the functions that the loader calls: (address, when)."""
+
+    def stored(self) -> Iterator[tuple[int, int]]:
+        """Yield the pointers in data: (where each is, address that it leads to in this file)."""
+
+    def reference(self, section: Section, start: int, end: int) -> Reference | None:
+        """Return the relocation of an object's section from `start` to before `end`, if there is one."""
+
+    def references(self, section: Section) -> Sequence[Reference]:
+        """Return the relocations of an object's section, in order."""
+
+    def target(self, reference: Reference, after: int = 0) -> int:
+        """Return the address that an object's relocation is for; 0 if it is not in this object, or not in memory.
+
+        `after` is the address after the instruction that it is in.
+        """
+
+    def operand(self, reference: Reference, after: int) -> int:
+        """Return the address that the relocation of an instruction is for; its symbol's if it is out of its section.
+
+        `after` is the address after the instruction.
+        """
+
+    def is_absolute(self, reference: Reference) -> bool:
+        """Return whether an object's relocation is for an address, not for a distance from itself."""
+
+    def target_name(self, reference: Reference) -> str:
+        """Return the name of the symbol that an object's relocation is for."""
+
+
+def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
+    """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
+    place = bisect_right(spans, (address, 1 << 64)) - 1
+    return place >= 0 and address < spans[place][1]
+
+
+@dataclass(frozen=True)
 class Architecture:
     """The processor of a binary's code: the `format`'s number for it, the word size in bits, and the byte order.
 
@@ -190,6 +282,13 @@ class Binary(Protocol):
     def __enter__(self) -> Binary: ...
     def __exit__(self, *details: object) -> None: ...
 
+    @property
+    def levels(self) -> frozenset[str]:
+        """The sealed levels whose code it contains."""
+
+    def level_at(self, address: int) -> str:
+        """Return the sealed level whose code is at an address; "" where there is none."""
+
     def section_at(self, address: int) -> Section | None:
         """Return the loaded section that covers `address`."""
 
@@ -216,155 +315,3 @@ class Binary(Protocol):
 
     def pointers(self, kinds: Relocations) -> Pointers:
         """Return the pointers of the file; `kinds` are the relocation types of its processor."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """The addresses that data of an object holds, itself or through local data that it points to.
-
-    `code` names functions of the object that no other object knows, `names` global symbols, which may be code or data.
-    """
-
-    code: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-
-class NamedSymbol(Protocol):
-    """A global symbol of an object, by name; `size` is in bytes."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> Kind: ...
-    @property
-    def binding(self) -> Binding: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def constant(self) -> bool:
-        """Whether the program never writes to it."""
-
-    @property
-    def defined(self) -> bool:
-        """Whether the object defines it."""
-
-    @property
-    def code(self) -> bool:
-        """Whether it names code that the object defines."""
-
-
-class ObjectFile(Protocol):
-    """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
-
-    @property
-    def path(self) -> AnyPath: ...
-    @property
-    def format(self) -> str:
-        """The name of the format, the folder's."""
-
-    @property
-    def symbols(self) -> Sequence[NamedSymbol]:
-        """The symbols that are not local."""
-
-    @property
-    def private_symbols(self) -> Sequence[NamedSymbol]:
-        """The symbols that belong to the object's level alone, of those that a linker would merge across levels."""
-
-    def held(self, symbol: Any) -> Held:
-        """Return the addresses that the data of one of `symbols` holds."""
-
-    def value(self, symbol: Any) -> str:
-        """Return the size and the initial value of the data of one of `symbols` as text, which equal ones share."""
-
-    @property
-    def runs_at_load(self) -> bool:
-        """Whether the loader runs any of its code."""
-
-    @property
-    def initialised(self) -> frozenset[str]:
-        """The names of variables that code initialises, when they are first used or at load, and of their guards."""
-
-    def held_by_sets(self) -> Mapping[str, Held]:
-        """Return the addresses in each section that is findable, apart from what compilers put there for a runtime."""
-
-    @property
-    def loaded_bytes(self) -> int:
-        """How many of its bytes a program loads: code, constants and data that is not zero."""
-
-    def code(self) -> Sequence[bytes]:
-        """Return the bytes of each section of code."""
-
-    def digest(self, mark: str = "", names: Collection[str] | None = None) -> str:
-        """Return a text that two objects share if their code, data and relocations are equal, names aside.
-
-        Of symbols whose names start with `mark`, the rest of the name and the place count. With `names`, those of
-        global symbols, their places count too, and so do descriptions of code, and what the object refers to.
-        """
-
-    def holds_more(self, shared: Collection[str]) -> bool:
-        """Return whether it holds more than code and constants: what a program would miss, ran it an equal copy.
-
-        That are variables but for those that are `shared` by name, functions that run at load or at exit, and all that
-        is found by the name of its section.
-        """
-
-    def fingerprint(self, symbol: Any) -> str:
-        """Return a text that definitions of one of `symbols` share if they are made of the same."""
-
-    @property
-    def addressed(self) -> frozenset[str]:
-        """The global names that it refers to in another way than by a call, as far as that can be told."""
-
-
-class Format(Protocol):
-    """A binary format: the one object that its package offers."""
-
-    @property
-    def name(self) -> str:
-        """Its folder's name."""
-
-    @property
-    def shown(self) -> str:
-        """How messages name it: ``ELF``."""
-
-    @property
-    def systems(self) -> Sequence[str]:
-        """Meson's host_machine.system() of the systems whose objects are of the format."""
-
-    @property
-    def mangling(self) -> Mangling:
-        """How symbols write the names of C++."""
-
-    @property
-    def macro(self) -> str:
-        """The macro that compilers predefine where they make objects of the format."""
-
-    def starts(self, head: bytes) -> bool:
-        """Return whether a file with these first bytes is of the format."""
-
-    def architecture(self, head: bytes) -> Architecture | None:
-        """Return what the code of a file with these first bytes is for; None where they do not tell."""
-
-    def open(self, path: AnyPath, shown: str) -> Binary:
-        """Open a file; messages name it `shown`."""
-
-    def load_object(self, path: AnyPath) -> ObjectFile:
-        """Read an object."""
-
-    def seal(
-        self, files: Sequence[Any], level: str, mark: str, own: Collection[str], bounded: Collection[str]
-    ) -> Sequence[bytes]:
-        """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
-
-        The files are those that `load_object` returned. `own` are names of symbols that are private to the level
-        besides those that a linker would merge, and `bounded` the sections that other objects look for by name.
-        """
-
-    def emptied(self, file: Any) -> bytes:
-        """Return an object that takes a sealed one's place, and defines nothing; `file` is what was to be sealed."""
-
-    def record(self, owner: str, text: bytes) -> bytes:
-        """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""
-
-    def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
-        """Return an object with the `content` of a sealed one that also says `text`, as `record` does."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..binary.protocol import MERGEABLE, Held, NamedSymbol, ObjectFile
+from ..binary.sealing_protocol import Held
 from ..model.errors import BuildError
-from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+from .compiled import Compiled, CompiledSymbol, marks_of
 
 # The names that gfortran gives what a module holds.
 MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
@@ -21,18 +21,17 @@ MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The code of one level, as its `files` define it, and the data that holds addresses of it."""
 
-    def __init__(self, level: str, files: Sequence[ObjectFile]) -> None:
+    def __init__(self, level: str, files: Sequence[Compiled]) -> None:
         self._level = level
-        self._registers = KERNEL_SYMBOL.format(level=level)
-        self._notes = (self._registers, WITHOUT_SYMBOL.format(level=level))
-        self._definitions: dict[str, list[tuple[ObjectFile, NamedSymbol]]] = {}
+        self._marks = marks_of(level)
+        self._definitions: dict[str, list[CompiledSymbol]] = {}
         for file in files:
             for symbol in file.symbols:
                 if symbol.defined:
-                    self._definitions.setdefault(symbol.name, []).append((file, symbol))
+                    self._definitions.setdefault(symbol.name, []).append(symbol)
         found = frozenset().union(*(file.initialised for file in files))
         self.initialised = frozenset(
-            name for name in found for _, symbol in self._definitions.get(name, ()) if is_variable(symbol)
+            name for name in found for symbol in self._definitions.get(name, ()) if symbol.is_variable
         )
 
     def private_names(self) -> frozenset[str]:
@@ -42,24 +41,21 @@ class LevelAddresses:
         """
         found = set(self.initialised)
         for name, definitions in self._definitions.items():
-            if name.startswith(self._notes):
+            if name.startswith(self._marks):
                 continue
-            for file, symbol in definitions:
-                if symbol.code or (not is_variable(symbol) and (_is_of_module(name) or self.held(file, symbol))):
+            for symbol in definitions:
+                if symbol.code or (not symbol.is_variable and (_is_of_module(name) or self._code_in(symbol.held))):
                     found.add(name)
         return frozenset(found)
 
-    def shared(self, file: ObjectFile) -> Iterator[NamedSymbol]:
+    def shared(self, file: Compiled) -> Iterator[CompiledSymbol]:
         """Yield the variables of an object that all levels share, which a program may write to."""
         for symbol in file.symbols:
-            if symbol.defined and is_variable(symbol) and symbol.name not in self.initialised:
+            if symbol.defined and symbol.is_variable and symbol.name not in self.initialised:
                 yield symbol
 
-    def held(self, file: ObjectFile, symbol: NamedSymbol) -> str:
-        """Return the name of code of the level whose address the data of a symbol holds, or leads to; "" if none."""
-        return self._code_in(file.held(symbol))
-
     def _code_in(self, held: Held) -> str:
+        """Return the name of code of the level whose address is in data, or which it leads to; "" if there is none."""
         seen: set[str] = set()
         waiting = [held]
         while waiting:
@@ -68,33 +64,33 @@ class LevelAddresses:
                 return held.code[0]
             for name in set(held.names) - seen:
                 seen.add(name)
-                for file, symbol in self._definitions.get(name, ()):
+                for symbol in self._definitions.get(name, ()):
                     if symbol.code:
                         return name
-                    waiting.append(file.held(symbol))
+                    waiting.append(symbol.held)
         return ""
 
-    def check(self, source: str, file: ObjectFile) -> None:
+    def check(self, source: str, file: Compiled) -> None:
         """Raise `BuildError` where an object of a kernel `source` breaks the rule."""
         for symbol in file.symbols:
-            if symbol.defined and symbol.name.startswith(self._registers):
-                self._check_registered(source, file, symbol)
+            if symbol.defined and symbol.name.startswith(self._marks[0]):
+                self._check_registered(source, symbol)
         for symbol in self.shared(file):
-            self._check_shared(source, file, symbol)
-        for name, held in file.held_by_sets().items():
+            self._check_shared(source, symbol)
+        for name, held in file.sets.items():
             if code := self._code_in(held):
                 raise BuildError(
                     f"{source} puts the address of code of {self._level}, {code}, into this section, which other code "
-                    f"finds by its name{f', through __start_{name}' if name.isidentifier() else ''}",
+                    f"finds by its name",
                     where=name,
                     remedy="do not gather functions of kernel sources in a section: register them with a stub",
                 )
 
-    def _check_registered(self, source: str, file: ObjectFile, symbol: NamedSymbol) -> None:
-        if self.held(file, symbol):
+    def _check_registered(self, source: str, symbol: CompiledSymbol) -> None:
+        if self._code_in(symbol.held):
             return
-        stub = symbol.name.removeprefix(self._registers)
-        names = file.held(symbol).names
+        stub = symbol.name.removeprefix(self._marks[0])
+        names = symbol.held.names
         if names:
             raise BuildError(
                 f"{source} registers {names[0]} at {self._level}, but no kernel source defines it at that level",
@@ -107,8 +103,8 @@ class LevelAddresses:
             remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) at levels that have no kernel for it",
         )
 
-    def _check_shared(self, source: str, file: ObjectFile, symbol: NamedSymbol) -> None:
-        code = self.held(file, symbol)
+    def _check_shared(self, source: str, symbol: CompiledSymbol) -> None:
+        code = self._code_in(symbol.held)
         if code:
             raise BuildError(
                 f"this variable of {source} is shared by all levels, but holds the address of code of {self._level}, "
@@ -121,8 +117,3 @@ class LevelAddresses:
 
 def _is_of_module(name: str) -> bool:
     return name.startswith("__") and "_MOD_" in name and MODULE_DATA.match(name) is not None
-
-
-def is_variable(symbol: NamedSymbol) -> bool:
-    """Return whether a symbol names data that linkers merge across objects and that a program may write to."""
-    return symbol.binding in MERGEABLE and not symbol.code and not symbol.constant

@@ -8,17 +8,18 @@ from contextlib import ExitStack
 from functools import partial
 
 from ..audit.findings import Finding
-from ..binary.protocol import ObjectFile
 from ..model.errors import AuditError, BuildError
+from ..model.record import Record
+from .compiled import Compiled
 
 # A kernel source and its object.
-Item = tuple[str, ObjectFile]
+Item = tuple[str, Compiled]
 
 
-def check_at_load(record: str, mode: str, level: str, items: Sequence[Item], private: Collection[str]) -> None:
+def check_at_load(record: Record, mode: str, level: str, items: Sequence[Item], private: Collection[str]) -> None:
     """Raise `BuildError` for the first fault, or report faults where `mode` is warn.
 
-    `record` is the text of the build's record, and `private` are the names that no other level may use. Nothing is
+    `record` is the build's, and `private` are the names that no other level may use. Nothing is
     judged of a level that needs no more than the baseline, where the processor's code is not decoded, or where no
     object runs anything at load or exit.
     """
@@ -36,17 +37,15 @@ def check_at_load(record: str, mode: str, level: str, items: Sequence[Item], pri
 
 
 def _findings(
-    record: str, level: str, items: Sequence[Item], run: Sequence[int], private: Collection[str], stack: ExitStack
+    known: Record, level: str, items: Sequence[Item], run: Sequence[int], private: Collection[str], stack: ExitStack
 ) -> Sequence[Finding]:
     from ..audit.allowances import Allowances
     from ..audit.built import sets_of
     from ..audit.initialisers import Member, initialiser_findings
     from ..audit.subject import Subject
     from ..binary.formats import open_binary
-    from ..model.record import record_from_json
     from ..processors.registry import is_decoded
 
-    known = record_from_json(record, "the plan")
     if known.levels.keys() >= {level} and set(known.levels[level]).issubset(known.outside):
         return ()  # what keeps to the baseline may be called from anywhere
     first = stack.enter_context(open_binary(items[run[0]][1].path))
@@ -58,7 +57,7 @@ def _findings(
         return ()
     allowances = Allowances(known.allow)
 
-    def opened(file: ObjectFile) -> Subject:
+    def opened(file: Compiled) -> Subject:
         binary = stack.enter_context(open_binary(file.path))
         return Subject(binary, sets, frozenset(known.outside), allowances, levels=known.levels, level=level)
 

@@ -15,7 +15,6 @@ from ..audit.findings import WARNINGS, Result
 from ..audit.records import records_of
 from ..binary.formats import is_binary, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
-from ..code.levels import level_at, sealed_levels
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import (
     DISPATCH_SOURCE,
@@ -179,10 +178,10 @@ def _audit(
 
 def _check_named(binary: Binary) -> None:
     """Raise `BuildError` where the link left out the symbols of a level's code, whichever option did it."""
-    missing = set(sealed_levels(binary))
+    missing = set(binary.levels)
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:
-            level = level_at(binary, symbol.address)
+            level = binary.level_at(symbol.address)
             if level in missing and is_sealed_name(binary.name(symbol), level):
                 missing.discard(level)
     if missing:
@@ -195,7 +194,7 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
 
     Other targets of the project may have the same link arguments, and need no record.
     """
-    if sealed_levels(binary) or _are_of_kernels(plan, folder, inputs):
+    if binary.levels or _are_of_kernels(plan, folder, inputs):
         raise BuildError(
             "holds no record of isagen, although kernels are linked into it",
             where=binary.shown,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from ..binary.formats import architecture_of
-from ..binary.protocol import ObjectFile
+from ..binary.sealing_protocol import ObjectFile
 from ..model.errors import AuditError
+from ..model.matrix import Code
 from ..processors.decoding import Decoder
 from ..processors.features import Features
 from ..processors.registry import decoder_of
@@ -31,24 +31,16 @@ class Measure:
         self._needs: Mapping[int, frozenset[str]] = {}
         self._is_asked = False
 
-    def code(self, file: ObjectFile, mark: str) -> dict[str, Any]:
-        """Return what the code of an object is made of, as `model.matrix.Code` has it.
+    def code(self, file: ObjectFile, marks: Sequence[str]) -> Code:
+        """Return what the code of an object is made of; without counts where nothing decodes it.
 
-        There are no counts where nothing decodes it. Symbols whose names start with `mark` register functions for
-        stubs.
+        The `marks` are starts of names that differ from level to level.
         """
         parts = file.code()
         instructions, widest, families = None, 0, dict[str, int]()
         with suppress(ImportError, AuditError):  # the decoder is not installed
             instructions, widest, families = self._counted(file, parts)
-        return {
-            "loaded_bytes": file.loaded_bytes,
-            "code_bytes": sum(map(len, parts)),
-            "instructions": instructions,
-            "widest": widest,
-            "families": families,
-            "digest": file.digest(mark),
-        }
+        return Code(file.loaded_bytes, sum(map(len, parts)), instructions, widest, families, file.digest(marks))
 
     def _counted(self, file: ObjectFile, parts: Iterable[bytes]) -> tuple[int | None, int, dict[str, int]]:
         """Return how many instructions there are, their widest register, and how many need each feature."""

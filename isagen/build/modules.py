@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from ..binary.formats import FORMATS
-from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
 from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
+from .compiled import Compiled
 
 INIT = "PyInit_"
 LINE = 32  # bytes in a line of a C array
 
 
-def check_objects(module: str, registered: Registrations, objects: Mapping[str, ObjectFile]) -> None:
-    """Raise `BuildError` if objects by kernel source are no extension module, or register stubs that nothing calls."""
+def check_objects(module: str, registered: Registrations, objects: Iterable[Compiled]) -> None:
+    """Raise `BuildError` if objects are no extension module, or register stubs that nothing calls."""
     for source, found in registered.kernels.items():
         for stub in found.registers:
             raise BuildError(
@@ -25,7 +25,7 @@ def check_objects(module: str, registered: Registrations, objects: Mapping[str, 
                 remedy="put the kernel into a set of its own in isa_sets, without 'module'",
             )
     wanted = INIT + module
-    names = {symbol.name for file in objects.values() for symbol in file.symbols if symbol.defined}
+    names = {symbol.name for file in objects for symbol in file.symbols if symbol.defined}
     if wanted not in names:
         others = sorted(name.removeprefix(INIT) for name in names if name.startswith(INIT))
         raise BuildError(

@@ -9,58 +9,55 @@ both define a text instead (`ISA_ANNOUNCE`), which compilers put into objects as
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..binary.protocol import ObjectFile
 from ..model.errors import BuildError
 from ..model.files import AnyPath, read_bytes
-from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+from ..model.matrix import Code
 from ..model.objects import CompiledObjects, unit_folder
 from ..model.plan import Plan
 from ..model.registrations import Registered, Registrations
 from .addresses import LevelAddresses
+from .compiled import Compiled, marks_of
 
 
 @dataclass(frozen=True)
 class Said:
-    """What one object says: its kernel source, the stubs that it registers or is without, and the data it shares."""
+    """What one object says: its kernel source, the stubs that it registers or is without, and the data it shares.
+
+    `code` is None of shims, which contain none, and where isagen does not read objects.
+    """
 
     source: str
     registers: tuple[str, ...]
     without: tuple[str, ...]
     shared: Mapping[str, str]
+    code: Code | None
 
 
-def registered_by_kernel(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> Registrations:
-    """Return what each kernel registers at `level`. Raises `BuildError` where two objects register one stub."""
-    known = CompiledObjects(plan)
-    addresses = LevelAddresses(level, objects)
-    return registrations_of(
-        level, [said(source_of(file.path, level, known), file, level, addresses) for file in objects]
-    )
-
-
-def said(source: str, file: ObjectFile, level: str, addresses: LevelAddresses) -> Said:
-    """Return what the object of a kernel source says."""
+def said(source: str, file: Compiled, level: str, addresses: LevelAddresses, shim: bool = False) -> Said:
+    """Return what the object of a kernel source, or of its `shim`, says."""
     names = [symbol.name for symbol in file.symbols if symbol.defined]
 
     def after(start: str) -> tuple[str, ...]:
         return tuple(name.removeprefix(start) for name in names if name.startswith(start))
 
-    shared = {symbol.name: file.value(symbol) for symbol in addresses.shared(file)}
-    registers, without = KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
-    return Said(source, after(registers), after(without), shared)
+    shared = {symbol.name: symbol.value for symbol in addresses.shared(file)}
+    registers, without = marks_of(level)
+    return Said(source, after(registers), after(without), shared, None if shim else file.code)
 
 
 def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     """Return what all objects of `level` say. Raises `BuildError` where two of them register one stub."""
     registers: dict[str, list[str]] = {}
     without: dict[str, list[str]] = {}
+    codes: dict[str, Code | None] = {}
     owners: dict[str, str] = {}
     shared: dict[str, str] = {}
     for one in objects:
         shared.update(one.shared)
+        codes[one.source] = codes.get(one.source) or one.code
         without.setdefault(one.source, []).extend(one.without)
         registers.setdefault(one.source, []).extend(one.registers)
         for stub in one.registers:
@@ -74,7 +71,7 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
     return Registrations(
         level=level,
         kernels={
-            source: Registered(tuple(sorted(found)), tuple(sorted(without[source])))
+            source: Registered(tuple(sorted(found)), tuple(sorted(without[source])), codes[source])
             for source, found in sorted(registers.items())
         },
         shared=dict(sorted(shared.items())),
@@ -102,13 +99,6 @@ def compiled_objects(plan: Plan, level: str, folder: str, known: CompiledObjects
 def objects_of_level(level: str, objects: Iterable[str], known: CompiledObjects) -> list[str]:
     """Return those of the `objects` of all levels that are compiled at `level`."""
     return [path for path in objects if known.kernel_of(path)[0] == level]
-
-
-def code_by_source(plan: Plan, level: str, objects: Sequence[ObjectFile]) -> dict[str, ObjectFile]:
-    """Return the object of each kernel source at `level`; shims, which hold no code, are left out."""
-    shims, known = plan.shims(), CompiledObjects(plan)
-    files = [file for file in objects if known.copy_of(file.path) not in shims]
-    return {source_of(file.path, level, known): file for file in files}
 
 
 def source_of(path: AnyPath, level: str, known: CompiledObjects) -> str:
@@ -142,4 +132,4 @@ def _said(source: str, level: str, content: bytes) -> Said:
         found = re.findall(rf"isagen:{what}:{re.escape(level)}:(\w+);".encode(), content)
         return tuple(dict.fromkeys(name.decode() for name in found))
 
-    return Said(source, texts("registers"), texts("without"), {})
+    return Said(source, texts("registers"), texts("without"), {}, None)

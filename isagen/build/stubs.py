@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..model.errors import BuildError
+from ..model.matrix_notes import pack
 from ..model.names import (
     BIND_SYMBOL,
     KERNEL_SYMBOL,
@@ -16,25 +17,20 @@ from ..model.names import (
     UNREGISTERED_SYMBOL,
 )
 from ..model.registrations import Registrations
+from .modules import module_table, notes_text
 
 
-def stubs_source(text: str, levels: Sequence[str], found: Sequence[Registrations]) -> str:
-    """Return the `text` that configuring laid out with the stubs in the place of the mark.
+def stubs_source(text: str, project: str, levels: Sequence[str], found: Sequence[Registrations], module: str) -> str:
+    """Return the `text` that configuring laid out, with the stubs and notes of the levels in the places of marks.
 
-    `levels` are those of the plan, lowest first, and `found` those that are built. Raises `BuildError` where a stub is
-    incomplete.
+    `levels` are those of the plan of a `project`, lowest first, and `found` those that are built. A whole `module` is
+    the only stub of its own. Raises `BuildError` where a stub is incomplete.
     """
-    return text.replace(STUBS_MARK, stub_table(stubs_of(found, levels[0]), levels, folded_stubs(found)))
-
-
-def module_source(text: str, module: str, levels: Sequence[str], notes: Mapping[str, bytes]) -> str:
-    """Return the `text` that configuring laid out with a whole `module` as the only stub, and the notes of its levels.
-
-    `notes` are those of the levels that are built.
-    """
-    from .modules import module_table, notes_text
-
-    table = module_table(module, levels, notes)
+    notes = {one.level: pack(one.level_code(project)) for one in found}
+    if module:
+        table = module_table(module, levels, notes)
+    else:
+        table = stub_table(stubs_of(found, levels[0]), levels, folded_stubs(found))
     return text.replace(STUBS_MARK, table).replace(LEVEL_NOTES_MARK, notes_text(notes.values()))
 
 

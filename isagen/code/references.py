@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ..binary.pointing import within
+from ..binary.protocol import within
 from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
 from ..processors.instructions import Asked
 from .code import Code

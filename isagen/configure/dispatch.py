@@ -93,7 +93,7 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
         "oldest_cpu": None if limit.foreign else processor.oldest_cpu,
         "matrix_mark": MATRIX_MARK,
         "notes": [_note("isa_note", one.name, NOTE_MARK.format(one.name)) for one in FORMATS],
-        "level_notes": [_note("isa_level_notes", one.name, LEVEL_NOTES_MARK) for one in FORMATS if plan.module],
+        "level_notes": [_note("isa_level_notes", one.name, LEVEL_NOTES_MARK) for one in FORMATS if not limit.opaque],
     }
     python = {"module": plan.module, "override": plan.override, "variables": plan.variables}
     guards = {

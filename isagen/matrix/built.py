@@ -8,19 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
-from ..binary.formats import is_binary, load_object, open_binary
+from ..binary.formats import is_binary
 from ..binary.protocol import Binary
-from ..build.level_code import level_code
-from ..build.measure import Measure
-from ..build.registrations import code_by_source, registered_by_kernel
-from ..model.matrix import KernelCode, LevelCode, Matrix, MatrixKernel
+from ..model.matrix import LevelCode, Matrix, MatrixKernel
 from ..model.matrix_notes import unpack
-from ..model.names import registrations_name, sealed_name
+from ..model.names import registrations_name
 from ..model.objects import CompiledObjects
 from ..model.plan import BUILT, Build
 from ..model.plan_file import lost_scripts, outputs_folder, read_plan, read_registrations
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
-from ..processors.features import features_of
 from .planned import planned_matrix, with_code
 
 NINJA_LOG = ".ninja_log"
@@ -29,11 +25,7 @@ NINJA_LOG = ".ninja_log"
 def built_matrix(plan_path: Path) -> Matrix:
     """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` where it cannot be read."""
     build, folder = read_plan(plan_path), outputs_folder(plan_path.parent)
-    if build.limit.opaque:
-        levels = dict(_announced(build, folder))
-    else:
-        levels = dict(_sealed(build, folder) if build.sealing.usable else _measured(build, folder))
-    matrix = with_code(planned_matrix(build), levels)
+    matrix = with_code(planned_matrix(build), dict(_noted(build, folder)))
     times = _times(build, folder)
     lost = lost_scripts(plan_path, build.link_audit)
 
@@ -70,43 +62,12 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     }
 
 
-def _sealed(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield each level with its code, as the notes in the sealed objects list it.
-
-    An object has the note of its level, and those of levels without code of their own.
-    """
-    copies: dict[str, list[Path]] = {}
-    for _, cell in build.plan.copies():
-        copies.setdefault(cell.level, []).append(folder / sealed_name(cell.copy, cell.level))
-    for paths in copies.values():
-        for path in filter(is_binary, paths):
-            with open_binary(path) as binary:
-                found = levels_in(binary)
-            if found:
-                yield from ((level, code) for (_, level), code in found.items())
-                break
-
-
-def _measured(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield each level with its code, measured in the objects that the compiler wrote."""
-    known = CompiledObjects(build.plan)
-    measure = Measure(lambda: features_of(build.record.features))
-    for level, paths in BuildObjects(build.plan, folder, (), folder).by_level.items():
-        files = [load_object(path) for path in paths if known.kernel_of(path)[0] and is_binary(path)]
-        if files:
-            registered = registered_by_kernel(build.plan, level, files)
-            objects = code_by_source(build.plan, level, files)
-            yield level, level_code(build.record.project, registered, objects, measure)
-
-
-def _announced(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield each level with the stubs that its objects announce; their code is not read."""
+def _noted(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
+    """Yield what the build noted of each level's objects, with the level."""
     for level in build.plan.levels:
         path = folder / registrations_name(level.name, build.plan.kernel_set)
         if level.verdict == BUILT and path.is_file():
-            kernels = read_registrations(path).kernels
-            code = {source: KernelCode(found.registers, None) for source, found in kernels.items()}
-            yield level.name, LevelCode(build.record.project, level.name, code)
+            yield level.name, read_registrations(path).level_code(build.record.project)
 
 
 def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:

@@ -27,8 +27,6 @@ NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 # The format of matrices. Raise it when what is written changes in a way that an older reader does not know.
 MATRIX_FORMAT = 3
 
-# The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
-CODE_SECTION = ".isa_text."
 # The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
 # Demanglers read `.` and letters, or digits, as the marks of a clone; anything else makes them give up.
 SEALED = r"\.{level}\.\d+\Z"
@@ -132,8 +130,3 @@ def copy_of_object(name: str) -> str:
 def flat_name(path: str) -> str:
     """Return a path as Meson makes it part of an object's name."""
     return path.replace("/", "_").replace(":", "_")
-
-
-def level_of_section(section: str) -> str:
-    """Return the level that a section's name says its code is of; nothing for other sections."""
-    return section.removeprefix(CODE_SECTION) if section.startswith(CODE_SECTION) else ""

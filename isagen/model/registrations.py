@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .matrix import Code, KernelCode, LevelCode
+
 
 @dataclass(frozen=True)
 class Registered:
-    """One kernel source at one level: the stubs that it registers, and those that it says to be `without`."""
+    """One kernel source at one level: the stubs that it registers, those that it says to be `without`, and its code.
+
+    The `code` is None where isagen does not read objects.
+    """
 
     registers: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    code: Code | None = None
 
 
 @dataclass(frozen=True)
@@ -30,3 +36,11 @@ class Registrations:
     private: tuple[str, ...] = ()
     initialised: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
+
+    def level_code(self, project: str) -> LevelCode:
+        """Return what the level of a project contains, for the matrix."""
+        kernels = {
+            source: KernelCode(found.registers, found.code, self.folded.get(source, ""))
+            for source, found in self.kernels.items()
+        }
+        return LevelCode(project, self.level, kernels)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from ..binary.pointing import Relocations
+from ..binary.protocol import Relocations
 from .instructions import Instructions
 
 Codes = frozenset[int]

@@ -9,7 +9,7 @@ import pytest
 
 from support.projects import make_project, matrix, need, script
 
-FOLDED = {"plain.c", "alike_1.cpp", "alike_2.cpp", "shared_variable.cpp"}
+FOLDED = {"plain.c", "alike_1.cpp", "alike_2.cpp", "called.cpp", "calls.cpp", "shared_variable.cpp"}
 ASK = script(
     [
         "import folds, json",

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from isagen.binary.formats import load_object
 from isagen.build.addresses import LevelAddresses
 from isagen.build.fold import Folding
 from isagen.model.registrations import Registered, Registrations
+from support.compiling import read_object
 from support.projects import need
 
 HEAD = """
@@ -141,6 +141,7 @@ CASES = {
             '.previous");\nvoid f(void);\nstatic void run(void) { f(); }\n'
             for name, number in (("a", 0), ("b", 10))
         },
+        {"a", "b"},
         suffix=".c",
     ),
     "tables for unwinding that are damaged": one(
@@ -148,17 +149,26 @@ CASES = {
     ),
     "which functions may throw": one(NOEXCEPT, suffix=".cpp"),
     "equal functions": Case({"a": CALLS, "b": CALLS}, {"a", "b"}),
-    "equal functions, and one kernel that differs": Case({"a": CALLS, "b": CALLS + DIFFERS}, {"a"}),
-    "unequal functions": Case({"a": CALLS, "b": CALLS.replace("* 2", "* 3")}),
+    "equal functions, and one kernel that differs": Case({"a": CALLS, "b": CALLS + DIFFERS}),
+    "unequal functions": Case({"a": CALLS, "b": CALLS.replace("* 2", "* 3")}, {"a", "b"}),
     "constants with one address": Case({"a": TAG, "b": TAG}, {"a", "b"}),
     "constants with one address, and one kernel that differs": Case({"a": TAG, "b": TAG + DIFFERS}),
     "functions with one address, and one kernel that differs": Case(
         {"a": INLINE + "static void *run() { return (void *)&twice<int>; }\n", "b": CALLS + DIFFERS}
     ),
-    "functions that differ in what they may throw": Case({"a": THROWS, "b": THROWS}, args={"a": ["-fno-exceptions"]}),
+    "functions that differ in what they may throw": Case(
+        {"a": THROWS, "b": THROWS}, {"a", "b"}, {"a": ["-fno-exceptions"]}
+    ),
     "call of another kernel source": Case(
         {
             "a": "int helper(int x) { return x + 1; }\nstatic int run(int x) { return x; }",
+            "b": "int helper(int);\nstatic int run(int x) { return helper(x); }",
+        },
+        {"a", "b"},
+    ),
+    "call of another kernel source that differs": Case(
+        {
+            "a": BY_LEVEL + "int helper(int x) { return x + NUMBER; }\nstatic int run(int x) { return x; }",
             "b": "int helper(int);\nstatic int run(int x) { return helper(x); }",
         }
     ),
@@ -166,7 +176,8 @@ CASES = {
         {
             "a": INLINE + "template int twice(int);\n" + RUN,
             "b": INLINE + "extern template int twice(int);\nstatic int run(int x) { return twice(x); }",
-        }
+        },
+        {"a", "b"},
     ),
 }
 
@@ -185,10 +196,10 @@ def folded(folder, compiler, case):
             standard = "-std=c++17" if case.suffix == ".cpp" else "-std=gnu11"
             words = [compiler, "-x", "c++" if case.suffix == ".cpp" else "c", standard, "-O2", "-fPIC", "-w", *defines]
             subprocess.run([*words, *case.args.get(name, ()), "-c", source, "-o", made], check=True)
-            objects[name] = [load_object(made)]
+            objects[name] = [read_object(made, level)]
         files = [file for one in objects.values() for file in one]
         private = LevelAddresses(level, files).private_names() | {
-            s.name for file in files for s in file.private_symbols
+            one.name for file in files for one in file.symbols if one.merged
         }
         registered = Registrations(level, {name: Registered((name,)) for name in objects}, {})
         found = folding.folded(registered, objects, private)
@@ -216,7 +227,7 @@ def test_a_registered_copy_of_assembly(tmp_path, high):
         for source in ("a.s", "shim.c"):
             made = tmp_path / f"{level}.{source}.o"
             subprocess.run(["gcc", "-fPIC", "-c", tmp_path / source, "-o", made], check=True)
-            files.append(load_object(made))
+            files.append(read_object(made, level))
         private = LevelAddresses(level, files).private_names()
         found = folding.folded(Registrations(level, {"a": Registered(("a",))}, {}), {"a": files}, private)
     assert found == ({} if high else {"a": "LOW"})

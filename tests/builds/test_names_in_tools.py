@@ -12,7 +12,7 @@ import pytest
 
 from isagen.binary.formats import load_object, seal_objects
 from isagen.build.addresses import LevelAddresses
-from support.compiling import need_runtime
+from support.compiling import need_runtime, read_object
 from support.projects import PACKAGES, Project, make_project, need
 
 LEVELS = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI"]
@@ -191,9 +191,9 @@ def sealed_kernel(folder: Path, text: str, *compile_: str, suffix: str = ".cpp")
     source.write_text(text)
     plain = source.with_suffix(".o")
     output(*compile_, "-c", source, "-o", plain)
-    objects = [load_object(plain)]
+    private = LevelAddresses("AVX2", [read_object(plain, "AVX2")]).private_names()
     sealed = folder / "sealed.o"
-    sealed.write_bytes(seal_objects(objects, "AVX2", "7", LevelAddresses("AVX2", objects).private_names())[0])
+    sealed.write_bytes(seal_objects([load_object(plain)], "AVX2", "7", private)[0])
     return sealed
 
 

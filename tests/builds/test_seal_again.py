@@ -12,7 +12,7 @@ import pytest
 from isagen.binary.formats import load_object
 from isagen.build import main as build_main
 from isagen.model.files import write_if_changed
-from isagen.model.kept import HEAD, read_kept, write_kept
+from isagen.model.kept import HEAD
 from isagen.model.names import PLAN_FILE
 from support.again import BAD, BOUNDS, LEVELS, SECTION, make
 from support.prepared import FEW, Prepared
@@ -150,17 +150,13 @@ def test_objects_are_read_only_where_they_changed(project, monkeypatch):
         calls.append(Path(path).name)
         return load_object(path)
 
-    monkeypatch.setattr("isagen.build.known_objects.load_object", load)
+    monkeypatch.setattr("isagen.build.compiled.load_object", load)
     monkeypatch.chdir(project.path(""))
     (path,) = project.path("isagen").glob("libisa_AVX2.a.p/*three*.o")
-    path.write_bytes(path.read_bytes())  # as compiling it again may leave it
+    path.write_bytes(path.read_bytes() + b"\0")
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
     assert build_main.main(words) == 0
-    assert calls == []
-    path.write_bytes(path.read_bytes() + b"\0")
-    assert build_main.main(words) == 0
-    assert len(calls) < 4
-    assert path.name in calls
+    assert calls == [path.name]
     calls.clear()
     assert build_main.main(words) == 0
     assert calls == []
@@ -168,7 +164,7 @@ def test_objects_are_read_only_where_they_changed(project, monkeypatch):
 
 def test_a_deleted_output_is_made_again(project):
     before = check(project)
-    for name in ("isa_AVX2.three.cpp.o", "isa_DEFAULT.one.cpp.o", "isa_AVX512.json", ".isa_AVX2.known"):
+    for name in ("isa_AVX2.three.cpp.o", "isa_DEFAULT.one.cpp.o", "isa_AVX512.json"):
         project.path(f"isagen/{name}").unlink()
         assert seal(project) == ""
         assert results(project) == before
@@ -214,27 +210,13 @@ def damaged(content):
     yield b"isagen cpython-39 1 1\n" + content[len(HEAD) :]
 
 
-@pytest.mark.parametrize("name", [".isa_AVX2.known", ".isa_plan.sealed"])
-def test_a_damaged_file_is_none(project, name):
+def test_a_damaged_record_is_none(project):
     check(project)
-    path = project.path(f"isagen/{name}")
+    path = project.path("isagen/.isa_plan.sealed")
     for number, content in enumerate(damaged(path.read_bytes())):
         project.edit("three.cpp", f"FACTOR {4 + number}", f"FACTOR {5 + number}")
         path.write_bytes(content)
         check(project)
-
-
-@pytest.mark.parametrize(("key", "value"), [("key", "of another plan"), ("format", -1)])
-def test_answers_for_another_plan_or_version_are_none(project, key, value):
-    before = check(project)
-    path = project.path("isagen/.isa_AVX2.known")
-    kept = read_kept(path)
-    assert kept[key] != value
-    kept["objects"] = {name: {**one, "symbols": ()} for name, one in kept["objects"].items()}
-    write_kept(path, kept | {key: value})
-    project.path("isagen/.isa_plan.sealed").unlink()
-    assert seal(project) == ""
-    assert results(project) == before
 
 
 def test_a_run_that_is_killed_midway(project, monkeypatch):
@@ -282,25 +264,16 @@ def test_configuring_again_reads_no_object(project, monkeypatch):
     before = check(project)
     project.run("meson", "setup", "--reconfigure", project.build)
     monkeypatch.chdir(project.path(""))
-    monkeypatch.setattr("isagen.build.known_objects.load_object", None)
+    monkeypatch.setattr("isagen.build.compiled.load_object", None)
     assert build_main.main(["seal", str(project.path("isagen/isa_plan.json")), "isagen"]) == 0
     assert results(project) == before
-
-
-def test_objects_that_memory_has_no_room_for(project, monkeypatch):
-    """They are read again for each part of the work."""
-    before = check(project)
-    monkeypatch.chdir(project.path(""))
-    monkeypatch.setattr("isagen.build.known_objects.ROOM", 0)
-    assert build_main.main(["seal", str(project.path("isagen/isa_plan.json")), "anew"]) == 0
-    assert results(project, "anew") == before
 
 
 def test_another_isagen_writes_all_results_anew(project, monkeypatch):
     """It may write the same in another format."""
     check(project)
     monkeypatch.chdir(project.path(""))
-    monkeypatch.setattr("isagen.model.plan_file.registrations_text", lambda registered: f"new {registered.level}")
+    monkeypatch.setattr("isagen.build.seal.registrations_text", lambda registered: f"new {registered.level}")
     monkeypatch.setattr("isagen.build.outputs.seal_objects", lambda *arguments: [b"new"])
     monkeypatch.setattr("isagen.build.outputs.note_in_object", lambda *arguments: b"noted")
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]

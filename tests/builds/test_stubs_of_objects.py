@@ -2,29 +2,34 @@
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from isagen.binary.elf.objects import ElfObject
-from isagen.build.registrations import registered_by_kernel
+from isagen.build.addresses import LevelAddresses
+from isagen.build.registrations import registrations_of, said
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import BuildError
 from isagen.model.plan import Verdict
-from isagen.model.registrations import Registered, Registrations
+from isagen.model.registrations import Registrations
 from isagen.planning.config import Config
 from isagen.planning.plan import Style, make_plan
 from isagen.processors.table import load_table
+from support.compiling import read_object
 from support.model import build_of, write_dispatch
-from support.registrations import plan_for
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
-def compiled(folder: Path, name: str, text: str) -> ElfObject:
-    (folder / f"{name}.c").write_text(text)
-    subprocess.run(["cc", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
-    return ElfObject.load(folder / f"{name}.o")
+def registered(folder: Path, texts: Mapping[str, str]) -> Registrations:
+    """What objects of the level DEFAULT register, which are compiled of the texts of kernel sources."""
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+        subprocess.run(["cc", "-c", name, "-o", f"{name}.o"], cwd=folder, check=True)
+    files = {name: read_object(folder / f"{name}.o", "DEFAULT") for name in texts}
+    addresses = LevelAddresses("DEFAULT", list(files.values()))
+    return registrations_of("DEFAULT", [said(name, file, "DEFAULT", addresses) for name, file in files.items()])
 
 
 def constants(*names: str) -> str:
@@ -39,27 +44,16 @@ def test_registrations_are_read_from_objects(tmp_path):
     text += (
         "__attribute__((weak)) long counter = 1; __attribute__((weak)) extern const long limit; const long limit = 1;\n"
     )
-    objects = [
-        compiled(tmp_path, "meson-generated_.._a.cpp.DEFAULT.cpp", text),
-        compiled(tmp_path, "meson-generated_.._b.cpp.DEFAULT.cpp", "int b;\n"),
-    ]
-    assert registered_by_kernel(plan_for("a", "b"), "DEFAULT", objects) == Registrations(
-        level="DEFAULT",
-        kernels={
-            "a.cpp": Registered(registers=("dot", "my__dot"), without=("sum",)),
-            "b.cpp": Registered(registers=(), without=()),
-        },
-        shared={"counter": "1 (8 bytes)"},
-    )
+    found = registered(tmp_path, {"a.c": text, "b.c": "int b;\n"})
+    kernels = {name: (kernel.registers, kernel.without) for name, kernel in found.kernels.items()}
+    assert kernels == {"a.c": (("dot", "my__dot"), ("sum",)), "b.c": ((), ())}
+    assert found.shared == {"counter": "1 (8 bytes)"}
 
 
 @needs_cc
 def test_a_stub_registered_by_two_kernels_at_one_level(tmp_path):
-    objects = [
-        compiled(tmp_path, f"meson-generated_.._{x}.cpp.DEFAULT.cpp", constants("kernel_DEFAULT__dot")) for x in "ab"
-    ]
-    with pytest.raises(BuildError, match=r"^dot: is registered twice at DEFAULT: by a\.cpp and by b\.cpp\n"):
-        registered_by_kernel(plan_for("a", "b"), "DEFAULT", objects)
+    with pytest.raises(BuildError, match=r"^dot: is registered twice at DEFAULT: by a\.c and by b\.c\n"):
+        registered(tmp_path, dict.fromkeys(("a.c", "b.c"), constants("kernel_DEFAULT__dot")))
 
 
 @needs_cc

@@ -1,4 +1,4 @@
-"""Objects for tests, compiled from texts; and what a compiler lacks here."""
+"""Objects for tests, compiled from texts, and read as sealing does; and what a compiler lacks here."""
 
 import functools
 import subprocess
@@ -7,17 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from isagen.binary.elf.objects import ElfObject
+from isagen.build.compiled import Compiled, compiled_object
+from isagen.build.measure import Measure
+from isagen.processors.features import features_of
 from support.projects import need
 
 
-def compile_object(path: Path, text: str, compiler: str, *options: str) -> ElfObject:
+def read_object(path: Path, level: str) -> Compiled:
+    """Read an object of a level as sealing does."""
+    return compiled_object(path, level, Measure(lambda: features_of("x86")))
+
+
+def compile_object(path: Path, text: str, level: str, compiler: str, *options: str) -> Compiled:
     """Compile a text, which is written to `path`, and read the object."""
     need(compiler)
     path.write_text(text, encoding="utf-8")
     made = path.with_suffix(".o")
     subprocess.run([compiler, "-std=c++17", *options, "-c", path, "-o", made], check=True)
-    return ElfObject.load(made)
+    return read_object(made, level)
 
 
 def need_runtime(compiler: str, *flags: str) -> None:

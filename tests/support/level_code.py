@@ -12,6 +12,7 @@ from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects
 from isagen.build.addresses import LevelAddresses
 from isagen.model.record import NOTE_OWNER, Record
+from support.compiling import read_object
 from support.foreign import audit_targets
 from support.model import record_of
 from support.projects import need
@@ -57,8 +58,8 @@ class Level:
 
     def linked(self, *flags: str, stripped: bool = False) -> Path:
         """Seal and link it, as builds do."""
-        objects = [load_object(self.object)]
-        (sealed,) = seal_objects(objects, LEVEL, "1", LevelAddresses(LEVEL, objects).private_names())
+        private = LevelAddresses(LEVEL, [read_object(self.object, LEVEL)]).private_names()
+        (sealed,) = seal_objects([load_object(self.object)], LEVEL, "1", private)
         kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
         kernel.write_bytes(sealed)
         note.write_text(assembly_of(RECORD))
@@ -74,7 +75,7 @@ class Level:
 
     def handed_out(self) -> list:
         """The faults of what its object runs at load or exit, as sealing finds them."""
-        file = load_object(self.object)
+        file = read_object(self.object, LEVEL)
         with open_binary(self.object) as binary:
             sets = sets_of(binary, RECORD)
             allowances = Allowances()

@@ -18,8 +18,8 @@ def assembled(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def digest(folder: Path, name: str, text: str, mark: str = "") -> str:
-    return load_object(assembled(folder, name, text)).digest(mark)
+def digest(folder: Path, name: str, text: str, *marks: str) -> str:
+    return load_object(assembled(folder, name, text)).digest(marks)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_what_changes_the_digest(tmp_path, one, other):
     assert digest(tmp_path, "one", one + "\n") != digest(tmp_path, "other", other + "\n")
 
 
-def test_names_of_defined_symbols_do_not(tmp_path):
-    text = '.section .text.LEVEL,"ax"\n.globl f_LEVEL\nf_LEVEL:\n ret\n.data\n.quad f_LEVEL\n'
+def test_names_of_local_symbols_do_not(tmp_path):
+    text = '.section .text.LEVEL,"ax"\nf_LEVEL:\n ret\n.data\n.quad f_LEVEL\n'
     assert len({digest(tmp_path, level, text.replace("LEVEL", level)) for level in ("A", "B2")}) == 1
 
 

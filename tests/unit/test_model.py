@@ -8,7 +8,7 @@ import pytest
 from isagen.cli import main
 from isagen.model.codec import from_data, to_line, to_text
 from isagen.model.errors import PlanError
-from isagen.model.names import PLAN_FILE, copy_of_object, level_of_section, sealed_name
+from isagen.model.names import PLAN_FILE, copy_of_object, sealed_name
 from isagen.model.plan import Build, LinkAudit, Unit
 from isagen.model.plan_file import (
     PLAN_FORMAT,
@@ -148,10 +148,8 @@ def test_plans_are_found_but_not_in_the_tool(tmp_path):
     assert find_plans(tmp_path) == [tmp_path / "a" / PLAN_FILE, tmp_path / "b/c" / PLAN_FILE]
 
 
-def test_names_of_copies_objects_and_sections_fit_together():
+def test_names_of_copies_and_objects_fit_together():
     copy = "softmax.cpp.AVX512_BF16.cpp"
     assert copy_of_object(f"meson-generated_.._{copy}.o") == copy
     assert copy_of_object(f"{copy}.obj") == copy
     assert sealed_name(copy, "AVX512_BF16") == "isa_AVX512_BF16.softmax.cpp.o"
-    assert level_of_section(".isa_text.AVX2") == "AVX2"
-    assert level_of_section(".text") == ""

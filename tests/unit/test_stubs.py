@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from isagen.binary.elf.objects import ElfObject
-from isagen.build.registrations import registered_by_kernel, source_of
+from isagen.binary.formats import load_object
+from isagen.build.registrations import source_of
 from isagen.build.stubs import stub_table, stubs_of, stubs_source
 from isagen.build.texts import write_sources
 from isagen.model.errors import BuildError
@@ -48,9 +48,7 @@ def test_shared_data_of_different_values():
 def test_not_an_object(tmp_path):
     (tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o").write_text("!<arch> or bitcode")
     with pytest.raises(BuildError, match=r"DEFAULT\.cpp\.o: is not an object file.*\n.*ELF"):
-        registered_by_kernel(
-            plan_for("a"), "DEFAULT", [ElfObject.load(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")]
-        )
+        load_object(tmp_path / "meson-generated_.._a.cpp.DEFAULT.cpp.o")
 
 
 # ---- across levels
@@ -100,7 +98,7 @@ def test_table_has_a_cell_for_every_level():
 
 def test_the_source_is_made_of_registrations():
     found = [registered_at("DEFAULT", a="dot"), registered_at("AVX2", a="dot")]
-    text = stubs_source(f"before\n{STUBS_MARK}\nafter\n", LEVELS, found)
+    text = stubs_source(f"before\n{STUBS_MARK}\nafter\n", "project", LEVELS, found, "")
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     assert "const unsigned isa_stub_total = 1;" in text

@@ -1,4 +1,4 @@
-"""Whether an object holds anything besides code and constants, which a program would miss."""
+"""What an object contains besides code and constants, which a program would miss."""
 
 from __future__ import annotations
 
@@ -25,34 +25,36 @@ UNLOADED = (
 SHF_GNU_RETAIN = 0x200000
 
 
-def holds_more(elf: Elf, symbols: Collection[ObjectSymbol], shared: Collection[str]) -> bool:
-    """Return whether an object holds more than code and constants, so that a program would miss it.
+def variables_besides(elf: Elf, symbols: Collection[ObjectSymbol]) -> frozenset[str] | None:
+    """Return the variables that an object contains besides code and constants; None where it contains more.
 
-    That are variables of its own, functions that run at load or at exit, absolute and common symbols, and all that a
-    linker, a script or a program may look for by the name of its section. Relocations of a kind that is not decoded
-    count too. Variables that are `shared` by name with other objects are not its own.
+    The variables are those of groups, of which a linker takes one for all objects. More are variables of its own,
+    functions that run at load or at exit, absolute and common symbols, and all that a linker, a script or a program may
+    look for by the name of its section. Relocations of a kind that is not decoded count too.
     """
     named: dict[int, set[str]] = {}
     for symbol in symbols:
         if symbol.section:
             named.setdefault(symbol.section, set()).add(symbol.name)
         elif symbol.defined:
-            return True
+            return None
     if any(symbol.kind == Kind.RESOLVER for symbol in elf.symbols()):
-        return True
+        return None
+    found: set[str] = set()
     for section in elf.sections:
         if not section.type or section.type == e.SHT_GROUP:
             continue
         if section.flags & SHF_GNU_RETAIN or section.type == e.SHT_CREL:
-            return True
+            return None
         if not section.flags & e.SHF_ALLOC:
             if not section.name.startswith(UNLOADED):
-                return True
+                return None
         elif section.size and not _is_common(section):
-            of_all = section.flags & e.SHF_GROUP and named.get(section.index, {""}) <= set(shared)
-            if section.constant or not of_all:
-                return True
-    return False
+            names = named.get(section.index)
+            if section.constant or not section.flags & e.SHF_GROUP or not names:
+                return None
+            found |= names
+    return frozenset(found)
 
 
 def _is_common(section: ElfSection) -> bool:

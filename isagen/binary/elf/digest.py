@@ -1,9 +1,9 @@
-"""Whether two objects have the same code, data and relocations, although their symbols have other names."""
+"""Whether two objects are the same: code, data, relocations, and the names by which other objects refer to them."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 
 from ...model.digests import blake2b
 from ..protocol import Binding, Kind
@@ -13,31 +13,25 @@ from .relocations import relocations
 from .values import ElfSection, ElfSymbol
 
 DIGEST_SIZE = 8  # bytes; a build has thousands of objects, and 2**-64 per pair is no accident to expect
-# They describe code to debuggers and to those that unwind the stack, and change nothing of what it does.
-DESCRIPTIONS = (".eh_frame", ".note")
 # Arrays of functions whose order at load is in the names of the sections: .init_array.00101.
 ORDERED = (".init_array", ".fini_array", ".ctors", ".dtors")
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
-def digest_of(elf: Elf, mark: str = "", names: Collection[str] | None = None) -> str:
-    """Return a digest of what an object loads: names of symbols and sections that it defines do not count.
+def digest_of(elf: Elf, marks: Sequence[str]) -> str:
+    """Return a digest of what an object loads. Names of sections and of local symbols do not count.
 
-    Of symbols whose names start with `mark`, the rest of the name and the place count. With `names`, those of global
-    symbols, their places count too, and so do descriptions of code, and what the object refers to.
+    The starts of names that are among the `marks`, which differ from level to level, do not count either.
     """
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC]
-    kept = [one for one in loaded if names is not None or not one.name.startswith(DESCRIPTIONS)]
-    place = {section.index: number for number, section in enumerate(kept)}
+    place = {section.index: number for number, section in enumerate(loaded)}
     found = blake2b(digest_size=DIGEST_SIZE)
-    for section in kept:
+    for section in loaded:
         values = section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment
         found.update(struct.pack("<QQQQ?", *values, section.constant))
         found.update(section.name.encode(errors="surrogateescape") if section.name.startswith(ORDERED) else b"")
         found.update(elf.content(section))
-    for piece in sorted(_marked(elf, mark, place)) if mark else ():
-        found.update(piece)
-    for piece in sorted(_named(elf, names, place)) if names is not None else ():
+    for piece in sorted(_named(elf, marks, place)):
         found.update(piece)
     said = _Relocations(elf, place)
     for section in elf.sections:
@@ -79,35 +73,21 @@ class _Relocations:
             return _place_of(elf, symbol, self._place)
         # The address is the value of one that is absolute, and the alignment of one that is common.
         values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
-        if symbol.section:  # of what is not loaded, or a description
+        if symbol.section:  # of what is not loaded
             values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
         return values + elf.name(symbol).encode(errors="surrogateescape") + b"\0"
 
 
-def _marked(elf: Elf, mark: str, place: dict[int, int]) -> Iterator[bytes]:
-    """Yield the rest of the name, and the place, of each defined symbol whose name starts with `mark`."""
-    table = elf.symbol_table
-    if table is None:
-        return
-    start = mark.encode(errors="surrogateescape")
-    names = elf.content(elf.sections[table.link])
+def _named(elf: Elf, marks: Sequence[str], place: dict[int, int]) -> Iterator[bytes]:
+    """Yield what is said of each global symbol: its name without a mark, and its place where the object defines it."""
     for symbol in elf.symbols():
-        if symbol.section in place and names.startswith(start, symbol.name_offset):
-            name = elf.name(symbol).removeprefix(mark)
-            yield name.encode(errors="surrogateescape") + b"\0" + _place_of(elf, symbol, place)
-
-
-def _named(elf: Elf, names: Collection[str], place: dict[int, int]) -> Iterator[bytes]:
-    """Yield what is said of each global symbol that is not defined, or has one of the `names`."""
-    for symbol in elf.symbols():
-        if symbol.binding == Binding.LOCAL:
-            continue
-        name = elf.name(symbol)
-        said = name.encode(errors="surrogateescape") + struct.pack("<BB", symbol.visibility, symbol.binding)
-        if not symbol.section:
-            yield said
-        elif symbol.section in place and name in names:
-            yield said + _place_of(elf, symbol, place)
+        if symbol.binding != Binding.LOCAL:
+            name = elf.name(symbol)
+            number = next((number for number, mark in enumerate(marks) if name.startswith(mark)), -1)
+            name = name.removeprefix(marks[number]) if number >= 0 else name
+            said = struct.pack("<bBB", number, symbol.visibility, symbol.binding)
+            there = _place_of(elf, symbol, place) if symbol.section in place else b""
+            yield name.encode(errors="surrogateescape") + b"\0" + said + there
 
 
 def _place_of(elf: Elf, symbol: ElfSymbol, place: dict[int, int]) -> bytes:

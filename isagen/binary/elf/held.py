@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ...model.digests import blake2b
-from ..protocol import CODE_KINDS, Binding, Held, Kind
+from ..protocol import CODE_KINDS, Binding, Kind
+from ..sealing_protocol import Held
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations

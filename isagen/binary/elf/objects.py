@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 
@@ -11,13 +11,17 @@ from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SETS
 from ..itanium import initialised
-from ..protocol import CODE_KINDS, Binding, Held, Kind
+from ..protocol import CODE_KINDS, Binding, Kind
+from ..sealing_protocol import Held
 from . import layout as e
-from .fingerprints import Fingerprints
+from .besides import variables_besides
+from .digest import digest_of
 from .held import HeldAddresses
 from .private import COUNTERS, is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
+
+BOUNDS = ("__start_", "__stop_")
 
 
 class ElfObject:
@@ -165,32 +169,13 @@ class ElfObject:
         """Return the bytes of each section of code."""
         return [self.elf.content(section) for section in self.sections if section.executable]
 
-    def digest(self, mark: str = "", names: Collection[str] | None = None) -> str:
-        """Return a text that two objects share if their code, data and relocations are equal, names aside."""
-        from .digest import digest_of  # for sealing; the audit reads objects without digests
+    def digest(self, marks: Sequence[str]) -> str:
+        """Return a text that two objects share if they are the same but for the `marks` that names start with."""
+        return digest_of(self.elf, marks)
 
-        return digest_of(self.elf, mark, names)
-
-    def holds_more(self, shared: Collection[str]) -> bool:
-        """Return whether a program would miss more than code and constants; `shared` names data of all levels."""
-        from .besides import holds_more
-
-        return holds_more(self.elf, self.symbols, shared)
-
-    def fingerprint(self, symbol: ObjectSymbol) -> str:
-        """Return a text that two definitions share if they are made of the same."""
-        return self._fingerprints.of(symbol.section, symbol.address)
-
-    @property
-    def addressed(self) -> frozenset[str]:
-        """The global names that it refers to in another way than by a call."""
-        return self._fingerprints.addressed
-
-    @cached_property
-    def _fingerprints(self) -> Fingerprints:
-        from .fingerprints import Fingerprints
-
-        return Fingerprints(self.elf, self.groups)
+    def variables_besides(self) -> frozenset[str] | None:
+        """Return the variables that it contains besides code and constants; None where it contains more."""
+        return variables_besides(self.elf, self.symbols)
 
     @cached_property
     def runs_at_load(self) -> bool:
@@ -200,6 +185,12 @@ class ElfObject:
         if any(one.size and (one.type in types or one.name.startswith(names)) for one in self.sections):
             return True
         return any(symbol.kind == Kind.RESOLVER for symbol in self.elf.symbols())
+
+    @cached_property
+    def looks_for(self) -> frozenset[str]:
+        """The sections whose bounds it names: linkers define ``__start_NAME`` and ``__stop_NAME``."""
+        names = [symbol.name for symbol in self.symbols if not symbol.defined]
+        return frozenset(name.removeprefix(one) for name in names for one in BOUNDS if name.startswith(one))
 
     @cached_property
     def initialised(self) -> frozenset[str]:

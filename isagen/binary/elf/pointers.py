@@ -6,8 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..pointing import Reference, Relocations, within
-from ..protocol import Kind, Section
+from ..protocol import Kind, Reference, Relocations, Section, within
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations, word_at

@@ -23,6 +23,8 @@ from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
+# The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
+CODE_SECTION = ".isa_text."
 UNREADABLE = "is not an ELF file that can be read: "
 
 
@@ -157,6 +159,18 @@ class Elf:
             if address < section.address + section.size:
                 return section
         return None
+
+    @cached_property
+    def levels(self) -> frozenset[str]:
+        """The sealed levels whose code it contains."""
+        names = (section.name for section in self.sections if section.size)
+        return frozenset(name.removeprefix(CODE_SECTION) for name in names if name.startswith(CODE_SECTION))
+
+    def level_at(self, address: int) -> str:
+        """Return the sealed level whose code is at an address; "" where there is none."""
+        section = self.section_at(address)
+        of_level = section is not None and section.executable and section.name.startswith(CODE_SECTION)
+        return section.name.removeprefix(CODE_SECTION) if section is not None and of_level else ""
 
     def content(self, section: ElfSection) -> bytes:
         """Return a section's bytes."""

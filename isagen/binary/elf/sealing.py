@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ...model.names import CODE_SECTION
-from ..bounded import bounded_sections
 from ..itanium import is_type
 from ..private_names import private_name
 from ..protocol import Binding
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
+from .reader import CODE_SECTION
 from .renaming import Renaming
 from .values import ObjectSymbol
 
@@ -39,7 +38,7 @@ def sealed(
     merged = [file.private_symbols for file in files]
     names = {symbol.name for symbols in merged for symbol in symbols}.union(own)
     private = {name: private_name(name, level, mark) for name in sorted(names)}
-    looked_for = bounded_sections(symbol for file in files for symbol in file.symbols).union(bounded)
+    looked_for = frozenset(bounded).union(*(file.looks_for for file in files))
     contents = []
     for file, mergeable in zip(files, merged, strict=True):
         changes = Renaming(file)

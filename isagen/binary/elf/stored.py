@@ -7,8 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ..pointing import Reference, Relocations
-from ..protocol import Kind
+from ..protocol import Kind, Reference, Relocations
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations, word_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...binary.pointing import Relocations
+from ...binary.protocol import Relocations
 from ..decoding import Abi
 
 # Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"); the first are GOTPCREL and its newer spellings.

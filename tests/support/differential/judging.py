@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from iced_x86 import FlowControl, Instruction
 
 from isagen.binary.protocol import Binary
-from isagen.model.names import level_of_section
 from isagen.model.plan import Build
 from isagen.processors.features import features_of
 from isagen.processors.instruction_sets import InstructionSets
@@ -63,7 +62,7 @@ class Judge:
         # Those that need a question of CPUID have it: the audit judges that.
         self.beyond = sets.beyond(build.record.baseline).difference(sets.after)
         self._spans = [
-            (section.address, section.address + section.size, level_of_section(section.name))
+            (section.address, section.address + section.size, binary.level_at(section.address))
             for section in binary.sections
             if section.executable
         ]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isagen.binary.formats import open_binary
-from isagen.model.names import level_of_section
 from isagen.model.plan import Build
 from support.checkout import ROOT
 
@@ -71,7 +70,7 @@ def run(
         code = [section for section in binary.sections if section.executable and section.size]
         marker = next(s.address for s in binary.symbols() if s.defined and binary.name(s) == MARKER)
         regions = [
-            f"{section.address:x}:{section.address + section.size:x}:{'p' if level_of_section(section.name) else 'o'}"
+            f"{section.address:x}:{section.address + section.size:x}:{'p' if binary.level_at(section.address) else 'o'}"
             for section in code
         ]
         kind = "fixed" if binary.fixed else "moved"

@@ -1,0 +1,88 @@
+"""What sealing asks of compiled objects, as values: the record of the step contains those of objects that stay."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..binary.formats import load_object
+from ..binary.protocol import MERGEABLE, Binding
+from ..binary.sealing_protocol import Held
+from ..model.digests import blake2b
+from ..model.files import AnyPath, read_bytes
+from ..model.matrix import Code
+from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+from .measure import Measure
+
+
+class CompiledSymbol(NamedTuple):
+    """A global symbol (`binary.protocol.NamedSymbol`) and the addresses in its data.
+
+    `merged` tells that a linker would merge it across levels although it belongs to its level alone. `value` is the
+    size and the initial value of a variable.
+    """
+
+    name: str
+    binding: Binding
+    constant: bool
+    defined: bool
+    code: bool
+    merged: bool
+    value: str
+    held: Held
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it names data that linkers merge across objects and that a program may write to."""
+        return self.binding in MERGEABLE and not self.code and not self.constant
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled object.
+
+    `content` is a digest of the file, and `sets` are the addresses in each section that is findable. `initialised` are
+    the variables that code initialises, with their guards. `besides` are the variables that it contains besides code
+    and constants, None where it contains more. `looks_for` are the sections whose bounds it names.
+    """
+
+    path: str
+    content: bytes
+    symbols: tuple[CompiledSymbol, ...]
+    sets: Mapping[str, Held]
+    initialised: frozenset[str]
+    runs_at_load: bool
+    besides: frozenset[str] | None
+    looks_for: frozenset[str]
+    code: Code
+
+
+def marks_of(level: str) -> tuple[str, str]:
+    """Return the starts of the names by which an object of a level registers a stub, or says that it has none."""
+    return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
+
+
+def compiled_object(path: AnyPath, level: str, measure: Measure) -> Compiled:
+    """Read the object of a level at a path."""
+    file = load_object(path)
+    merged = {symbol.name for symbol in file.private_symbols}
+    symbols = []
+    for one in file.symbols:
+        held = file.held(one) if one.defined and not one.code else Held()
+        own = one.defined and one.name in merged
+        symbol = CompiledSymbol(one.name, one.binding, one.constant, one.defined, one.code, own, "", held)
+        is_shared = one.defined and symbol.is_variable
+        symbols.append(symbol._replace(value=file.value(one)) if is_shared else symbol)
+    return Compiled(
+        path=os.fspath(path),
+        content=blake2b(read_bytes(path), digest_size=16).digest(),
+        symbols=tuple(symbols),
+        sets=file.held_by_sets(),
+        initialised=file.initialised,
+        runs_at_load=file.runs_at_load,
+        besides=file.variables_besides(),
+        looks_for=file.looks_for,
+        code=measure.code(file, marks_of(level)),
+    )
