@@ -12,7 +12,6 @@ from ..model.command_words import split_words
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
 from ..model.plan_file import outputs_of, shown_sources
-from ..model.read_json import read_json
 
 COMMANDS = "compile_commands.json"
 # The key that Meson's entries have, and those for editors have not.
@@ -29,7 +28,7 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     path = os.path.join(root, COMMANDS)
     try:
         content = read_bytes(path)
-        known = read_json(content.decode(errors="surrogateescape"))
+        known = json.loads(content.decode(errors="surrogateescape"))
     except (OSError, ValueError):
         return
     folder = os.path.dirname(plan_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
@@ -14,7 +15,6 @@ from .files import AnyPath
 from .names import PLAN, TOOL_FOLDER
 from .objects import unit_folder
 from .plan import Build, Cell, LinkAudit
-from .read_json import read_json
 from .reading import from_data
 from .registrations import Registrations
 
@@ -39,8 +39,6 @@ def plan_text(build: Build) -> str:
 
     Thousands of cells have a few lists of flags, which stand first; a cell has the place of its own among them.
     """
-    import json  # most steps only read
-
     from .codec import to_line, without_surrogates
 
     lists: dict[tuple[str, ...], int] = {}
@@ -189,7 +187,7 @@ def _read(path: AnyPath, find: Callable[[Any], T], remedy: str) -> T:
     """Return what `find` makes of the data of a file. Raises `PlanError` where it cannot be read or is damaged."""
     try:
         with open(path, encoding="utf-8") as stream:
-            data: Any = read_json(stream.read())
+            data: Any = json.load(stream)
         if not isinstance(data, dict):
             raise ValueError("it is no JSON object")
     except OSError as problem:

@@ -6,12 +6,12 @@ level is in sections called `.isa_text.LEVEL`, so that record and code fit toget
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .errors import AuditError
-from .read_json import read_json
 from .reading import from_data
 
 NOTE_OWNER = "isagen"
@@ -54,8 +54,6 @@ class Record:
 
     def to_json(self) -> str:
         """Return the record as text, in one line; levels stay in their order."""
-        import json  # most records are only read
-
         data = asdict(self)
         if not self.module:
             del data["module"]
@@ -81,7 +79,7 @@ def matches(name: str, pattern: str) -> bool:
 def record_from_json(text: bytes | str, shown: str) -> Record:
     """Read a record. Raises `AuditError` if it is damaged, or of a later isagen."""
     try:
-        data: dict[str, Any] = read_json(text)
+        data: dict[str, Any] = json.loads(text)
         if data.pop("format") != (MODULE_FORMAT if "module" in data else RECORD_FORMAT):
             raise AuditError(
                 "its record was written by another version of isagen",
