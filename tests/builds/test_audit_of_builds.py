@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from support.auditing import audit, build, findings, plant_in_baseline
+from support.pairs import paired
 from support.prepared import FEW
 from support.projects import PACKAGES, matrix, need
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
-@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+@pytest.mark.parametrize(("compiler", "linker"), paired(["g++", "clang++-16"], ["bfd", "gold", "lld", "mold"]))
 def test_every_linker_is_audited_and_sound_builds_have_no_finding(prepared, compiler, linker):
     need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
     project = prepared("leak", FEW, CXX=compiler, CXX_LD=linker)
@@ -135,19 +135,10 @@ def test_a_link_that_makes_an_object_is_not_judged(prepared):
     assert (project.folder / "whole.o").is_file()
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "-Dcpp_link_args=-static",
-        "-Db_lto=true",
-        "-Dbuildtype=debug",
-        "-Db_coverage=true",
-        "-Db_sanitize=address",
-        "-Db_pgo=generate",
-    ],
-)
+# test_instrumented.py has sanitizers, coverage and profiles.
+@pytest.mark.parametrize("option", ["-Dcpp_link_args=-static", "-Db_lto=true", "-Dbuildtype=debug"])
 def test_other_ways_to_build_are_sound_too(new_project, option):
-    project = build(new_project, "leak", FEW, option, *(["-Db_lundef=false"] if "sanitize" in option else []))
+    project = build(new_project, "leak", FEW, option)
     project.ninja()
     status, report = audit(project, "build")
     assert (status, findings(report)) == (0, [])

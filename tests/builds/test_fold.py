@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from support.pairs import ALL
 from support.projects import make_project, matrix, need, script
 
 FOLDED = {"plain.c", "alike_1.cpp", "alike_2.cpp", "called.cpp", "calls.cpp", "shared_variable.cpp"}
@@ -35,7 +36,7 @@ def built(tmp_path_factory, compiler, *options, fold=True):
     return project
 
 
-@pytest.fixture(scope="module", params=["gcc", "gcc-11", "clang-14", "clang-16"])
+@pytest.fixture(scope="module", params=["gcc", "clang-16", *(["gcc-11", "clang-14"] if ALL else [])])
 def both(request, tmp_path_factory):
     """The project with folding and without."""
     return [built(tmp_path_factory, request.param, fold=fold) for fold in (True, False)]

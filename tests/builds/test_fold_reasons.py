@@ -12,6 +12,7 @@ from isagen.build.addresses import LevelAddresses
 from isagen.build.fold import Folding
 from isagen.model.registrations import Registered, Registrations
 from support.compiling import read_object
+from support.pairs import paired
 from support.projects import need
 
 HEAD = """
@@ -206,8 +207,7 @@ def folded(folder, compiler, case):
     return found
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("compiler", "name"), paired(["gcc", "clang-16"], CASES))
 def test_a_case(tmp_path, compiler, name):
     need(compiler)
     assert folded(tmp_path, compiler, CASES[name]) == dict.fromkeys(CASES[name].fold, "LOW")

@@ -11,7 +11,10 @@ import pytest
 import isagen
 from isagen.project.init import is_unchanged
 from support.checkout import ROOT
+from support.pairs import paired
 from support.projects import need
+
+C_COMPILERS = ["gcc", "gcc-11", "clang-14", "clang-16"]
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +43,7 @@ def sources(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("optimization", ["-O0", "-O2"])
-@pytest.mark.parametrize("compiler", ["gcc", "gcc-11", "clang-14", "clang-16"])
+@pytest.mark.parametrize(("compiler", "optimization"), paired(C_COMPILERS, ["-O0", "-O2"]))
 @pytest.mark.parametrize("name", ["isa_dispatch.c", "isa_dispatch.cpp", "empty.c", "empty.cpp"])
 def test_the_dispatch_source_compiles_without_warnings(sources, compiler, name, optimization):
     need(compiler)
@@ -52,8 +54,7 @@ def test_the_dispatch_source_compiles_without_warnings(sources, compiler, name, 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("limited", [[], ["-DPy_LIMITED_API=0x030b0000"]])
-@pytest.mark.parametrize("compiler", ["gcc", "gcc-11", "clang-14", "clang-16"])
+@pytest.mark.parametrize(("compiler", "limited"), paired(C_COMPILERS, [[], ["-DPy_LIMITED_API=0x030b0000"]]))
 @pytest.mark.parametrize(("suffix", "standard"), [("c", "c11"), ("cpp", "c++17")])
 def test_the_python_header_compiles_without_warnings(sources, compiler, suffix, standard, limited):
     need(compiler)

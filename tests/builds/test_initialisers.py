@@ -15,6 +15,7 @@ from support.load_sources import (
     WORK,
     level_of,
 )
+from support.pairs import paired
 
 # What sealing refuses although the addresses stay: it does not follow values.
 NOT_FOLLOWED = {
@@ -32,8 +33,9 @@ NOT_FOLLOWED = {
 BASELINE_ALONE = ("-mno-avx2", "-mno-avx")
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name", [*HANDED_OUT, *HANDED_OUT_OF_THE_FRAME, *NOT_FOLLOWED])
+@pytest.mark.parametrize(
+    ("compiler", "name"), paired(COMPILERS, [*HANDED_OUT, *HANDED_OUT_OF_THE_FRAME, *NOT_FOLLOWED])
+)
 def test_an_address_that_is_handed_out(tmp_path, compiler, name):
     kind, source, *_ = HANDED_OUT.get(name) or HANDED_OUT_OF_THE_FRAME.get(name) or NOT_FOLLOWED[name]
     for optimise in OPTIMISED:
@@ -47,8 +49,7 @@ def test_an_address_that_is_handed_out(tmp_path, compiler, name):
             assert finding.path
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name", [*SOUND, *POINTERS])
+@pytest.mark.parametrize(("compiler", "name"), paired(COMPILERS, [*SOUND, *POINTERS]))
 def test_what_hands_out_none(tmp_path, compiler, name):
     kind, source = SOUND.get(name) or POINTERS[name]
     for optimise in OPTIMISED:
@@ -56,8 +57,7 @@ def test_what_hands_out_none(tmp_path, compiler, name):
         assert (level.handed_out(), level.found(), level.found(stripped=True)) == ([], [], []), optimise
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize(("compiler", "name"), paired(COMPILERS, OBJECTS))
 def test_static_objects_of_ordinary_kernels(tmp_path, compiler, name):
     for optimise in OPTIMISED:
         level = level_of(tmp_path, compiler, ".cpp", OBJECTS[name], optimise, *BASELINE_ALONE)

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from support.pairs import paired
 from support.projects import make_project, need
 
 OLDEST = ("qemu-x86_64", "-cpu", "qemu64,-sse3,-cx16,-lahf_lm")
@@ -48,8 +49,7 @@ def import_it(project, *emulator):
     return project.run(*emulator, sys.executable, "-c", code, check=False)
 
 
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+@pytest.mark.parametrize(("compiler", "flags"), paired(["gcc", "clang-14"], FLAGS))
 def test_the_oldest_cpu(tmp_path, compiler, flags):
     need(compiler, COMPILERS[compiler], "qemu-x86_64")
     project = build(tmp_path, compiler, flags)

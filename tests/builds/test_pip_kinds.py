@@ -1,11 +1,10 @@
 """Every kind of kernel and of project as pip builds it: isolated and not, editable, from its sdist, by GCC and Clang.
 
 Each build runs at every level that this CPU supports, and the levels agree. `ISAGEN_TESTS=all` builds all levels of
-the tables and every way with each compiler: otherwise a few levels, and some of the ways, that meet every compiler.
+the tables, and every kind of project in every way: otherwise a few levels, and each project in one of three ways.
 """
 
 import json
-import os
 from dataclasses import dataclass
 
 import pytest
@@ -13,9 +12,9 @@ import pytest
 from support.environments import equip, make_sdist, make_venv, pip, set_for_pip
 from support.levels import ALL as ALL_LEVELS
 from support.levels import supported_levels
+from support.pairs import ALL, paired
 from support.projects import need
 
-ALL = os.environ.get("ISAGEN_TESTS") == "all"
 FEW = ("DEFAULT", "AVX2", "AVX512")
 
 
@@ -124,8 +123,7 @@ def bare(tmp_path_factory):
     return make_venv(tmp_path_factory.mktemp("bare") / "venv")
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("name", "way"), paired(KINDS, WAYS))
 def test_every_level_agrees(name, way, new_project, wheelhouse, bare, equipped):
     kind = KINDS[name]
     compiler, way = way.split()

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from support.pairs import paired
 from support.projects import make_project, need
 
 LEVELS = ["X86_64", "X86_64_V2", "X86_64_V3", "X86_64_V4"]
@@ -63,8 +64,9 @@ def test_a_level_that_the_cpu_lacks_is_not_run(psabi):
     assert "The sum is 4629.9" in done.stdout
 
 
-@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
-@pytest.mark.parametrize("table", ["x86-64", "aten"])
+@pytest.mark.parametrize(
+    ("compiler", "table"), paired(["g++", "g++-11", "clang++-14", "clang++-16"], ["x86-64", "aten"])
+)
 def test_compilers_that_have_all_levels(new_project, compiler, table):
     need(compiler)
     project = new_project("psabi")

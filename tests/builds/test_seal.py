@@ -8,6 +8,7 @@ from isagen.binary.elf.objects import ElfObject
 from isagen.binary.private_names import name_in_source
 from isagen.binary.protocol import Binding, Kind
 from support.levels import supported_levels
+from support.pairs import paired
 from support.prepared import FEW
 from support.projects import UNSEALED, need
 
@@ -41,8 +42,7 @@ def test_what_a_sealed_object_offers_to_others(prepared, compiler):
     assert "_Z18width_of_this_codeIiEiT_" in {s.name for s in unsealed.symbols}
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
-@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+@pytest.mark.parametrize(("compiler", "linker"), paired(["g++", "clang++-16"], ["bfd", "gold", "lld", "mold"]))
 def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, linker):
     need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
     project = build(new_project, FEW, CXX=compiler, CXX_LD=linker)

@@ -6,6 +6,7 @@ import pytest
 
 from support.compiling import need_runtime
 from support.levels import supported_levels
+from support.pairs import paired
 from support.projects import need
 
 PROGRAMS = {
@@ -58,8 +59,7 @@ def need_sanitizer(compiler, folder):
     assert ran.returncode != 0
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize(("compiler", "options"), paired(["g++", "clang++-16"], OPTIONS.values()))
 def test_every_first_call_runs_the_one_right_kernel(new_project, compiler, options):
     need(compiler)
     check_every_program(build(new_project, *options, **chosen(compiler)))

@@ -41,7 +41,7 @@ def test_linkers(scaffold, linker):
 
 @pytest.mark.parametrize(
     "options",
-    [["-Db_lto=true"], ["--unity=on"], ["-Db_sanitize=address"], ["-Ddefault_library=static"], ["-Db_coverage=true"]],
+    [["-Db_lto=true"], ["--unity=on"], ["-Ddefault_library=static"]],
 )
 def test_options_that_change_how_everything_is_compiled(new_project, options):
     project = new_project("mixed")

@@ -7,6 +7,7 @@ import pytest
 
 from isagen.processors.table import load_table
 from support.checkout import ROOT
+from support.pairs import paired
 from support.projects import need
 
 TABLE = load_table("x86", ROOT)
@@ -32,8 +33,9 @@ def compiled(compiler, level, *more):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("vectors", [[], ["-DVECTOR_BYTES=0"]], ids=["vectors", "elements"])
-@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
+@pytest.mark.parametrize(
+    ("compiler", "vectors"), paired(["g++", "g++-11", "clang++-14", "clang++-16"], [[], ["-DVECTOR_BYTES=0"]])
+)
 def test_no_warnings(compiler, vectors, tmp_path):
     need(compiler)
     (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")

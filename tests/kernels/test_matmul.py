@@ -20,6 +20,7 @@ from support.checkout import ROOT
 from support.flushing import FLAGS, flushing
 from support.levels import supported_levels
 from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
+from support.pairs import paired
 from support.projects import PACKAGES, need
 
 LEVELS = supported_levels()
@@ -81,8 +82,11 @@ def test_products_of_any_size(name, product, m, n, k, seed, threads):
 
 
 # Beyond the blocks that are packed at once: 256 rows, 512 columns, 256 to 1024 elements of k.
-@pytest.mark.parametrize("size", [(515, 37, 1031), (61, 1027, 300), (1, 2000, 700), (2000, 1, 700), (259, 515, 2051)])
-@pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.__name__)
+@pytest.mark.parametrize(
+    ("product", "size"),
+    paired(PRODUCTS, [(515, 37, 1031), (61, 1027, 300), (1, 2000, 700), (2000, 1, 700), (259, 515, 2051)]),
+    ids=lambda value: getattr(value, "__name__", None),
+)
 def test_large_products(level, product, size):
     check(product, *operands(product, *size, seed=sum(size)), threads=2)
 

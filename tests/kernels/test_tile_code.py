@@ -8,6 +8,7 @@ import pytest
 
 from isagen.processors.table import load_table
 from support.checkout import ROOT
+from support.pairs import paired
 from support.projects import need
 from support.tile_code import Library, faults
 from support.tiles_library import COMPILERS, build
@@ -95,8 +96,10 @@ DISPATCH = """
 """
 
 
-@pytest.mark.parametrize("optimization", ["-O0", "-O1", "-O3", "-Os"])
-@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
+@pytest.mark.parametrize(
+    ("compiler", "optimization"),
+    paired(["g++", "g++-11", "clang++-14", "clang++-16"], ["-O3", "-O0", "-O1", "-Os"]),
+)
 def test_every_path_however_it_is_compiled(tmp_path, compiler, optimization):
     need(compiler)
     (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")

@@ -20,7 +20,7 @@ from support.differential.ingredients import HOSTILE, ingredient
 from support.differential.running import not_traceable
 from support.projects import need
 
-COUNT = int(os.environ.get("ISAGEN_PROJECTS", "200"))
+COUNT = int(os.environ.get("ISAGEN_PROJECTS", "100"))
 SEED = int(os.environ.get("ISAGEN_SEED", "1"))
 BY_NAME = {one.name: one for one in [*HOSTILE_CODE, *HOSTILE_HANDED]}
 
