@@ -23,19 +23,6 @@ HEAD = f"isagen 2 {sys.implementation.cache_tag} {sys.hexversion:x} {marshal.ver
 CHECK = 4  # bytes of the checksum
 
 
-def user_folder(kind: str) -> str:
-    """Return where the user's cache is of what is kept across builds (``~/.cache/isagen/probes`` on Linux).
-
-    It is where platformdirs has it, which takes long to load.
-    """
-    named, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
-    if sys.platform != "linux" or "ANDROID_DATA" in os.environ or not (os.path.isabs(named) or os.path.isabs(home)):
-        from platformdirs import user_cache_dir
-
-        return os.path.join(user_cache_dir(), "isagen", kind)
-    return os.path.join(named if os.path.isabs(named) else os.path.join(home, ".cache"), "isagen", kind)
-
-
 def read_kept(path: AnyPath) -> Any:
     """Return the data of a file; None where it cannot be read, is damaged, or of another version of Python.
 

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_path
+
 from ..model.digests import digest_of
 from ..model.files import write_atomically
-from ..model.kept import user_folder
 
 
 class Cache:
@@ -47,9 +48,9 @@ class Cache:
         return self._folder / name if self._folder is not None else None
 
 
-def default_cache(kind: str = "probes") -> Cache:
-    """Return the user's cache of one kind (``~/.cache/isagen/probes`` on Linux)."""
-    return Cache(Path(user_folder(kind)))
+def default_cache() -> Cache:
+    """Return the user's cache (``~/.cache/isagen/probes`` on Linux)."""
+    return Cache(user_cache_path("isagen") / "probes")
 
 
 NO_CACHE = Cache(None)

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from platformdirs import user_cache_path
 
 import isagen
 from isagen.probe.cache import NO_CACHE, Cache, default_cache
@@ -111,13 +110,3 @@ def test_processes_see_whole_answers(tmp_path):
     errors = [writer.communicate()[1].decode() for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * 4, errors
     assert [path.name for path in tmp_path.iterdir()] == ["k.json"]
-
-
-@pytest.mark.parametrize("named", ["/x/cache", "", "relative", "~/other", None])
-@pytest.mark.parametrize("home", ["/home/somebody", "", "relative", None])
-def test_the_user_s_folder_is_that_of_platformdirs(monkeypatch, named, home):
-    for name, value in (("XDG_CACHE_HOME", named), ("HOME", home)):
-        monkeypatch.delenv(name, raising=False)
-        if value is not None:
-            monkeypatch.setenv(name, value)
-    assert default_cache("kind")._folder == user_cache_path("isagen") / "kind"
