@@ -43,7 +43,6 @@ from .texts import text_for
 class Memory:
     """What a run notes for the next one: what was read in objects, and what made outputs, by their paths."""
 
-    key: str = ""
     compiled: dict[str, Compiled] = field(default_factory=dict)
     made: dict[str, bytes] = field(default_factory=dict)
     codes: Codes = field(default_factory=dict)
@@ -68,9 +67,9 @@ def seal(
     given = [os.fspath(path) for path in objects] if objects is not None else None
     work = work_of(Path(plan_path), os.fspath(folder), states, given)
     changed = record.changed() if record is not None else None
-    memory = pickle.loads(record.noted) if record is not None and changed is not None else Memory()
-    if memory.key != work.key:
-        memory = Memory()
+    # A record of another isagen, whose answers differ, may contain something else.
+    same = changed is not None and changed.isdisjoint(states)
+    memory = pickle.loads(record.noted) if record is not None and same else Memory()
     for path in (item.path for level in work.levels for item in level.items):
         if os.path.isfile(path):  # reading one that is missing says so
             states[path] = state_of(path)
@@ -190,5 +189,5 @@ class _Run:
 
     def note(self, record: Record, states: Mapping[str, State], declared: Sequence[str]) -> None:
         """Record what this run read, in these `states`, and what it wrote."""
-        memory: Any = pickle.dumps(Memory(self._work.key, self._compiled, self._outputs.made, self._measure.codes))
+        memory: Any = pickle.dumps(Memory(self._compiled, self._outputs.made, self._measure.codes))
         record.note({*declared, *self._outputs.made}, memory, states, declared)
