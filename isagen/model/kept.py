@@ -10,7 +10,6 @@ import marshal
 import os
 import sys
 from binascii import crc32
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .files import AnyPath
@@ -65,16 +64,3 @@ def state_of(path: AnyPath) -> State:
     """
     state = os.stat(path)
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
-
-
-def states_of(paths: Iterable[str]) -> dict[str, State]:
-    """Return the states of files. Raises OSError if one is missing."""
-    return {path: state_of(path) for path in paths}
-
-
-def are_unchanged(states: Mapping[str, State]) -> bool:
-    """Return whether files are those that had the `states`."""
-    try:
-        return all(state_of(path) == state for path, state in states.items())
-    except OSError:
-        return False

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from isagen.model.kept import are_unchanged, read_kept, states_of, write_kept
+from isagen.model.kept import read_kept, state_of, write_kept
 from isagen.model.names import SEALED, is_sealed_name
 
 VALUE = [{"a": [1, 2]}, frozenset({"b"}), ("c", None, True, "\udcff")]
@@ -17,22 +17,18 @@ def test_where_nothing_can_be_kept_all_goes_on(tmp_path):
     assert read_kept(str(tmp_path / "file/kept")) is None
 
 
-def test_a_changed_file_is_another(tmp_path):
-    path = tmp_path / "file"
+def test_a_changed_file_has_another_state(tmp_path):
+    path, copy = tmp_path / "file", tmp_path / "copy"
     path.write_text("a")
-    states = states_of([str(path)])
-    assert are_unchanged(states)
-    path.write_text("b")
-    assert not are_unchanged(states)
-    states = states_of([str(path)])
+    state = state_of(path)
+    path.write_text("bc")
+    other = state_of(path)
+    assert other != state
     found = path.stat()
-    copy = tmp_path / "copy"
-    copy.write_text("b")
+    copy.write_text("bc")
     os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))
     os.replace(copy, path)
-    assert not are_unchanged(states)
-    path.unlink()
-    assert not are_unchanged(states)
+    assert state_of(path) not in (state, other)
 
 
 # ---- names in sealed objects
