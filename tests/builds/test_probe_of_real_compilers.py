@@ -88,13 +88,11 @@ def test_macro_of_the_real_compiler_that_no_feature_names(tmp_path):
 
 
 @on_x86
-def test_the_command_says_what_it_is_at_on_a_terminal():
+def test_the_command_has_a_line_for_each_level_and_shows_no_progress():
     status, said, shown = on_terminal("probe", "--table", "aten")
     names = load_table("aten", Path()).names()
-    assert status == 0
+    assert (status, shown) == (0, "")
     assert [line.split()[0] for line in said.splitlines()] == list(names)
-    assert f"1 of {len(names)}  {names[0]}" in shown
-    assert on_terminal("probe", "--table", "aten", TERM="dumb") == (0, said, "")
 
 
 @on_x86
