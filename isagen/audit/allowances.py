@@ -1,13 +1,21 @@
-"""The functions that isa.toml allows by name, and which entries covered any."""
+"""What people allow: functions by name in isa.toml, and findings in files of allowances (`--allow`), with reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ..binary.private_names import name_in_source
 from ..code.demangle import demangle
+from ..model.errors import AuditError, did_you_mean
 from ..model.record import Allowance, matches
+from ..model.toml import Section, read_toml
+from .findings import KINDS, Entry, Finding, Result
+
+# How the audit calls a function without a name.
+NAMELESS = "function at 0x"
 
 
 def names_of(symbol: str) -> frozenset[str]:
@@ -40,3 +48,101 @@ class Allowances:
     def unused(self) -> tuple[tuple[str, str], ...]:
         """Return (pattern, reason) of the entries that allowed nothing."""
         return tuple((x.symbol, x.reason) for x in self.entries if x.symbol not in self.used)
+
+
+def read_allow_files(paths: Iterable[Path]) -> tuple[Entry, ...]:
+    """Read the entries of files of allowances. Raises `AuditError`, which names file and key."""
+    return tuple(entry for path in dict.fromkeys(paths) for entry in _read(path))
+
+
+def _read(path: Path) -> list[Entry]:
+    top = read_toml(path, AuditError)
+    entries = [_entry(section, str(path), number) for number, section in enumerate(top.tables("allow"))]
+    top.finish()
+    return entries
+
+
+def _entry(section: Section, path: str, number: int) -> Entry:
+    entry = Entry(
+        path=path,
+        number=number,
+        file=section.string("file", ""),
+        symbol=section.string("symbol", ""),
+        kinds=tuple(dict.fromkeys(_kind(section, word) for word in section.strings("kind", ()))),
+        reason=section.string("reason"),
+    )
+    section.finish()
+    if not entry.reason.strip():
+        raise section.fail("reason", "is empty", "say why the code is safe, or why it never runs")
+    for key, value in (("file", entry.file.strip()), ("symbol", entry.symbol.strip()), ("kind", entry.kinds)):
+        if key in section and not value:
+            raise section.fail(key, "is empty", "give a value, or leave the key out")
+    if "symbol" in section and not entry.symbol.strip("*?"):
+        raise section.fail("symbol", f"{entry.symbol!r} allows every function", "name functions, or give only `file`")
+    if not entry.symbol and not entry.file.strip("*?/"):
+        raise section.fail("symbol", "is missing", "name functions, or files by `file`: an entry cannot allow all")
+    return entry
+
+
+def _kind(section: Section, word: str) -> str:
+    kind = word.strip().lower()
+    if kind not in KINDS:
+        raise section.fail("kind", f"there is no kind of finding {word!r}", did_you_mean(kind, KINDS))
+    return kind
+
+
+class AllowFiles:
+    """The entries of files of allowances, and what they were used for."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries = tuple(entries)
+        self.used: Counter[Entry] = Counter()  # by findings
+        self.files: Counter[Entry] = Counter()  # audited files that the entry is for
+
+    def apply(self, result: Result) -> Result:
+        """Return a result whose findings that an entry allows are no longer among its findings."""
+        if not result.decoded or result.empty:
+            return result
+        entries = [entry for entry in self.entries if _is_for(entry, result.target)]
+        self.files.update(entries)
+        excused: dict[Entry, list[Finding]] = {}
+        left = []
+        for finding in result.findings:
+            entry = next((entry for entry in entries if _allows(entry, finding)), None)
+            if entry is None:
+                left.append(finding)
+            else:
+                excused.setdefault(entry, []).append(finding)
+        self.used.update({entry: len(findings) for entry, findings in excused.items()})
+        found = tuple((entry, tuple(findings)) for entry, findings in excused.items())
+        return replace(result, findings=tuple(left), excused=found)
+
+    def unused(self) -> list[str]:
+        """Return a sentence for each entry that allowed nothing."""
+        return [
+            f"{entry.path}: allow[{entry.number}]: {entry.shown}: "
+            + (
+                "allows no finding that an entry before it does not; take it out"
+                if self.files[entry]
+                else "no file of that name was audited"
+            )
+            for entry in self.entries
+            if not self.used[entry]
+        ]
+
+
+def _is_for(entry: Entry, target: str) -> bool:
+    """Return whether an entry is for a file: its pattern matches the end of the file's path, from any folder on."""
+    parts = target.split("/")
+    return not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
+
+
+def _allows(entry: Entry, finding: Finding) -> bool:
+    """Return whether an entry allows a finding, by its kind and by the names of its function."""
+    if entry.kinds and finding.kind not in entry.kinds:
+        return False
+    if not entry.symbol:
+        return True
+    if finding.symbol.startswith(NAMELESS) and not entry.symbol.startswith(NAMELESS):
+        return False  # a wildcard means names
+    return any(matches(name, entry.symbol) for name in names_of(finding.symbol))

@@ -13,14 +13,13 @@ from ..model.names import TOOL_FOLDER
 from ..model.plan_file import find_plans, has_plan, lost_scripts, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
-from .baseline import Baseline
 from .build_objects import BuildObjects
 from .built import audit_linked, audit_object
 from .files import Progress, files_in, unseen
 from .findings import Result, failed
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
-from .records import merge, records_of, records_of_build
+from .records import Baseline, merge, records_of, records_of_build
 
 # Folders of a build that hold no targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..binary.formats import open_binary
 from ..binary.protocol import Binary
@@ -12,14 +13,14 @@ from ..processors.features import features_of
 from ..processors.instruction_sets import InstructionSets, instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
-from .boundaries import borrowed, code_outside, crossings, exported, split, stored, unresolved
+from .boundaries import bindable, code_outside, crossings, split, stored, unresolved
 from .build_objects import BuildObjects, borrowable
-from .by_level import Counted, level_findings
+from .by_level import level_findings
 from .findings import Finding, Result
 from .flags import meant
 from .reachable import load_findings
 from .records import check_levels, judged_by, merge
-from .subject import Origin, Subject, unknown_origin
+from .subject import Origin, Subject
 
 
 def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:
@@ -36,13 +37,9 @@ def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObject
 
 def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:
     """Audit an object of a build: one of a `level`, or of none."""
-    allowances = Allowances(record.allow)
-    sets = sets_of(binary, record)
-    counted = Counted()
-    findings = _object_findings(binary, record, sets, level, allowances, lambda *_: (shown, kernel), counted)
-    what = f"an object of {record.project}, level {level}" if level else f"an object of {record.project}, of no level"
-    allowed = allowances.allowed()
-    return Result(shown, f"{what}; {judged_by(record, sets)}", tuple(findings), counted.names, allowed)
+    subject = _subject(binary, record, sets_of(binary, record), lambda *_: (shown, kernel), level=level)
+    what = f"an object of {record.project}, {f'level {level}' if level else 'of no level'}"
+    return _result(subject, record, _by_level(subject), target=shown, judged=f"{what}; ")
 
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
@@ -50,88 +47,73 @@ def sets_of(binary: Binary, record: Record) -> InstructionSets:
     return instruction_sets(features_of(record.features).name, decoder_of(binary.architecture, binary.shown))
 
 
-def _origin_in(objects: BuildObjects, module: str) -> Origin:
-    """Return the origins of functions; those of no level are of the level whose private `module` the file is."""
-    return lambda symbol, level: objects.origin(symbol, level or module)
+def _subject(binary: Binary, record: Record, sets: InstructionSets, origin: Origin, **more: Any) -> Subject:
+    return Subject(binary, sets, frozenset(record.outside), Allowances(record.allow), origin, record.levels, **more)
+
+
+def _result(subject: Subject, record: Record, findings: Iterable[Finding], **more: Any) -> Result:
+    judged = more.pop("judged", "") + judged_by(record, subject.sets)
+    allowed = subject.allowances.allowed()
+    return Result(judged=judged, findings=tuple(findings), counted=subject.counted, allowed=allowed, **more)
+
+
+def _by_level(subject: Subject, others: Collection[str] | None = None) -> list[Finding]:
+    load = load_findings(subject)
+    return [*load.values(), *level_findings(subject, load, others)]
 
 
 def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects | None) -> Result:
-    """Audit a linked file by its record, and by the objects that it came from, where they are at hand."""
-    origin = _origin_in(objects, record.module) if objects is not None else unknown_origin
-    allowances = Allowances(record.allow)
-    known = objects.known if objects is not None else frozenset()
-    subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, known=known)
-    load = load_findings(subject)
-    findings = list(load.values())
-    counted = Counted()
-    notes = []
-    outside: tuple[str, ...] = ()
-    if record.sealed:
-        called = level_findings(subject, load, counted)
-        crossed = crossings(subject)
-        findings += called + borrowed(subject) + crossed.findings() + exported(subject) + stored(subject)
-        if objects is not None:
-            findings += unresolved(subject, objects) + split(subject, objects) + meant(subject, objects)
-        outside = code_outside(subject, crossed.outside)
-        if binary.stripped and allowances.entries:
-            notes.append("stripped: what isa.toml allows by name cannot be told from what it does not, and is counted")
+    """Audit a linked file by its record, and by the objects that it came from, where they are at hand.
+
+    Functions of no level are of the level whose private module the file is.
+    """
+    if objects is None:
+        subject = _subject(binary, record, sets, lambda *_: ("", ""))
     else:
-        findings.append(Finding("unsealed", "", record.seal_reason))
-    return Result(
+        origin = lambda symbol, level: objects.origin(symbol, level or record.module)  # noqa: E731
+        subject = _subject(binary, record, sets, origin, known=objects.known)
+    if not record.sealed:
+        unsealed = Finding("unsealed", "", record.seal_reason)
+        findings = [*load_findings(subject).values(), unsealed]
+        unused = () if binary.stripped else subject.allowances.unused()
+        return _result(subject, record, findings, target=binary.shown, unused=unused)
+    findings = _by_level(subject)
+    crossed, addresses = crossings(subject)
+    findings += [*crossed, *bindable(subject), *stored(subject)]
+    if objects is not None:
+        findings += [*unresolved(subject, objects), *split(subject, objects), *meant(subject, objects)]
+    note = "stripped: what isa.toml allows by name cannot be told from what it does not, and is counted"
+    return _result(
+        subject,
+        record,
+        findings,
         target=binary.shown,
-        judged=judged_by(record, sets),
-        findings=tuple(findings),
-        counted=counted.names,
-        allowed=allowances.allowed(),
-        unused=() if binary.stripped else allowances.unused(),
-        outside=outside,
-        notes=tuple(notes),
+        unused=() if binary.stripped else subject.allowances.unused(),
+        outside=code_outside(subject, addresses),
+        notes=(note,) if subject.nameless_allowed else (),
     )
 
 
-def _object_findings(
-    binary: Binary,
-    record: Record,
-    sets: InstructionSets,
-    level: str,
-    allowances: Allowances,
-    origin: Origin,
-    counted: Counted,
-) -> list[Finding]:
-    """Judge an object of a build; return findings, and add to `counted` what cannot be judged."""
-    subject = Subject(binary, sets, frozenset(record.outside), allowances, origin, record.levels, level)
-    load = load_findings(subject)
-    return [*load.values(), *level_findings(subject, load, counted)]
-
-
 def _audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects) -> Result:
-    """Audit a linked file whose levels are not sealed, by the objects that it was linked from."""
-    allowances = Allowances(record.allow)
-    findings: list[Finding] = []
-    counted = Counted()
+    """Audit a linked file whose levels are not sealed, by the objects that it was linked from.
+
+    The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what is
+    of no level may be from archives.
+    """
+    subject = Subject(binary, sets, frozenset(record.outside), Allowances(record.allow), objects.origin)
+    findings = _shared(record, objects)
     groups = [(level, paths) for level, paths in objects.by_level.items() if level in record.levels]
     for level, paths in (*groups, ("", objects.others)):
         for path in paths:
             place = (objects.shown(path), objects.kernel(path))
             with open_binary(path, place[0]) as part:
-                origin = lambda *_, place=place: place  # noqa: E731
-                findings += _object_findings(part, record, sets, level, allowances, origin, counted)
-    findings += _shared(record, objects)
-    # The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what
-    # is of no level may be from archives.
+                one = _subject(part, record, sets, lambda *_, place=place: place, level=level)
+                one.allowances, one.counted = subject.allowances, subject.counted
+                findings += _by_level(one)
     known = {(finding.kind, finding.symbol) for finding in findings}
-    subject = Subject(binary, sets, frozenset(record.outside), allowances, objects.origin)
-    load = load_findings(subject)
-    called = level_findings(subject, load, counted, objects.functions)
-    findings += [finding for finding in (*load.values(), *called) if (finding.kind, finding.symbol) not in known]
-    return Result(
-        target=binary.shown,
-        judged=judged_by(record, sets),
-        findings=tuple(findings),
-        counted=counted.names,
-        allowed=allowances.allowed(),
-        unused=allowances.unused(),
-    )
+    linked = _by_level(subject, objects.functions)
+    findings += [finding for finding in linked if (finding.kind, finding.symbol) not in known]
+    return _result(subject, record, findings, target=binary.shown, unused=subject.allowances.unused())
 
 
 def _shared(record: Record, objects: BuildObjects) -> list[Finding]:

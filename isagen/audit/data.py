@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import __version__
 from ..code.demangle import demangle
-from .allow_files import AllowFiles
+from .allowances import AllowFiles
 from .findings import CAUSES, KINDS, Entry, Finding, Result, fails
 from .summary import summaries
 

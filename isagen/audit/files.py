@@ -6,11 +6,11 @@ import hashlib
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ..binary.formats import HEAD, open_binary, starts_with_code
+from ..binary.formats import HEAD, starts_with_code
 from ..model.errors import AuditError
 
 # Is told which file is audited next: its name, its number and how many there are, both 0 where they are unknown.
@@ -43,14 +43,6 @@ def digest_of(path: Path) -> bytes:
     """Return a digest of a file's content."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "blake2b").digest()
-
-
-def exported_by(path: Path, names: Collection[str]) -> frozenset[str]:
-    """Return those of the names by which other files can call a linked file; none of one that cannot be read."""
-    with suppress(AuditError, OSError), open_binary(path) as binary:
-        found = (binary.name(one) for one in binary.exports() if one.defined and one.visible)
-        return frozenset(name for name in found if name in names)
-    return frozenset()
 
 
 def other_format(path: Path) -> str:

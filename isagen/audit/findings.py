@@ -89,7 +89,8 @@ class Result:
     of levels calls or points to: one copy of them runs for all levels. `decoded` tells whether there is a decoder for
     the code, and `problem` why the file could not be audited. `excused` are findings that a file of allowances allows,
     by entry. `group` is the wheel or folder that the file is in, if it was audited as a part of one, which is `empty`
-    if it holds no machine code. `calls` are the names of other files' functions that the file calls at load, and
+    if it holds no machine code. `calls` are the names of other files' functions that the file calls at load,
+    `exports` those by which others can call its own, and
     `recorded` tells whether isagen built it.
     """
 
@@ -107,6 +108,7 @@ class Result:
     group: str = ""
     empty: bool = False
     calls: frozenset[str] = frozenset()
+    exports: frozenset[str] = frozenset()
     recorded: bool = True
 
     def __post_init__(self) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from ..model.command_words import split_words
@@ -26,51 +25,41 @@ WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-
 Command = tuple[Path, tuple[str, ...]]
 
 
-class Commands:
-    """The compile commands of the build folder `root`, which Meson leaves there; none where it does not.
+def _commands(root: Path) -> Mapping[Path, Command]:
+    """Return the compile commands in a build folder, without what names files, by the objects that they make.
 
-    Entries that isagen added for editors make nothing: they have no output.
+    There are none where Meson does not write them. Entries for editors have no output: they make nothing.
     """
+    path = root / COMMANDS
+    if not path.is_file():
+        return {}
+    try:
+        entries = [one for one in json.loads(path.read_text(encoding="utf-8")) if "output" in one]
+        return {
+            placed(Path(one["directory"], one["output"])): (
+                Path(one["directory"]),
+                tuple(_without_files(split_words(one["command"]))),
+            )
+            for one in entries
+        }
+    except (ValueError, KeyError, TypeError, OSError) as problem:
+        remedy = "configure the build again"
+        raise AuditError(f"cannot be read: {problem}", where=str(path), remedy=remedy) from None
 
-    def __init__(self, root: Path) -> None:
-        self._path = root / COMMANDS
-        self._macros: dict[Command, Mapping[str, str]] = {}
 
-    @cached_property
-    def by_output(self) -> Mapping[Path, Command]:
-        """The commands, without what names files, by the objects that they make."""
-        if not self._path.is_file():
-            return {}
-        try:
-            entries = [one for one in json.loads(self._path.read_text(encoding="utf-8")) if "output" in one]
-            return {
-                placed(Path(one["directory"], one["output"])): (
-                    Path(one["directory"]),
-                    tuple(_without_files(split_words(one["command"]))),
-                )
-                for one in entries
-            }
-        except (ValueError, KeyError, TypeError, OSError) as problem:
-            remedy = "configure the build again"
-            raise AuditError(f"cannot be read: {problem}", where=str(self._path), remedy=remedy) from None
-
-    def macros(self, objects: Iterable[Path]) -> Mapping[Path, Mapping[str, str]]:
-        """Return the macros that are predefined where objects are compiled, as far as their commands are known."""
-        known = {path: self.by_output[at] for path in objects if (at := placed(path)) in self.by_output}
-        from concurrent.futures import ThreadPoolExecutor  # most links ask nothing
-
-        new = [command for command in dict.fromkeys(known.values()) if command not in self._macros]
-        with ThreadPoolExecutor() as pool:
-            self._macros.update(zip(new, pool.map(_macros, new), strict=True))
-        return {path: self._macros[command] for path, command in known.items()}
+def _macros_of(commands: Mapping[Path, Command], objects: Iterable[Path]) -> Mapping[Path, Mapping[str, str]]:
+    """Return the macros that are predefined where objects are compiled, as far as their commands are known."""
+    known = {path: commands[at] for path in objects if (at := placed(path)) in commands}
+    macros = {command: _macros(command) for command in set(known.values())}
+    return {path: macros[command] for path, command in known.items()}
 
 
 def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Finding]:
     """Return the features that a kernel's compile command turns on, but that its level does not check."""
-    commands, features = Commands(root), features_of(record.features)
-    levels = {path: level for path in commands.by_output if (level := objects.level(path)) in record.levels}
+    commands, features = _commands(root), features_of(record.features)
+    levels = {path: level for path in commands if (level := objects.level(path)) in record.levels}
     found = []
-    for path, macros in commands.macros(levels).items():
+    for path, macros in _macros_of(commands, levels).items():
         level = levels[path]
         on = [name for name in features.turned_on(macros) if name not in record.levels[level]]
         if on:
@@ -92,7 +81,7 @@ def meant(subject: Subject, objects: BuildObjects) -> list[Finding]:
             path = objects.place(subject.code.name(number), "")
             if path is not None:
                 found[number] = path
-    macros = Commands(Path(objects.root)).macros(set(found.values())) if found else {}
+    macros = _macros_of(_commands(objects.root), set(found.values())) if found else {}
     findings = []
     for number, path in found.items():
         wanted = (code for code in subject.code.codes(number) & beyond if code in alike)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..binary.protocol import Binary
 from ..processors.instruction_sets import instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
-from .baseline import Baseline
-from .by_level import Counted
 from .findings import UNDECODABLE, Result
-from .reachable import load_findings
+from .reachable import AtLoad, load_findings
+from .records import Baseline
 from .subject import Subject
 
 # How the function's name starts that Python calls when it imports a module.
@@ -34,13 +33,12 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     imports = [(address, "when imported") for name, address in exported.items() if name.startswith(IMPORTED)]
     others = [(exported[name], "when another file is loaded") for name in called if name in exported]
     load = load_findings(subject, [*imports, *others], foreign=True)
-    counted = Counted()
     offenders = {}
     alike, doubtful = 0, sets.beyond(allowed).intersection(sets.alike)
     for number in range(len(code)):
         every = code.codes(number)
         if subject.is_undecodable(number, every):
-            counted.add(subject, number, [UNDECODABLE])
+            subject.count(number, [UNDECODABLE])
         if codes := subject.unsound(number, every, allowed):
             offenders[number] = codes
         alike += not doubtful.isdisjoint(every)
@@ -55,20 +53,9 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
             findings.append(replace(finding, symbol=binary.name(symbol), detail=why))
     for number, codes in offenders.items():
         if code.body(number) not in load and number not in bound:
-            counted.add(subject, number, sets.missing(codes, allowed))
-    counted.rest(subject, ())
-    roots = {address for address, _ in code.pointers.called_by_loader()}
-    beyond = {finding.path[0] for finding in load.beyond.values() if finding.path}
-    notes = []
-    if len(beyond) >= MANY and 2 * len(beyond) >= len(roots):
-        notes.append(
-            f"{len(beyond)} of {len(roots)} functions that the loader runs lead to such code: the sources are compiled "
-            f"for CPUs beyond {baseline.name}"
-        )
-    if load.unknown:
-        notes.append(
-            f"functions that the loader runs and that call through pointers, which are not followed: {load.unknown}"
-        )
+            subject.count(number, sets.missing(codes, allowed))
+    subject.count_rest(())
+    notes = list(_notes(subject, load, baseline))
     if alike:
         features = " ".join(sets.missing(doubtful, allowed))
         notes.append(
@@ -77,5 +64,24 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         )
     judged = f"no record of isagen in it; judged as code for {baseline.name}"
     return Result(
-        binary.shown, judged, tuple(findings), counted.names, notes=tuple(notes), calls=load.calls, recorded=False
+        target=binary.shown,
+        judged=judged,
+        findings=tuple(findings),
+        counted=subject.counted,
+        notes=tuple(notes),
+        calls=load.calls,
+        exports=frozenset(exported),
+        recorded=False,
     )
+
+
+def _notes(subject: Subject, load: AtLoad, baseline: Baseline) -> Iterator[str]:
+    roots = {address for address, _ in subject.code.pointers.called_by_loader()}
+    beyond = {finding.path[0] for finding in load.beyond.values() if finding.path}
+    if len(beyond) >= MANY and 2 * len(beyond) >= len(roots):
+        yield (
+            f"{len(beyond)} of {len(roots)} functions that the loader runs lead to such code: the sources are compiled "
+            f"for CPUs beyond {baseline.name}"
+        )
+    if load.unknown:
+        yield f"functions that the loader runs and that call through pointers, which are not followed: {load.unknown}"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ..binary.protocol import Binding, within
+from ..code.code import Code
 from ..code.references import Refers
-from ..processors.decoding import DIRECT, UNKNOWN, Codes, Kind
+from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
-from .guards import guards_before
 from .subject import Subject
 
 LONGEST_CHAIN = 64
+NEAR = 8  # bytes between reading a variable and the branch that depends on it
 # Variables besides guards that say nothing of what an initialiser sets: of exceptions, and of the module.
 UNTOLD = ("DW.ref.", "__dso_handle")
 # What start-up code calls if it is there: glibc's crti.S, GCC's crtstuff.c.
@@ -162,7 +163,7 @@ class Reached:
         """
         code, known = self.subject.code, self.subject.sets.rules.asked.variables
         steps = self._steps(number, address)
-        for guard in guards_before(code, steps):
+        for guard in _guards_before(code, steps):
             name = code.variables.name_at(guard)
             if name.startswith(known):
                 return "", name, True
@@ -240,3 +241,25 @@ class Reached:
         if number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)
+
+
+def _guards_before(code: Code, steps: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the variables that decide whether control comes through a chain of calls, by their addresses.
+
+    The chain has functions, each with an address in it. A branch that depends on such a variable skips what is at the
+    address, or leads to what nothing runs into.
+    """
+    found = []
+    for number, place in steps:
+        listed = [one for start, raw in code.raw(number) for one in code.decoder.references(raw, start)]
+        for flag, branch in pairwise(listed):
+            if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
+                continue
+            between = (one for one in listed if branch.at < one.at < branch.address <= place)
+            skips = branch.at < place < branch.address
+            section = code.binary.section_at(flag.address)
+            if section is None or not section.writable or section.constant or within(code.pointers.spans, flag.address):
+                continue
+            if skips or any(one.kind in LEAVES for one in between):
+                found.append(flag.address)
+    return found

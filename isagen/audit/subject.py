@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
@@ -22,28 +22,24 @@ from .known_functions import RUNS
 Origin = Callable[[str, str], tuple[str, str]]
 
 
-def unknown_origin(symbol: str, level: str) -> tuple[str, str]:
-    """Return that the origin of a function is unknown."""
-    return "", ""
-
-
 @dataclass
 class Subject:
     """One binary under audit.
 
     `baseline` are the features that any of its code may use, `levels` those of each level; `level` is that of a whole
     object. `known` are names that objects refer to each other by, where the objects are at hand: linkers may make them
-    local.
+    local. `counted` are the names of functions that are not judged, by the feature that they need, or UNDECODABLE.
     """
 
     binary: Binary
     sets: InstructionSets
     baseline: frozenset[str]
     allowances: Allowances
-    origin: Origin = unknown_origin
+    origin: Origin = lambda symbol, level: ("", "")
     levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
     level: str = ""
     known: frozenset[str] = frozenset()
+    counted: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
@@ -61,9 +57,10 @@ class Subject:
         """Return the level of the code at an address; that of the whole object where it is of no sealed level."""
         return self.binary.level_at(address) or self.level
 
-    def is_own(self, symbol: Symbol) -> bool:
-        """Return whether no other source than the one that defines a variable knows its name."""
-        return symbol.own and (not self.known or self.binary.name(symbol) not in self.known)
+    def is_known(self, symbol: Symbol) -> bool:
+        """Return whether other sources than the one that defines a variable may know its name."""
+        name = self.binary.name(symbol)
+        return not (symbol.own and name not in self.known) and not self.is_sealed(name)
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
@@ -112,18 +109,27 @@ class Subject:
         piece = self.code.piece(number)
         return not piece.sound if piece is not None else self.sets.decoder.invalid in codes and self.code.sized(number)
 
+    def count(self, number: int, features: Iterable[str]) -> None:
+        """Count a function that is not judged by each of the features that it needs."""
+        for feature in features:
+            self.counted.setdefault(feature, []).append(self.code.name(number))
+
+    def count_rest(self, pieces: Iterable[int]) -> None:
+        """Count code in no function, and in none of the `pieces`, by what it would need if it were code."""
+        for address, raw in self.code.rest(pieces):
+            allowed = self.allowed_at(self.level_at(address))
+            codes = self.sets.unsound(self.sets.decoder.codes(raw, address), allowed)
+            for feature in self.sets.missing(codes, allowed):
+                self.counted.setdefault(feature, []).append(f"code at {address:#x}")
+
+    # ---- findings
+
+    def fault(self, kind: str, symbol: str, detail: str, level: str) -> Finding:
+        """Describe a fault of a function or variable by its symbol."""
+        return Finding(kind, symbol, detail, level, *self.origin(symbol, level))
+
     def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
         """Describe a function that uses `codes`, none of which is `allowed`."""
-        symbol = self.code.name(number)
         address, text = self.code.first(number, codes)
-        place, kernel = self.origin(symbol, level)
-        return Finding(
-            kind=kind,
-            symbol=symbol,
-            level=level,
-            object=place,
-            kernel=kernel,
-            features=self.sets.missing(codes, allowed),
-            instruction=text,
-            address=address,
-        )
+        fault = self.fault(kind, self.code.name(number), "", level)
+        return replace(fault, features=self.sets.missing(codes, allowed), instruction=text, address=address)

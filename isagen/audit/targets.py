@@ -1,31 +1,33 @@
-"""The targets of an audit: a build folder, any other folder, an object, a library, a program, or a wheel."""
+"""Auditing what an audit is called for: build folders, files, wheels, and folders of them."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
 from ..processors.registry import decoded
-from .baseline import Baseline
 from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded, plans_of
 from .built import audit_linked
-from .files import WHEEL, Progress, digest_of, exported_by, files_in, other_format, unpacked, unseen
+from .files import WHEEL, Progress, digest_of, files_in, other_format, unpacked, unseen
 from .findings import Result, failed
 from .foreign import audit_foreign
-from .records import records_of
+from .records import Baseline, records_of
 
 
 def audit_each(
     targets: Sequence[Path], baseline: Baseline, progress: Progress = unseen
 ) -> Generator[Result, None, None]:
     """Audit all `targets` file by file, and yield each result when it is there."""
+    audit = _Audit(baseline, progress)
     for target in dict.fromkeys(targets):
-        for result in _Target(target, baseline, progress).audit():
-            yield result if result.target == str(target) else replace(result, group=result.group or str(target))
+        shown = str(target)
+        for result in _or_failed(shown, partial(audit.target, target)):
+            yield result if result.target == shown else replace(result, group=result.group or shown)
 
 
 def require_audited(results: Sequence[Result]) -> None:
@@ -40,47 +42,53 @@ def require_audited(results: Sequence[Result]) -> None:
     raise AuditError(message, where=first.target, remedy=f"only {format_names()} files of {decoded()} are decoded")
 
 
-class _Target:
-    """One target of an audit."""
+def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
+    """Yield the results of an audit, and what went wrong with it: other files can still be audited."""
+    try:
+        yield from audit()
+    except (IsagenError, OSError) as problem:
+        yield failed(shown, problem)
 
-    def __init__(self, target: Path, baseline: Baseline, progress: Progress) -> None:
-        self._target = target
-        self._baseline = baseline
-        self._progress = progress
 
-    def audit(self) -> Iterator[Result]:
-        """Yield the results of its files."""
-        target, shown = self._target, str(self._target)
-        try:
-            if target.is_dir():
-                if is_build(target):
-                    yield from audit_build(target, self._baseline, self._progress)
-                else:
-                    yield from self._folder(target, shown)
-            elif not target.exists():
-                raise AuditError(
-                    "there is no such file or folder",
-                    where=shown,
-                    remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
-                )
-            elif not target.is_file():
-                raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
-            elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
-                # A library may hold the end of a wheel anywhere.
-                yield from self._wheel(target, target.name)
-            else:
-                self._progress(shown, 1, 1)
-                yield self._attempt(shown, target)
-        except (IsagenError, OSError) as problem:
-            yield failed(shown, problem)
+@dataclass(frozen=True)
+class _Audit:
+    """An audit of several targets."""
+
+    baseline: Baseline
+    progress: Progress
+
+    def target(self, target: Path) -> Iterator[Result]:
+        """Yield the results of a target's files."""
+        shown = str(target)
+        if not target.exists():
+            raise AuditError(
+                "there is no such file or folder",
+                where=shown,
+                remedy="give a build folder, an object, a library, a program, a wheel, or a folder of them",
+            )
+        if target.is_dir():
+            is_built = is_build(target)
+            yield from audit_build(target, self.baseline, self.progress) if is_built else self._folder(target, shown)
+        elif not target.is_file():
+            raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
+        elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
+            # A library may hold the end of a wheel anywhere.
+            yield from self._wheel(target, target.name)
+        else:
+            self.progress(shown, 1, 1)
+            yield self._file(target, shown)
+
+    def _wheel(self, wheel: Path, shown: str) -> Iterator[Result]:
+        self.progress(shown, 0, 0)
+        with unpacked(wheel) as folder:
+            yield from self._folder(folder, shown, inside=True)
 
     def _folder(self, folder: Path, shown: str, inside: bool = False) -> Iterator[Result]:
         """Audit the files in a folder; one that is the `inside` of a wheel holds no wheels."""
         results: list[Result] = []
         known: dict[bytes, str] = {}  # names of files by their content: some wheels hold a library several times
         code: dict[Path, str] = {}
-        paths = list(files_in(folder))
-        for path in paths:
+        for path in list(files_in(folder)):
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
                 same = known.setdefault(digest_of(path), name)
@@ -95,53 +103,34 @@ class _Target:
                 judged = f"not audited: a file of the format {other}, which is not read"
                 results.append(Result(name, judged, decoded=False))
             elif path.suffix == WHEEL and not inside:
-                results += [replace(part, group=name) for part in self._wheel_inside(path, name)]
+                parts = _or_failed(name, partial(self._wheel, path, name))
+                results += [replace(part, group=name) for part in parts]
         results += self._together(code)
         yield from sorted(results, key=lambda result: result.group or result.target)
         if not results:
             yield Result(shown, "holds no machine code: nothing to audit", empty=True)
 
     def _together(self, code: Mapping[Path, str]) -> Iterable[Result]:
-        """Audit files, given with their names, that may be loaded together: what one calls at load runs in another.
-
-        Large ones come last, because a file is audited again if more of its functions turn out to be called.
-        """
+        """Audit files, given with their names, that may be loaded together: what one calls at load runs in another."""
         results: dict[Path, Result] = {}
-        called: dict[Path, frozenset[str]] = {}
-        waiting = sorted(code, key=lambda path: path.stat().st_size)
+        called: dict[Path, frozenset[str]] = {}  # by file, what the others call, as far as was known
+
+        def calls(path: Path) -> frozenset[str]:
+            return frozenset().union(*(one.calls for other, one in results.items() if other != path))
+
+        waiting = sorted(code, key=lambda path: path.stat().st_size)  # the largest are audited again least often
         while waiting:
             for number, path in enumerate(waiting, 1):
-                self._progress(code[path], number, len(waiting))
-                called[path] = self._called(path, results)
-                results[path] = self._attempt(code[path], path, called[path])
-            waiting = [path for path in waiting if called[path] != self._called(path, results)]
+                self.progress(code[path], number, len(waiting))
+                called[path] = calls(path)
+                results[path] = self._file(path, code[path], called[path])
+            waiting = [path for path in waiting if (calls(path) - called[path]) & results[path].exports]
         return results.values()
 
-    @staticmethod
-    def _called(path: Path, results: Mapping[Path, Result]) -> frozenset[str]:
-        """Return the names of a file's functions that others call at load."""
-        calls = frozenset().union(*(one.calls for other, one in results.items() if other != path))
-        return exported_by(path, calls) if calls else frozenset()
-
-    def _wheel(self, wheel: Path, shown: str) -> Iterator[Result]:
-        self._progress(shown, 0, 0)
-        with unpacked(wheel) as folder:
-            yield from self._folder(folder, shown, inside=True)
-
-    def _wheel_inside(self, wheel: Path, shown: str) -> Iterator[Result]:
-        """Audit a wheel in a folder; the others there can still be audited where it cannot."""
+    def _file(self, path: Path, shown: str, called: Iterable[str] = ()) -> Result:
+        """Audit a file; `called` are the names of functions that other files call at load."""
         try:
-            yield from self._wheel(wheel, shown)
-        except (IsagenError, OSError) as problem:
-            yield failed(shown, problem)
-
-    def _attempt(self, shown: str, path: Path, called: Iterable[str] = ()) -> Result:
-        """Return the result of a file's audit, or what went wrong with it: other files can still be audited.
-
-        `called` are the names of its functions that other files call at load.
-        """
-        try:
-            return _file(path, shown, self._baseline, called)
+            return _file(path, shown, self.baseline, called)
         except (IsagenError, OSError) as problem:
             return failed(shown, problem)
 

@@ -9,10 +9,10 @@ from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
-from ..audit.allow_files import AllowFiles, read_allow_files
-from ..audit.baseline import Baseline
+from ..audit.allowances import AllowFiles, read_allow_files
 from ..audit.data import as_data
 from ..audit.findings import KINDS, Result, fails
+from ..audit.records import Baseline
 from ..audit.report import summary_text, text_of
 from ..audit.targets import audit_each, require_audited
 from ..model.errors import AuditError, did_you_mean

@@ -24,7 +24,7 @@ def largest() -> Path:
 
 def measure(path: Path) -> None:
     """Audit a file and print time and memory as JSON."""
-    from isagen.audit.baseline import Baseline
+    from isagen.audit.records import Baseline
     from isagen.audit.report import as_text
     from isagen.audit.targets import audit_each
     from isagen.binary.elf.reader import Elf

@@ -34,9 +34,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from isagen.audit.baseline import Baseline
 from isagen.audit.findings import Result
 from isagen.audit.known_functions import RUNS
+from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.formats import is_binary, open_binary
 from isagen.code.code import Code

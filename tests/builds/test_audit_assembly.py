@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from isagen.audit.baseline import Baseline
+from isagen.audit.records import Baseline
 from isagen.model.errors import AuditError
 from isagen.processors.table import load_table
 from support.damaged import mutations

@@ -4,8 +4,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from isagen.audit.baseline import Baseline
 from isagen.audit.findings import Result
+from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each, require_audited
 from isagen.processors.table import load_table
 

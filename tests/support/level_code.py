@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 from isagen.audit.allowances import Allowances
-from isagen.audit.baseline import Baseline
 from isagen.audit.built import audit_object, sets_of
 from isagen.audit.initialisers import Member, initialiser_findings
+from isagen.audit.records import Baseline
 from isagen.audit.subject import Subject
 from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import load_object, open_binary, seal_objects

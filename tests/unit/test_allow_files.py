@@ -2,7 +2,7 @@
 
 import pytest
 
-from isagen.audit.allow_files import AllowFiles, read_allow_files
+from isagen.audit.allowances import AllowFiles, read_allow_files
 from isagen.audit.findings import Entry, Finding, Result
 from isagen.model.errors import AuditError
 

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from isagen.audit.baseline import Baseline
 from isagen.audit.data import as_data
+from isagen.audit.records import Baseline
 from isagen.audit.report import as_text
 from isagen.binary import formats
 from isagen.binary.elf.notes import note_of, notes_of
