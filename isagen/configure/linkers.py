@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
+from ..model.names import TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
 from ..model.plan_file import linkers_folder
 from ..probe.compiler import Compiler
@@ -26,9 +26,7 @@ from .tool import own_python
 
 # The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
-# A proof that the script is called links nothing, and needs no Python.
 SCRIPT = """#!/bin/sh
-case " $* " in *" {proof} "*) exit 0 ;; esac
 exec {command} "$@"
 """
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
@@ -78,7 +76,7 @@ def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
     for name, linker in audit.linkers.items():
         words = (own_python(), "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)
         command = " ".join(map(shlex.quote, words))
-        write_if_changed(folder / name, SCRIPT.format(proof=LINK_PROOF, command=command), mode=0o777)
+        write_if_changed(folder / name, SCRIPT.format(command=command), mode=0o777)
     return folder
 
 
