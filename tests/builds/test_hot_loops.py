@@ -150,7 +150,8 @@ def test_jumps_back_that_are_no_loops(tmp_path, body):
 
 def test_code_that_is_not_decoded(tmp_path):
     made = compiled(tmp_path, "aarch64-linux-gnu-gcc", "void f(int *a) { for (;;) ++*a; }", ".c", "-O2")
-    assert hot_loop(made, (), ()) is None
+    matrix = matrix_of(1)
+    assert hot_loops(matrix, {(matrix.kernels[0].source, "AVX2"): made}) == {}
 
 
 def test_own_features_are_those_that_no_lower_level_has():
