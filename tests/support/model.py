@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from isagen.build.modules import notes_text
 from isagen.build.stubs import stub_table
 from isagen.configure.dispatch import DispatchTexts
-from isagen.model.names import STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER
+from isagen.model.names import LEVEL_NOTES_MARK, STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER
 from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LevelRow, LinkAudit, Plan, Sealing
 from isagen.model.plan_file import plan_text
 from isagen.model.record import Record
@@ -76,7 +77,8 @@ def write_build(folder: Path, plan: Plan, texts: Mapping[str, str] | None = None
 def write_dispatch(folder: Path, texts: DispatchTexts, stubs: Mapping[str, Sequence[str]], levels: list[str]) -> None:
     """Write the dispatch header, and the sources of dispatch and of `stubs` as one, into a folder."""
     (folder / "isa_dispatch.h").write_text(texts.headers["isa_dispatch.h"])
-    source = texts.source + texts.stubs.replace(STUBS_MARK, stub_table(stubs, levels, {}))
+    table = texts.stubs.replace(STUBS_MARK, stub_table(stubs, levels, {}))
+    source = texts.source + table.replace(LEVEL_NOTES_MARK, notes_text([b"notes"]))
     (folder / "isa_dispatch.c").write_text(source)
 
 
