@@ -58,7 +58,7 @@ def test_steps(project, step):
     target = project.folder / f"new_{step}"
     arguments, written = {
         "emit": ([target], "dot.cpp.DEFAULT.cpp"),
-        "seal": ([target], "isa_DEFAULT.level.cpp.o"),
+        "seal": ([target], "isa_DEFAULT.dot.cpp.o"),
         "sources": ([target / "isa_dispatch.cpp"], "isa_dispatch.cpp"),
     }[step]
     said = limited(project, 80, sys.executable, tool, step, plan, *arguments, folder=project.path(""))

@@ -1,5 +1,6 @@
 """Objects for tests, compiled from texts, and read as sealing does; and what a compiler lacks here."""
 
+import errno
 import functools
 import subprocess
 import tempfile
@@ -36,13 +37,21 @@ def need_runtime(compiler: str, *flags: str) -> None:
 
 @functools.cache
 def _link_error(compiler: str, flags: tuple[str, ...]) -> str:
-    """Compile, link and run an empty program; return the first line of the error, or nothing."""
+    """Compile and link an empty program, and run it unless it is for another processor.
+
+    Return the first line of the error, or nothing.
+    """
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/program"
         for command in ([compiler, *flags, "-xc++", "-", "-o", program], [program]):
-            done = subprocess.run(
-                command, cwd=folder, input="int main() {}", capture_output=True, text=True, check=False
-            )
+            try:
+                done = subprocess.run(
+                    command, cwd=folder, input="int main() {}", capture_output=True, text=True, check=False
+                )
+            except OSError as error:
+                if error.errno == errno.ENOEXEC:
+                    return ""
+                raise
             if done.returncode != 0:
                 return (done.stderr.splitlines() or [f"exit status {done.returncode}"])[0]
     return ""
