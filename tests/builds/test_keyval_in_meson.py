@@ -13,7 +13,7 @@ from support.keyval import NASTY
 
 def reader() -> str:
     """Return the fragment's own lines that turn the file into `isa_plan`."""
-    text = (template_folder() / "fragment.meson.build.j2").read_text(encoding="utf-8")
+    text = (template_folder() / "fragment/meson.build.j2").read_text(encoding="utf-8")
     found = re.search(r"^( *)isa_plan = \{\}\n.*?^\1endforeach\n", text, re.MULTILINE | re.DOTALL)
     assert found
     return found[0]
