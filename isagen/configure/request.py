@@ -171,7 +171,7 @@ def check_version(arguments: Arguments) -> None:
     format = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
     raise ConfigError(
         f"the Meson fragment was not written by isagen {__version__}{format}",
-        where=str(Path(arguments.once.get("config", "isagen/isa.toml")).with_name("meson.build")),
+        where=f"{Path(arguments.once.get('config', 'isagen/isa.toml')).parent.name}/meson.build",
         remedy=remedy,
     )
 

@@ -30,7 +30,7 @@ FRAGMENT_FILES = {
     "extras/meson.build": ("extras.meson.build.j2", EXTRAS),
     "module/meson.build": ("module.meson.build.j2", MODULE),
 }
-CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
+CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")  # before 0.3.0 after an empty line
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
 OPTIONS_END = "# isagen: end of options"
 PROJECT_FILES = {
@@ -174,7 +174,7 @@ def _taken(name: str) -> str:
 
 def signed(text: str) -> str:
     """Return `text` with a last line that tells later whether the text was edited."""
-    return f"{text}\n# isagen-checksum: {_checksum(text)}\n"
+    return f"{text}# isagen-checksum: {_checksum(text)}\n"
 
 
 def is_unchanged(content: bytes) -> bool:
