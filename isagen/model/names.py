@@ -102,11 +102,6 @@ def _of_set(name: str, kernels: str, suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
 
 
-def script_name(kernels: str = "") -> str:
-    """Return the name of the linker script that lists the sealed objects of a set of thousands."""
-    return _of_set("isa_sealed", kernels, "a")
-
-
 def sealed_name(copy: str, level: str) -> str:
     """Return the file name of the sealed object of a `copy`: isa_AVX2.softmax.cpp.o of softmax.cpp.AVX2.cpp."""
     return f"isa_{level}.{copy.rpartition('.')[0].removesuffix(f'.{level}')}.o"
