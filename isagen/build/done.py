@@ -74,4 +74,4 @@ class Record:
 
 def plan_files(plan: Path) -> list[Path]:
     """Return a plan, and the answers to the fragment beside it, which change with isagen itself."""
-    return [plan, plan.with_suffix(".conf")]
+    return [plan, *plan.parent.glob(f"{plan.stem.replace('isa_plan', 'isa_plan*', 1)}.conf")]

@@ -29,6 +29,7 @@ from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
 from .done import Record, plan_files
 from .fold import Folding
+from .link_script import linker_script
 from .measure import Codes, Measure
 from .modules import check_objects
 from .outputs import Outputs, Sealed
@@ -52,6 +53,7 @@ def seal(
     folder: AnyPath,
     objects: Sequence[AnyPath] | None,
     record: Record | None = None,
+    script: str = "",
 ) -> None:
     """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
 
@@ -59,7 +61,7 @@ def seal(
 
     Copies that fold leave an object without code in their place. Without sealing, only what they register is written.
     Objects that isagen does not read stay as they are. The `record` tells what the last run read and wrote, and then
-    what this one did.
+    what this one did. A linker `script` lists the sealed objects for Meson, where there are thousands.
     """
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
     given = [os.fspath(path) for path in objects] if objects is not None else None
@@ -74,7 +76,7 @@ def seal(
     run = _Run(work, os.fspath(folder), memory, changed or set())
     for level in work.levels:
         run.seal(level)
-    outputs = run.finish(text_for(os.fspath(plan_path), run.stubs))
+    outputs = run.finish(text_for(os.fspath(plan_path), run.stubs), script)
     if record is not None:
         run.note(record, states, outputs)
 
@@ -168,20 +170,24 @@ class _Run:
                 own = tuple(symbol.name for symbol in file.symbols if symbol.name in names)
                 yield Sealed(item.sealed, file, level.name, own, bounded)
 
-    def finish(self, text: str) -> list[str]:
+    def finish(self, text: str, script: str) -> list[str]:
         """Write the table of stubs, which the `text` lays out, when all levels are sealed.
 
-        Return the files of this run. Raises `BuildError` where a stub is incomplete.
+        Return the files of this run that ninja knows: a linker `script`, if there is one, takes the place of objects.
+        Raises `BuildError` where a stub is incomplete.
         """
         plan, levels = self._build.plan, self._work.levels
         every_level = [level.name for level in plan.levels]
         table = stubs_source(text, self._build.record.project, every_level, self._found, plan.module)
         self._outputs.write_text(self.stubs, table)
-        declared = [self.stubs, *(level.registrations for level in levels), *self._outputs.made]
+        if script:
+            self._outputs.write_text(script, linker_script(item.sealed for level in levels for item in level.items))
+        declared = [self.stubs, *(level.registrations for level in levels)]
+        declared += [script] if script else self._outputs.made
         self._outputs.refresh(declared)
         return declared
 
     def note(self, record: Record, states: Mapping[str, State], declared: Sequence[str]) -> None:
         """Record what this run read, in these `states`, and what it wrote."""
         memory: Any = pickle.dumps(Memory(self._compiled, self._outputs.made, self._measure.codes))
-        record.note(declared, memory, states, declared)
+        record.note({*declared, *self._outputs.made}, memory, states, declared)
