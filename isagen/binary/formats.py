@@ -77,12 +77,12 @@ def load_object(path: AnyPath) -> ObjectFile:
 
 
 def seal_objects(
-    files: Sequence[ObjectFile], level: str, mark: str, own: Collection[str] = (), bounded: Collection[str] = ()
+    files: Sequence[ObjectFile], level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
 ) -> Sequence[bytes]:
     """Return the sealed contents of objects of one level, which are all of one format.
 
-    `own` are names of symbols that are private to the level besides those that a linker would merge. `bounded` are
-    sections that other objects of the level look for by name.
+    `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are sections that
+    other objects of the level look for by name.
     Raises `BuildError` where the objects are of several formats.
     """
     formats = [one for one in FORMATS if any(file.format == one.name for file in files)]
@@ -91,7 +91,7 @@ def seal_objects(
         raise BuildError(
             f"are of several formats: {names}", where=f"objects of {level}", remedy="clean the build folder"
         )
-    return formats[0].seal(files, level, mark, own, bounded) if formats else ()
+    return formats[0].seal(files, level, mark, private, bounded) if formats else ()
 
 
 def emptied_object(file: ObjectFile) -> bytes:

@@ -81,8 +81,8 @@ class ObjectFile(Protocol):
     def initialised(self) -> frozenset[str]:
         """The names of variables that code initialises, when they are first used or at load, and of their guards."""
 
-    def held_by_sets(self) -> Mapping[str, Held]:
-        """Return the addresses in each section that is findable, apart from what compilers put there for a runtime."""
+    def findable(self) -> Mapping[str, Held]:
+        """Return the addresses in each section that code finds by its name, without what compilers put there."""
 
     @property
     def loaded_bytes(self) -> int:
@@ -100,8 +100,8 @@ class ObjectFile(Protocol):
     def variables_besides(self) -> frozenset[str] | None:
         """Return the variables that it contains besides code and constants, and that linkers merge across objects.
 
-        None where a program would miss more, ran it an equal copy: variables of its own, functions that run at load or
-        at exit, and all that is found by the name of its section.
+        Return None if the object contains more: a variable of its own, a function that runs at load or exit, or data
+        that is found by its section's name. A program that ran an equal copy would miss these.
         """
 
 
@@ -141,12 +141,12 @@ class Format(Protocol):
         """Read an object."""
 
     def seal(
-        self, files: Sequence[Any], level: str, mark: str, own: Collection[str], bounded: Collection[str]
+        self, files: Sequence[Any], level: str, mark: str, private: Collection[str], bounded: Collection[str]
     ) -> Sequence[bytes]:
         """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
 
-        The files are those that `load_object` returned. `own` are names of symbols that are private to the level
-        besides those that a linker would merge, and `bounded` the sections that other objects look for by name.
+        The files are those that `load_object` returned. `private` are names that are private to the level; those
+        of `private_symbols` are added. `bounded` are the sections that other objects look for by name.
         """
 
     def emptied(self, file: Any) -> bytes:

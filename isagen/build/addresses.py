@@ -31,7 +31,7 @@ class LevelAddresses:
                     self._definitions.setdefault(symbol.name, []).append(symbol)
         found = frozenset().union(*(file.initialised for file in files))
         self.initialised = frozenset(
-            name for name in found for symbol in self._definitions.get(name, ()) if symbol.is_variable
+            name for name in found for symbol in self._definitions.get(name, ()) if symbol.is_mergeable_variable
         )
 
     def private_names(self) -> frozenset[str]:
@@ -44,14 +44,16 @@ class LevelAddresses:
             if name.startswith(self._marks):
                 continue
             for symbol in definitions:
-                if symbol.code or (not symbol.is_variable and (_is_of_module(name) or self._code_in(symbol.held))):
+                if symbol.code or (
+                    not symbol.is_mergeable_variable and (_is_of_module(name) or self._code_in(symbol.held))
+                ):
                     found.add(name)
         return frozenset(found)
 
     def shared(self, file: Compiled) -> Iterator[CompiledSymbol]:
         """Yield the variables of an object that all levels share, which a program may write to."""
         for symbol in file.symbols:
-            if symbol.defined and symbol.is_variable and symbol.name not in self.initialised:
+            if symbol.defined and symbol.is_mergeable_variable and symbol.name not in self.initialised:
                 yield symbol
 
     def _code_in(self, held: Held) -> str:
@@ -77,7 +79,7 @@ class LevelAddresses:
                 self._check_registered(source, symbol)
         for symbol in self.shared(file):
             self._check_shared(source, symbol)
-        for name, held in file.sets.items():
+        for name, held in file.findable.items():
             if code := self._code_in(held):
                 raise BuildError(
                     f"{source} puts the address of code of {self._level}, {code}, into this section, which other code "

@@ -1,4 +1,4 @@
-"""What sealing asks of compiled objects, as values: the record of the step contains those of objects that stay."""
+"""What sealing reads in compiled objects, as values, which the memo of the step contains: each is read once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .measure import Measure
 class CompiledSymbol(NamedTuple):
     """A global symbol (`binary.protocol.NamedSymbol`) and the addresses in its data.
 
-    `merged` tells that a linker would merge it across levels although it belongs to its level alone. `value` is the
-    size and the initial value of a variable.
+    `merged` is true of a symbol that a linker would merge across levels although it belongs to its level alone.
+    `value` is the size and the initial value of a variable.
     """
 
     name: str
@@ -34,7 +34,7 @@ class CompiledSymbol(NamedTuple):
     held: Held
 
     @property
-    def is_variable(self) -> bool:
+    def is_mergeable_variable(self) -> bool:
         """Whether it names data that linkers merge across objects and that a program may write to."""
         return self.binding in MERGEABLE and not self.code and not self.constant
 
@@ -43,15 +43,16 @@ class CompiledSymbol(NamedTuple):
 class Compiled:
     """A compiled object.
 
-    `content` is a digest of the file, and `sets` are the addresses in each section that is findable. `initialised` are
-    the variables that code initialises, with their guards. `besides` are the variables that it contains besides code
-    and constants, None where it contains more. `looks_for` are the sections whose bounds it names.
+    `content` is a digest of the file. `findable` maps each section that code finds by its name to the addresses in it.
+    `initialised` are the variables that code initialises, with their guards. `besides` contains the variables that
+    linkers merge, if the object contains only these, code and constants; otherwise it is None. `looks_for` are the
+    sections whose bounds the object names.
     """
 
     path: str
     content: bytes
     symbols: tuple[CompiledSymbol, ...]
-    sets: Mapping[str, Held]
+    findable: Mapping[str, Held]
     initialised: frozenset[str]
     runs_at_load: bool
     besides: frozenset[str] | None
@@ -67,19 +68,19 @@ def marks_of(level: str) -> tuple[str, str]:
 def compiled_object(path: AnyPath, level: str, measure: Measure) -> Compiled:
     """Read the object of a level at a path."""
     file = load_object(path)
-    merged = {symbol.name for symbol in file.private_symbols}
+    private = {symbol.name for symbol in file.private_symbols}
     symbols = []
     for one in file.symbols:
         held = file.held(one) if one.defined and not one.code else Held()
-        own = one.defined and one.name in merged
+        own = one.defined and one.name in private
         symbol = CompiledSymbol(one.name, one.binding, one.constant, one.defined, one.code, own, "", held)
-        is_shared = one.defined and symbol.is_variable
+        is_shared = one.defined and symbol.is_mergeable_variable
         symbols.append(symbol._replace(value=file.value(one)) if is_shared else symbol)
     return Compiled(
         path=os.fspath(path),
         content=blake2b(read_bytes(path), digest_size=16).digest(),
         symbols=tuple(symbols),
-        sets=file.held_by_sets(),
+        findable=file.findable(),
         initialised=file.initialised,
         runs_at_load=file.runs_at_load,
         besides=file.variables_besides(),

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from ..model.errors import KernelError
 from ..model.files import write_if_changed
-from ..model.kept import state_of
 from ..model.languages import is_preprocessed, language_of, takes_macros
+from ..model.memo import state_of
 from ..model.names import guard_name
 from ..model.plan import KernelRow, Plan
 from ..model.plan_file import read_plan
-from .done import Record, plan_files
+from .last_run import LastRun, plan_files
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COPIED = "{level}: {how} by isagen from {source}{end}"
@@ -29,11 +29,11 @@ def emit(
     plan_path: Path,
     folder: Path,
     generated: Sequence[str] = (),
-    record: Record | None = None,
+    last_run: LastRun | None = None,
 ) -> None:
     """Write the copies of the plan into `folder`; files that would not change stay as they are.
 
-    `generated` are the paths of the generated kernel sources, in the plan's order. The `record` tells the next run of
+    `generated` are the paths of the generated kernel sources, in the plan's order. The `last_run` tells the next run of
     the step what this one read and wrote. Raises `KernelError` where a source that is copied whole cannot be read.
     """
     read = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
@@ -56,8 +56,8 @@ def emit(
             path = os.path.join(folder, name)
             write_if_changed(path, text)
             written.append(path)
-    if record is not None:
-        record.note(written, read=read)
+    if last_run is not None:
+        last_run.note(written, read=read)
 
 
 def _copies(kernel: KernelRow, line: str, content: bytes, folder: str) -> Iterator[tuple[str, bytes]]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
-from .done import Record
+from .last_run import LastRun
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,13 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _emit(words: Sequence[str]) -> int:
     """``emit PLAN FOLDER [--generated SOURCE...]``: write the copies of all kernel sources."""
     _, plan, folder, *generated = words
-    record = Record(_record_path(plan, folder, "emitted"), words)
-    if record.changed() != set():
+    last_run = LastRun(_record_path(plan, folder, "emitted"), words)
+    if last_run.changed() != set():
         from pathlib import Path
 
         from .emit import emit
 
-        emit(Path(plan), Path(folder), generated[1:], record)
+        emit(Path(plan), Path(folder), generated[1:], last_run)
     return 0
 
 
@@ -49,13 +49,13 @@ def _seal(words: Sequence[str]) -> int:
     """
     _, plan, folder, *more = words
     script, objects = (more[1], more[2:]) if more[:1] == ["--script"] else ("", more)
-    record = Record(_record_path(plan, folder, "sealed"), words)
-    if record.changed() == set():
-        record.refresh()
+    last_run = LastRun(_record_path(plan, folder, "sealed"), words)
+    if last_run.changed() == set():
+        last_run.refresh()
     else:
         from .seal import seal
 
-        seal(plan, folder, objects[1:] if objects else None, record, script)
+        seal(plan, folder, objects[1:] if objects else None, last_run, script)
     return 0
 
 

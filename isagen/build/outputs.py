@@ -18,7 +18,7 @@ class Sealed:
     """A sealed object: where it goes, the object that was compiled, and what makes its content.
 
     `private` are the names in it that are private to the `level`, `bounded` the sections that objects of the level look
-    for by name. It is `emptied` where it folds. Of a private module it is `whole`, with `notes`: (owner, text).
+    for by name. It is `emptied` where it folds. Of a whole module it is `whole`, with `notes`: (owner, text).
     """
 
     path: str
@@ -32,11 +32,14 @@ class Sealed:
 
 
 class Outputs:
-    """The outputs of a run; `left` tells what made those that the last run left, and `changed` which changed since."""
+    """The outputs of a run.
 
-    def __init__(self, work: Work, left: Mapping[str, bytes], changed: Collection[str]) -> None:
+    `last` contains the digest behind each output of the last run, and `changed` the files that changed since.
+    """
+
+    def __init__(self, work: Work, last: Mapping[str, bytes], changed: Collection[str]) -> None:
         self._work = work
-        self._left = left
+        self._last = last
         self._changed = changed
         self.made: dict[str, bytes] = {}  # by path, what made each
         self._unchanged: set[str] = set()
@@ -46,7 +49,7 @@ class Outputs:
         how = self._work.key, one.file.content, one.level, one.private, one.bounded, one.notes, one.emptied, one.whole
         made = blake2b(repr((one.file.path, how)).encode(errors="surrogateescape"), digest_size=16).digest()
         self.made[one.path] = made
-        if self._left.get(one.path) == made and one.path not in self._changed:
+        if self._last.get(one.path) == made and one.path not in self._changed:
             self._unchanged.add(one.path)
         else:
             self.write_text(one.path, self._content(one))
@@ -57,10 +60,7 @@ class Outputs:
             self._unchanged.add(path)
 
     def refresh(self, declared: Iterable[str]) -> None:
-        """Give those of the `declared` files that stay as they are the time of this run.
-
-        Ninja takes an output that is older than an input for a reason to run the step, after each configuring.
-        """
+        """Give the `declared` files that were not written the time of this run."""
         for path in self._unchanged.intersection(declared):
             os.utime(path)
 

@@ -1,6 +1,6 @@
 """Sealing the levels: the objects of each become private to it, and what they register and contain is written down.
 
-The objects of a whole module stay as they are, but for the notes: each level is a library of its own.
+Objects of a whole module are copied, and the first gets notes: each level is a library of its own.
 
 How an object is sealed is its format's business: `binary.elf.sealing`. One process seals all levels. After an edit it
 reads the objects that changed, and writes those whose sealed content changes.
@@ -17,8 +17,8 @@ from typing import Any
 
 from ..binary.protocol import Binding
 from ..model.files import AnyPath
-from ..model.kept import State, state_of
 from ..model.matrix_notes import pack
+from ..model.memo import State, state_of
 from ..model.names import stubs_name
 from ..model.plan_file import registrations_text
 from ..model.record import LEVEL_OWNER, NOTE_OWNER
@@ -27,8 +27,8 @@ from ..processors.features import features_of
 from .addresses import LevelAddresses
 from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
-from .done import Record, plan_files
 from .fold import Folding
+from .last_run import LastRun, plan_files
 from .link_script import linker_script
 from .measure import Codes, Measure
 from .modules import check_objects
@@ -40,8 +40,8 @@ from .texts import text_for
 
 
 @dataclass
-class Memory:
-    """What a run notes for the next one: what was read in objects, and what made outputs, by their paths."""
+class Memo:
+    """The memo of a run: what it read in each object, and the digest behind each output, by path."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     made: dict[str, bytes] = field(default_factory=dict)
@@ -52,45 +52,46 @@ def seal(
     plan_path: AnyPath,
     folder: AnyPath,
     objects: Sequence[AnyPath] | None,
-    record: Record | None = None,
+    last_run: LastRun | None = None,
     script: str = "",
 ) -> None:
     """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
-    Copies that fold leave an object without code in their place. Without sealing, only what they register is written.
-    Objects that isagen does not read stay as they are. The `record` tells what the last run read and wrote, and then
-    what this one did. A linker `script` lists the sealed objects for Meson, where there are thousands.
+    A copy that folds gets an object without code. If the plan does not seal, only the registrations and the table of
+    stubs are written. Objects that isagen does not read stay as they are. `last_run` contains what the last run read
+    and wrote, and then what this one did. A linker `script` lists the sealed objects for Meson, where there are
+    thousands.
     """
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
     given = [os.fspath(path) for path in objects] if objects is not None else None
     work = work_of(Path(plan_path), os.fspath(folder), states, given)
-    changed = record.changed() if record is not None else None
-    # A record of another isagen, whose answers differ, may contain something else.
+    changed = last_run.changed() if last_run is not None else None
+    # Another isagen, whose plan files differ, may have written the memo in another form.
     same = changed is not None and changed.isdisjoint(states)
-    memory = pickle.loads(record.noted) if record is not None and same else Memory()
+    memo = pickle.loads(last_run.noted) if last_run is not None and same else Memo()
     for path in (item.path for level in work.levels for item in level.items):
         if os.path.isfile(path):  # reading one that is missing says so
             states[path] = state_of(path)
-    run = _Run(work, os.fspath(folder), memory, changed or set())
+    run = _Run(work, os.fspath(folder), memo, changed or set())
     for level in work.levels:
         run.seal(level)
     outputs = run.finish(text_for(os.fspath(plan_path), run.stubs), script)
-    if record is not None:
-        run.note(record, states, outputs)
+    if last_run is not None:
+        run.note(last_run, states, outputs)
 
 
 class _Run:
-    """One run of the step; `memory` is what the last one noted, and `changed` the files that changed since."""
+    """One run of the step; `memo` is what the last one noted, and `changed` the files that changed since."""
 
-    def __init__(self, work: Work, folder: str, memory: Memory, changed: set[str]) -> None:
+    def __init__(self, work: Work, folder: str, memo: Memo, changed: set[str]) -> None:
         self._work = work
         self._build = build = work.build
         self.stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.plan.dispatch_language))
-        self._outputs = Outputs(work, memory.made, changed)
-        self._measure = Measure(lambda: features_of(build.record.features), memory.codes)
-        self._known = {path: one for path, one in memory.compiled.items() if path not in changed}
+        self._outputs = Outputs(work, memo.made, changed)
+        self._measure = Measure(lambda: features_of(build.record.features), memo.codes)
+        self._known = {path: one for path, one in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
         self._folding = Folding({level.name: level.below for level in work.levels})
         self._found: list[Registrations] = []
@@ -152,7 +153,7 @@ class _Run:
     def _sealed(
         self, level: LevelWork, registered: Registrations, files: Sequence[Compiled], private: frozenset[str]
     ) -> Iterator[Sealed]:
-        """Yield the sealed objects of a level. The first of a private module says what all contain."""
+        """Yield the sealed objects of a level. Of a whole module, only the first contains the notes."""
         record = self._build.record
         if self._build.plan.module:
             code = pack(registered.level_code(record.project))
@@ -187,7 +188,7 @@ class _Run:
         self._outputs.refresh(declared)
         return declared
 
-    def note(self, record: Record, states: Mapping[str, State], declared: Sequence[str]) -> None:
+    def note(self, last_run: LastRun, states: Mapping[str, State], declared: Sequence[str]) -> None:
         """Record what this run read, in these `states`, and what it wrote."""
-        memory: Any = pickle.dumps(Memory(self._compiled, self._outputs.made, self._measure.codes))
-        record.note({*declared, *self._outputs.made}, memory, states, declared)
+        memo: Any = pickle.dumps(Memo(self._compiled, self._outputs.made, self._measure.codes))
+        last_run.note({*declared, *self._outputs.made}, memo, states, declared)

@@ -122,13 +122,6 @@ class Functions:
         start, size, limit = self.starts[number], self.sizes[number], self.limit(number)
         return start, min(start + size, limit) if size else limit
 
-    def overlap(self, number: int) -> int:
-        """Return where a function goes on into the next one, which starts inside it; 0 where it does not."""
-        if number + 1 >= len(self.starts):
-            return 0
-        end = self.extent(number)[1]
-        return end if self.end(number) > self.starts[number + 1] == end else 0
-
     def bindable(self) -> Iterator[tuple[int, Symbol, str]]:
         """Yield what other files may bind to: (function's number, symbol, why)."""
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}

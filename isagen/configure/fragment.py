@@ -49,7 +49,8 @@ def _other_version(where: str, found: int) -> ConfigError:
     remedy = "run `isagen init` in the project to update it, and commit it"
     if found > FRAGMENT_FORMAT:
         remedy = (
-            "a later version did: pip install --upgrade isagen, or run `isagen init` with this one to write it anew"
+            "a later isagen wrote it: run pip install --upgrade isagen, or run `isagen init` to rewrite it with this "
+            "version"
         )
     said = f" (format {found or 'unknown'}, this version reads {FRAGMENT_FORMAT})" if found != FRAGMENT_FORMAT else ""
     return ConfigError(f"the Meson fragment was not written by isagen {__version__}{said}", where=where, remedy=remedy)

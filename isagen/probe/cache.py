@@ -43,10 +43,6 @@ class Cache:
             with contextlib.suppress(OSError):
                 write_atomically(self._folder / f"{key}.json", data)
 
-    def file(self, name: str) -> Path | None:
-        """Return where a file of any content called `name` is kept; None where nothing is."""
-        return self._folder / name if self._folder is not None else None
-
 
 def default_cache() -> Cache:
     """Return the user's cache (``~/.cache/isagen/probes`` on Linux)."""

@@ -56,8 +56,8 @@ CONFIGURING = {
     "a fragment of a later version": (
         [("isagen/meson.build", f"--fragment-format={FRAGMENT_FORMAT}", f"--fragment-format={NEWER}")],
         f"isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__} (format {NEWER}, this "
-        f"version reads {FRAGMENT_FORMAT})\n  a later version did: pip install --upgrade isagen, or run `isagen init` "
-        "with this one to write it anew",
+        f"version reads {FRAGMENT_FORMAT})\n  a later isagen wrote it: run pip install --upgrade isagen, or run "
+        "`isagen init` to rewrite it with this version",
     ),
     "a fragment whose arguments are others": (
         [("isagen/meson.build", "'--source-root=' + meson.global_source_root(),", "")],

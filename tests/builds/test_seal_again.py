@@ -12,7 +12,7 @@ import pytest
 from isagen.binary.formats import load_object
 from isagen.build import main as build_main
 from isagen.model.files import write_if_changed
-from isagen.model.kept import HEAD
+from isagen.model.memo import HEAD
 from isagen.model.names import PLAN_FILE
 from support.again import BAD, BOUNDS, LEVELS, SECTION, make
 from support.prepared import FEW, Prepared

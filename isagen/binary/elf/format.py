@@ -44,12 +44,12 @@ class ElfFormat:
         return ElfObject.load(path)
 
     def seal(
-        self, files: Sequence[ElfObject], level: str, mark: str, own: Collection[str], bounded: Collection[str]
+        self, files: Sequence[ElfObject], level: str, mark: str, private: Collection[str], bounded: Collection[str]
     ) -> Sequence[bytes]:
-        """Return the sealed contents of objects of `level`, in which the names `own` are private too."""
+        """Return the sealed contents of objects of `level`, in which the names `private` are private too."""
         from .sealing import sealed
 
-        return sealed(files, level, mark, own, bounded)
+        return sealed(files, level, mark, private, bounded)
 
     def emptied(self, file: ElfObject) -> bytes:
         """Return an object that takes a sealed one's place, and defines nothing."""

@@ -197,7 +197,7 @@ class ElfObject:
         """The names of variables that code initialises, when they are first used or at load, and of their guards."""
         return frozenset(initialised(symbol.name for symbol in self.symbols))
 
-    def held_by_sets(self) -> dict[str, Held]:
+    def findable(self) -> dict[str, Held]:
         """Return the addresses in each section that is findable.
 
         Of sections that compilers fill for a runtime, what the source itself puts there counts.

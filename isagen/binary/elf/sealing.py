@@ -28,22 +28,22 @@ WHOLE_SECTIONS = (".init", ".fini")
 
 
 def sealed(
-    files: Sequence[ElfObject], level: str, mark: str, own: Collection[str] = (), bounded: Collection[str] = ()
+    files: Sequence[ElfObject], level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
 ) -> list[bytes]:
     """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
 
-    `own` are the names of symbols that are private to the level although no linker would merge them, or because it
-    would merge those of other objects. `bounded` are sections that other objects of the level look for by name.
+    `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are sections that
+    other objects of the level look for by name.
     """
     merged = [file.private_symbols for file in files]
-    names = {symbol.name for symbols in merged for symbol in symbols}.union(own)
-    private = {name: private_name(name, level, mark) for name in sorted(names)}
+    names = {symbol.name for symbols in merged for symbol in symbols}.union(private)
+    renamed = {name: private_name(name, level, mark) for name in sorted(names)}
     looked_for = frozenset(bounded).union(*(file.looks_for for file in files))
     contents = []
     for file, mergeable in zip(files, merged, strict=True):
         changes = Renaming(file)
-        _rename_private(file, changes, private)
-        _rename_groups(file, changes, mergeable, private, private_name("", level, mark))
+        _rename_private(file, changes, renamed)
+        _rename_groups(file, changes, mergeable, renamed, private_name("", level, mark))
         for place, name in file.local_functions:
             changes.rename_symbol(place, private_name(name, level, mark))
         _share_types(file, changes)

@@ -1,7 +1,7 @@
-"""What a step keeps for its next run, because it takes long to find out: plain data, with a check of its bytes.
+"""Memos: plain data that a step writes for its next run, because it takes long to find out, with a checksum.
 
-What is kept is the reader's to judge: it says what it was made from. A file that is damaged, or written by another
-Python, holds nothing.
+A memo contains the states of the files that it was made from; its reader decides whether it is stale. A memo that is
+damaged, or of another Python version, reads as None.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from .files import AnyPath
 
-# What tells that a file is another: size, times (nanoseconds) and number.
+# The state of a file: size, mtime, ctime (nanoseconds) and inode. A file changed if it differs.
 State = tuple[int, int, int, int]
 
 # Raise the number when the same name of a file comes to hold data of another form.
@@ -22,10 +22,10 @@ HEAD = f"isagen 2 {sys.implementation.cache_tag} {sys.hexversion:x} {marshal.ver
 CHECK = 4  # bytes of the checksum
 
 
-def read_kept(path: AnyPath) -> Any:
+def read_memo(path: AnyPath) -> Any:
     """Return the data of a file; None where it cannot be read, is damaged, or of another version of Python.
 
-    The checksum comes before `marshal`, which takes nothing that it did not write.
+    `marshal` reads only content whose checksum matches: other bytes may crash it.
     """
     try:
         with open(path, "rb") as stream:
@@ -38,10 +38,10 @@ def read_kept(path: AnyPath) -> Any:
     return None
 
 
-def write_kept(path: AnyPath, data: Any) -> None:
-    """Write data of Python's own types; where there is no room for it, the next run finds out again.
+def write_memo(path: AnyPath, data: Any) -> None:
+    """Write data of Python's own types; if that fails, the next run finds out again.
 
-    It is written in place, which takes less time than putting a new file there: a part of it is none.
+    The file is written in place, which is faster than replacing it. A half-written memo fails its checksum.
     """
     content = marshal.dumps(data)
     try:
@@ -58,9 +58,9 @@ def _check(content: bytes | memoryview) -> bytes:
 
 
 def state_of(path: AnyPath) -> State:
-    """Return what tells that a file is another. Raises OSError if it is missing.
+    """Return the state of a file. Raises OSError if it is missing.
 
-    Archives and caches restore the time of a change to the content, but not that of a change to the file.
+    Archives and caches restore a file's mtime, not its ctime.
     """
     state = os.stat(path)
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino

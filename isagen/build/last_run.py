@@ -1,6 +1,7 @@
-"""What a step found and left: ninja runs steps again after each configuring, and after an edit of one of many sources.
+"""The memo of a step's last run: ninja repeats steps after each configuring, and after an edit of one of many sources.
 
-Ninja takes an output that is older than an input for a reason, although the step has run since, and left it as it was.
+Ninja runs a step again while an output is older than an input. A step that writes nothing therefore updates the
+times of its outputs.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..model.kept import State, read_kept, state_of, write_kept
+from ..model.memo import State, read_memo, state_of, write_memo
 
 
-class Record:
-    """The record of a step's last run with the arguments `words`: what it read and wrote, and what it noted besides."""
+class LastRun:
+    """The last run of a step with the arguments `words`: the files that it read and wrote, and its memo, `noted`."""
 
     def __init__(self, path: str | Path, words: Sequence[str]) -> None:
         self._path = path
@@ -26,27 +27,24 @@ class Record:
         self._is_read = False
 
     def changed(self) -> set[str] | None:
-        """Return which of the files of the last run changed; None where that is not known, or a file is missing.
+        """Return the files of the last run that changed.
 
-        A record that somebody changed is none.
+        Return None if a file is missing, or if the memo is missing, damaged or of other arguments.
         """
         if not self._is_read:
             self._is_read = True
-            kept = read_kept(self._path)
+            found = read_memo(self._path)
             try:
-                self.states = {path: state_of(path) for path in kept["files"]}
-                self.noted, self._outputs = kept["noted"], set(kept["outputs"])
-                if kept["words"] == self._words:
-                    self._changed = {path for path, state in self.states.items() if state != kept["files"][path]}
+                self.states = {path: state_of(path) for path in found["files"]}
+                self.noted, self._outputs = found["noted"], set(found["outputs"])
+                if found["words"] == self._words:
+                    self._changed = {path for path, state in self.states.items() if state != found["files"][path]}
             except (OSError, ValueError, TypeError, KeyError, AttributeError):
                 pass
         return self._changed
 
     def refresh(self) -> None:
-        """Give the step's outputs the time of this run, which finds nothing changed, and record that.
-
-        Ninja takes an output that is older than an input for a reason to run the step, after each configuring.
-        """
+        """Give the step's outputs the time of this run, which finds nothing changed, and record that."""
         outputs = self._outputs
         for path in outputs:
             os.utime(path)
@@ -67,7 +65,7 @@ class Record:
         """
         try:
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
-            write_kept(self._path, {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)})
+            write_memo(self._path, {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)})
         except OSError:
             pass  # on a full disk, the next build runs the step again
 

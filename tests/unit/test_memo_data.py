@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from isagen.model.kept import read_kept, state_of, write_kept
+from isagen.model.memo import read_memo, state_of, write_memo
 from isagen.model.names import SEALED, is_sealed_name
 
 VALUE = [{"a": [1, 2]}, frozenset({"b"}), ("c", None, True, "\udcff")]
@@ -13,8 +13,8 @@ VALUE = [{"a": [1, 2]}, frozenset({"b"}), ("c", None, True, "\udcff")]
 
 def test_where_nothing_can_be_kept_all_goes_on(tmp_path):
     (tmp_path / "file").touch()
-    write_kept(str(tmp_path / "file/kept"), VALUE)
-    assert read_kept(str(tmp_path / "file/kept")) is None
+    write_memo(str(tmp_path / "file/kept"), VALUE)
+    assert read_memo(str(tmp_path / "file/kept")) is None
 
 
 def test_a_changed_file_has_another_state(tmp_path):

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from isagen.build import main as build_main
-from isagen.build.done import Record, plan_files
-from isagen.model.kept import read_kept, state_of, write_kept
+from isagen.build.last_run import LastRun, plan_files
+from isagen.model.memo import read_memo, state_of, write_memo
 
 WORDS = ["seal", "isa_plan.json", "isagen"]
 
@@ -17,17 +17,17 @@ def record(tmp_path):
         (tmp_path / name).write_text(name)
     path = tmp_path / ".isa_plan.sealed"
     files = [*plan_files(tmp_path / "isa_plan.json"), tmp_path / "a.o", tmp_path / "sealed.o"]
-    Record(path, WORDS).note(files, {"more": [1]})
+    LastRun(path, WORDS).note(files, {"more": [1]})
     return path
 
 
 def test_done(record):
-    kept = Record(record, WORDS)
+    kept = LastRun(record, WORDS)
     assert kept.changed() == set()
     assert kept.noted == {"more": [1]}
-    assert kept.states.keys() == read_kept(record)["files"].keys()
-    assert Record(record, [*WORDS, "--more"]).changed() is None
-    assert Record(record.with_name("none"), WORDS).changed() is None
+    assert kept.states.keys() == read_memo(record)["files"].keys()
+    assert LastRun(record, [*WORDS, "--more"]).changed() is None
+    assert LastRun(record.with_name("none"), WORDS).changed() is None
 
 
 @pytest.mark.parametrize("name", ["isa_plan.json", "isa_plan.conf", "isa_plan_unreached.conf", "a.o", "sealed.o"])
@@ -35,50 +35,50 @@ def test_what_changed_is_not_done(record, name):
     path = record.with_name(name)
     before = path.stat()
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert Record(record, WORDS).changed() == {str(path)}
+    assert LastRun(record, WORDS).changed() == {str(path)}
     path.write_text(name.swapcase())
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert Record(record, WORDS).changed() == {str(path)}
+    assert LastRun(record, WORDS).changed() == {str(path)}
     path.unlink()
-    assert Record(record, WORDS).changed() is None
+    assert LastRun(record, WORDS).changed() is None
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_done(record):
     path = record.with_name("a.o")
     before = {str(path): state_of(path)}
     path.write_text("edited meanwhile")
-    Record(record, WORDS).note([path], read=before)
-    assert Record(record, WORDS).changed() == {str(path)}
+    LastRun(record, WORDS).note([path], read=before)
+    assert LastRun(record, WORDS).changed() == {str(path)}
 
 
 @pytest.mark.parametrize("data", [[], {}, 1, {"words": 1}, {"words": WORDS, "files": 3, "noted": 0}, {"files": {}}])
 def test_a_record_of_another_form_is_none(record, data):
-    write_kept(record, data)
-    assert Record(record, WORDS).changed() is None
+    write_memo(record, data)
+    assert LastRun(record, WORDS).changed() is None
 
 
 def test_a_damaged_record_is_none(record):
     content = record.read_bytes()
     for place in range(0, len(content), 3):
         record.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-        assert Record(record, WORDS).changed() is None
+        assert LastRun(record, WORDS).changed() is None
         record.write_bytes(content[:place])
-        assert Record(record, WORDS).changed() is None
+        assert LastRun(record, WORDS).changed() is None
     record.write_bytes(content)
-    assert Record(record, WORDS).changed() == set()
+    assert LastRun(record, WORDS).changed() == set()
 
 
 def test_a_record_that_somebody_changed_is_none(record):
     content = record.read_bytes()
     assert b"sealed.o" in content
     record.write_bytes(content.replace(b"sealed.o", b"xxxxxx.o"))
-    assert Record(record, WORDS).changed() is None
+    assert LastRun(record, WORDS).changed() is None
 
 
 def test_a_record_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "isa_plan.json").write_text("")
-    Record(tmp_path / "isa_plan.json" / "record", WORDS).note([tmp_path / "isa_plan.json"])
-    Record(tmp_path / "record", WORDS).note([tmp_path / "gone"])
+    LastRun(tmp_path / "isa_plan.json" / "record", WORDS).note([tmp_path / "isa_plan.json"])
+    LastRun(tmp_path / "record", WORDS).note([tmp_path / "gone"])
     assert not (tmp_path / "record").exists()
 
 
