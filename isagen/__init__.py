@@ -1,3 +1,3 @@
 """Kernels compiled once per CPU instruction-set level, on stock Meson."""
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"

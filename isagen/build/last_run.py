@@ -72,4 +72,4 @@ class LastRun:
 
 def plan_files(plan: Path) -> list[Path]:
     """Return a plan, and the answers to the fragment beside it, which change with isagen itself."""
-    return [plan, *plan.parent.glob(f"{plan.stem.replace('isa_plan', 'isa_plan*', 1)}.conf")]
+    return [plan, plan.with_suffix(".conf")]

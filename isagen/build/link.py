@@ -26,7 +26,6 @@ from ..model.plan import Build, Plan
 from ..model.plan_file import outputs_folder, read_plan
 from ..model.record import Record
 from ..processors.features import features_of
-from .link_script import listed
 from .linker import Linking, discard
 from .tables import check_stubs
 
@@ -145,8 +144,7 @@ def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
 
 def _inputs(words: Sequence[str]) -> list[str]:
     """Return the objects and archives among a linker's arguments."""
-    found = (word for word in words if word.endswith((".o", ".a")) and not word.startswith("-"))
-    return [path for word in found for path in listed(word)]
+    return [word for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
 
 
 def _load(record: Record) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import LINK_PROOF
+from ..model.plan_file import outputs_of
 from .last_run import LastRun
 
 
@@ -43,19 +44,15 @@ def _emit(words: Sequence[str]) -> int:
 
 
 def _seal(words: Sequence[str]) -> int:
-    """``seal PLAN FOLDER [--script SCRIPT] [--objects OBJECT...]``: seal the objects of all levels.
-
-    By default they are where Meson puts them. A linker script may list the sealed ones.
-    """
-    _, plan, folder, *more = words
-    script, objects = (more[1], more[2:]) if more[:1] == ["--script"] else ("", more)
+    """``seal PLAN FOLDER``: seal the objects of all levels, which are where Meson puts them."""
+    _, plan, folder = words
     last_run = LastRun(_record_path(plan, folder, "sealed"), words)
     if last_run.changed() == set():
         last_run.refresh()
     else:
         from .seal import seal
 
-        seal(plan, folder, objects[1:] if objects else None, last_run, script)
+        seal(plan, folder, None, last_run)
     return 0
 
 
@@ -67,31 +64,30 @@ def _sources(words: Sequence[str]) -> int:
     return 0
 
 
-def _used(words: Sequence[str]) -> int:
-    """``used SOURCE [PLAN LEVEL WORD...]``: warn where no target takes the kernels; Meson calls it after configuring.
+def _configured(words: Sequence[str]) -> int:
+    """``configured PLAN SOURCE [LEVEL WORD...]``: warn where no target takes the kernels, whose dispatch SOURCE it is.
 
-    Editors get entries of the kernel sources at LEVEL, without the arguments WORD.
+    Meson calls it after configuring. Editors get entries of the kernel sources at LEVEL, without the arguments WORD.
     """
     from .used import WARNING, is_used
 
     root = os.environ["MESON_BUILD_ROOT"]
-    if not is_used(words[1], root):
+    folder = os.path.dirname(words[1])
+    if not is_used(os.path.join(outputs_of(folder) or folder, words[2]), root):
         print(WARNING, file=sys.stderr)
-    if len(words) > 2:
+    if len(words) > 3:
         from .editor import add_entries
 
-        add_entries(root, words[2], words[3], words[4:])
+        add_entries(root, words[1], words[3], words[4:])
     return 0
 
 
 def _link(words: Sequence[str]) -> int:
-    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made; for a proof, link nothing."""
+    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made."""
     from .linker import Linking
 
     _, plan, mode, linker, *arguments = words
     linking = Linking(linker, arguments)
-    if LINK_PROOF in linking.words:
-        return 0
     try:
         linking.start()
         from .link import finish
@@ -107,4 +103,4 @@ def _record_path(plan: str, folder: str, step: str) -> str:
     return os.path.join(folder, f".{name}.{step}")
 
 
-STEPS = {"emit": _emit, "seal": _seal, "sources": _sources, "used": _used, "link": _link}
+STEPS = {"emit": _emit, "seal": _seal, "sources": _sources, "configured": _configured, "link": _link}

@@ -87,7 +87,7 @@ def compiled_objects(plan: Plan, level: str, folder: str, known: CompiledObjects
     for unit in (unit for unit in plan.units if unit.level == level):
         place = os.path.join(folder, unit_folder(unit.name))
         names = os.listdir(place) if os.path.isdir(place) else []
-        paths = (os.path.join(place, name) for name in names if name.endswith(".o"))
+        paths = (os.path.join(place, name) for name in names if name.endswith((".o", ".obj")))
         objects = {known.copy_of(path): path for path in paths}
         for copy in unit.copies:
             if copy not in objects:

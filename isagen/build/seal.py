@@ -29,7 +29,6 @@ from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
 from .fold import Folding
 from .last_run import LastRun, plan_files
-from .link_script import linker_script
 from .measure import Codes, Measure
 from .modules import check_objects
 from .outputs import Outputs, Sealed
@@ -53,7 +52,6 @@ def seal(
     folder: AnyPath,
     objects: Sequence[AnyPath] | None,
     last_run: LastRun | None = None,
-    script: str = "",
 ) -> None:
     """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
 
@@ -61,8 +59,7 @@ def seal(
 
     A copy that folds gets an object without code. If the plan does not seal, only the registrations and the table of
     stubs are written. Objects that isagen does not read stay as they are. `last_run` contains what the last run read
-    and wrote, and then what this one did. A linker `script` lists the sealed objects for Meson, where there are
-    thousands.
+    and wrote, and then what this one did.
     """
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
     given = [os.fspath(path) for path in objects] if objects is not None else None
@@ -77,7 +74,7 @@ def seal(
     run = _Run(work, os.fspath(folder), memo, changed or set())
     for level in work.levels:
         run.seal(level)
-    outputs = run.finish(text_for(os.fspath(plan_path), run.stubs), script)
+    outputs = run.finish(text_for(os.fspath(plan_path), run.stubs))
     if last_run is not None:
         run.note(last_run, states, outputs)
 
@@ -171,24 +168,20 @@ class _Run:
                 own = tuple(symbol.name for symbol in file.symbols if symbol.name in names)
                 yield Sealed(item.sealed, file, level.name, own, bounded)
 
-    def finish(self, text: str, script: str) -> list[str]:
+    def finish(self, text: str) -> list[str]:
         """Write the table of stubs, which the `text` lays out, when all levels are sealed.
 
-        Return the files of this run that ninja knows: a linker `script`, if there is one, takes the place of objects.
-        Raises `BuildError` where a stub is incomplete.
+        Return the files of this run. Raises `BuildError` where a stub is incomplete.
         """
         plan, levels = self._build.plan, self._work.levels
         every_level = [level.name for level in plan.levels]
         table = stubs_source(text, self._build.record.project, every_level, self._found, plan.module)
         self._outputs.write_text(self.stubs, table)
-        if script:
-            self._outputs.write_text(script, linker_script(item.sealed for level in levels for item in level.items))
-        declared = [self.stubs, *(level.registrations for level in levels)]
-        declared += [script] if script else self._outputs.made
+        declared = [self.stubs, *(level.registrations for level in levels), *self._outputs.made]
         self._outputs.refresh(declared)
         return declared
 
     def note(self, last_run: LastRun, states: Mapping[str, State], declared: Sequence[str]) -> None:
         """Record what this run read, in these `states`, and what it wrote."""
         memo: Any = pickle.dumps(Memo(self._compiled, self._outputs.made, self._measure.codes))
-        last_run.note({*declared, *self._outputs.made}, memo, states, declared)
+        last_run.note(declared, memo, states, declared)

@@ -10,7 +10,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
         for _word in sys.argv:
             if _word.startswith("--depfile="):  # Meson reads it first
                 open(_word.partition("=")[2], "w").close()
-        sys.stdout.write(f"error={_SAID}: {_REMEDY}\n".replace(" ", "%20"))
+        sys.stdout.write(f"error={_SAID}: {_REMEDY}\n")
         sys.exit(0)
     sys.exit(f"{_SAID}\n  {_REMEDY}")
 

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
-from ..model.names import (
-    dispatch_name,
-    flat_name,
-    front_name,
-    guard_name,
-    registrations_name,
-    script_name,
-    sealed_name,
-    stubs_name,
-)
+from ..model.names import dispatch_name, front_name, registrations_name, sealed_name, stubs_name
+from ..model.objects import unit_folder
 from ..model.plan import BUILT, Build, KernelRow, Plan, Unit
-
-# Names that need no quotes in linker scripts.
-PLAIN = re.compile(r"[\w.+/-]+", re.ASCII)
 
 Values = dict[str, str | Sequence[str]]
 
@@ -39,70 +26,89 @@ class Editor:
     tuning: frozenset[str] = frozenset()
 
 
-def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), scripted: bool = False) -> Values:
-    """Return what the fragment reads of a build.
+@dataclass(frozen=True)
+class Fragment:
+    """What the answer needs of the fragment: where it is `built`, from the build folder's root, and the way `up`.
 
-    `copied` are places in the project's list: of the kernels whose copies hold their text.
+    That leads from the fragment's folder to the project's root. `precompiled` has the languages that kernels
+    have a precompiled header of.
+    """
 
-    Meson shall warn of `warnings` besides what the build itself gives reason for. Of a large plan, it knows archives
-    instead of objects, because it compiles regular expressions of all inputs and outputs; and a linker script instead
-    of sealed objects, where they may be `scripted`.
+    built: str = ""
+    up: str = ".."
+    precompiled: tuple[str, ...] = ()
+
+
+def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
+    """Return what the fragment reads of a build. Meson shall warn of `warnings` besides those of the build itself.
+
+    `copied` are paths of the kernels whose copies hold their text, and `sealed` all that sealing writes: the table of
+    stubs, what each level registers, and the objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
-    units = {level.name: [unit for unit in plan.units if unit.level == level.name] for level in plan.levels}
     built = plan.built_levels()
     language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
-    many = plan.is_large() and not build.limit.opaque and not plan.module
+    stubs = stubs_name(plan.kernel_set, language)
+    registrations = [registrations_name(level, plan.kernel_set) for level in built]
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
-    script = [script_name(plan.kernel_set)] if many and scripted and all(map(PLAIN.fullmatch, sealed)) else []
+    has_front = plan.module and build.sealing.usable
     values: Values = {
-        **_compiled(plan),
-        "copied": [str(place) for place, kernel in enumerate(_in_project(plan)) if not kernel.included],
+        "error": [],
+        "copied": [f"{fragment.up}/{kernel.source}" for kernel in _in_project(plan) if not kernel.included],
+        **_units(plan, fragment),
         "levels": built,
-        "registrations": [registrations_name(level, plan.kernel_set) for level in built],
-        "archived": ["yes"] if many else [],
-        "script": script if sealed else [],
-        "sealed": [] if script else sealed,
+        "sealed": [stubs, *registrations, *sealed] if cells else [],
         "is_sealed": ["yes"] if sealed else [],
-        "find_objects": "no" if build.limit.opaque else "yes",
-        "stubs_source": [stubs_name(plan.kernel_set, language)] if cells else [],
-        "dispatch_source": dispatch_name(plan.kernel_set, language),
-        "front_source": [front_name(plan.kernel_set, language)] if plan.module and build.sealing.usable else [],
+        "dispatch": [
+            dispatch_name(plan.kernel_set, language),
+            *([front_name(plan.kernel_set, language)] if has_front else []),
+        ],
+        "front_language": language,
+        "link_language": "cpp" if "cpp" in build.compilers else "c",
+        "editor": _editor(plan, editor),
+        "warnings": [*warnings, *baseline_warnings(build), *additions_warnings(build)],
+        "summary": [f"{key}\t{text}".replace("\n", " ") for key, text in summary_lines(build)],
     }
-    for level, found in units.items():
-        if plan.module:  # places in the outputs of sealing
-            own = [place for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
-            values[f"{level}_sealed"] = list(map(str, own)) if values["front_source"] else []
-        values[f"{level}_units"] = [unit.name for unit in found]
-        for unit in found:
-            for language in LANGUAGES:
-                values[f"{unit.name}_{language}_args"] = unit.args.get(language, ())
-    said = [*warnings, *baseline_warnings(build), *additions_warnings(build)]
-    return {**values, **_editor(plan, editor, many), "warnings": said, **_summary(build)}
-
-
-def _compiled(plan: Plan) -> Values:
-    """Return the copies, unit by unit, and for each unit the places of its own, from one to another.
-
-    Its `sources` are those that are compiled themselves: places in the project's list, or "all" of it.
-    """
-    emitted, place = plan.emitted(), 0
-    values: Values = {"copies": [copy for copies in emitted.values() for copy in copies]}
-    direct = [
-        frozenset(cell.copy for cell in kernel.cells) if kernel.object else frozenset() for kernel in _in_project(plan)
-    ]
-    for unit in plan.units:
-        values[f"{unit.name}_copies"] = [str(place), str(place := place + len(emitted[unit.name]))]
-        values[f"{unit.name}_sources"] = _places(unit, direct)
+    for level in built if plan.module else ():  # places in the outputs of sealing
+        own = [str(place) for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
+        values[f"{level}_sealed"] = own if has_front else []
     return values
 
 
-def _places(unit: Unit, copies: Sequence[frozenset[str]]) -> list[str]:
-    """Return the places in the project's list of the kernels that have `copies` in a unit, or "all" of it."""
-    own = frozenset(unit.copies)
-    places = [str(number) for number, found in enumerate(copies) if not own.isdisjoint(found)]
-    return ["all"] if places and len(places) == len(copies) else places
+def _units(plan: Plan, fragment: Fragment) -> Values:
+    """Return the libraries, lowest level first, and for each its arguments and the places of its sources.
+
+    Those count the kernels in the project, in its order, then the copies. `pch` are languages with a precompiled
+    header.
+    """
+    emitted, in_project = plan.emitted(), _in_project(plan)
+    copies = [copy for unit in plan.units for copy in emitted[unit.name]]
+    places = {copy: str(place) for place, copy in enumerate(copies, len(in_project))}
+    direct = {
+        cell.copy: str(place) for place, kernel in enumerate(in_project) if kernel.object for cell in kernel.cells
+    }
+    values: Values = {
+        "copies": copies,
+        "units": [unit.name for level in plan.levels for unit in plan.units if unit.level == level.name],
+    }
+    for unit in plan.units:
+        values[f"{unit.name}_sources"] = [direct.get(copy) or places[copy] for copy in unit.copies]
+        values[f"{unit.name}_pch"] = [language for language in fragment.precompiled if unit.args.get(language)]
+        for language in LANGUAGES:
+            values[f"{unit.name}_{language}_args"] = _args(unit, language, fragment)
+    return values
+
+
+def _args(unit: Unit, language: str, fragment: Fragment) -> Sequence[str]:
+    """Return the arguments of a unit in a language.
+
+    GCC looks for a precompiled header in folders of -iquote first: without this one, in those of kernels.
+    """
+    args = unit.args.get(language, ())
+    if fragment.precompiled and args:
+        return [f"-iquote{fragment.built}/{unit_folder(unit.name)}", *args]
+    return args
 
 
 def _in_project(plan: Plan) -> list[KernelRow]:
@@ -110,41 +116,9 @@ def _in_project(plan: Plan) -> list[KernelRow]:
     return [kernel for kernel in plan.kernels if not kernel.generated]
 
 
-def _editor(plan: Plan, editor: Editor, many: bool) -> Values:
-    """Return the kernel sources that editors see as those of one level, by unit.
-
-    They are places in the project's list, or "all" of it. Where there are `many`, return the level, and the arguments
-    that are left out.
-    """
+def _editor(plan: Plan, editor: Editor) -> list[str]:
+    """Return the level at which editors see kernel sources, and the arguments that are left out."""
     level = editor.level
     if level == "best":
         level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
-    if many:
-        return {"editor": [level, *sorted(editor.tuning)] if level else [], "editor_units": []}
-    shown = ("c", "cpp")
-    names = Counter(flat_name(kernel.source) for kernel in plan.kernels)
-    own_copies = [
-        frozenset(cell.copy for cell in kernel.cells)
-        if kernel.language in shown and names[flat_name(kernel.source)] == 1
-        else frozenset()
-        for kernel in _in_project(plan)
-    ]
-    units = [unit for unit in plan.units if unit.level == level]
-    guard = ["-include", guard_name(level)]
-    values: Values = {}
-    for unit in units:
-        seen = {one.language for one, own in zip(_in_project(plan), own_copies, strict=True) if own & {*unit.copies}}
-        for language in shown:
-            args = [arg for arg in unit.args.get(language, ()) if arg not in editor.tuning]
-            values[f"{unit.name}_editor_{language}_args"] = [*guard, *args] if language in seen else []
-        values[f"{unit.name}_editor"] = _places(unit, own_copies)
-    return {**values, "editor": [], "editor_units": [unit.name for unit in units if values[f"{unit.name}_editor"]]}
-
-
-def _summary(build: Build) -> Values:
-    lines = summary_lines(build)
-    values: Values = {"summary": [str(number) for number in range(len(lines))]}
-    for number, (key, text) in enumerate(lines):
-        values[f"summary_{number}_key"] = key
-        values[f"summary_{number}_text"] = text
-    return values
+    return [level, *sorted(editor.tuning)] if level else []

@@ -10,7 +10,7 @@ from .. import __version__
 from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
 from ..model.files import leave_exactly, write_if_changed
-from ..model.names import LINK_PROOF, SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
+from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
@@ -23,16 +23,16 @@ from ..probe.compiler import older
 from ..probe.limited import limited_verdicts
 from ..probe.probe import baseline_features, probe_all
 from ..processors.table import Table
-from .answer import PLAIN, Editor, answer
+from .answer import Editor, Fragment, answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
-from .linkers import find_linkers, libraries, linking_compiler, write_linkers
+from .linkers import audit_args, find_audit, libraries, write_scripts
 from .own_flags import check_own_flags, without_refused
 from .request import Request
 from .shadows import check_shadows
-from .tool import own_python, write_tool, write_used_script
+from .tool import own_python, write_tool
 
 # Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
 NO_UNIQUE = "-fno-gnu-unique"
@@ -59,29 +59,35 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
     texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan)}
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
-    link_folder = write_linkers(build.link_audit, request.output, plan_file)
-    is_audited = build.link_audit.active
-    used = write_used_script(request.output)
+    write_scripts(build.link_audit, request.output, plan_file)
     leave_exactly(dispatch.headers, request.output / folder)
     leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": digest_of(text.encode() + tool.encode()),
-        **answer(build, _editor(request, chosen), left_out, _scripted(request)),
+        **answer(build, _editor(request, chosen), left_out, _fragment(request)),
+        "section": _section(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
-        "link_args": [f"-B{link_folder}"] if is_audited else [],
-        "libraries": libraries(request.compilers),
-        "link_proof": [f"-Wl,{LINK_PROOF}"] if is_audited else [],
+        "link_args": [*audit_args(build.link_audit, request.output, plan_file), *libraries(request.compilers)],
         "python": own_python(),
-        "used_script": used,
     }
     return write_keyval(values), (request.config, *chosen.files)
 
 
-def _scripted(request: Request) -> bool:
-    """Return whether a linker script may list objects: not if Meson shall know them, or their folder needs quotes."""
-    return not request.link_objects and PLAIN.fullmatch(request.output.as_posix()) is not None
+def _fragment(request: Request) -> Fragment:
+    return Fragment(
+        built=_relative(request.output, request.build_root),
+        up=_relative(request.source_root, request.config.parent),
+        precompiled=request.precompiled,
+    )
+
+
+def _section(request: Request) -> str:
+    """Return the title of the summary, which names the set, and the folder of a project's later fragments."""
+    kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
+    place = f" in {request.fragment_folder}" if request.kernel_set != request.config_set else ""
+    return f"isagen: {kernels} by CPU level{place}"
 
 
 def _editor(request: Request, chosen: Chosen) -> Editor:
@@ -173,7 +179,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_linkers(linking_compiler(request.compilers), request.audit, table.features.processor, limit),
+        link_audit=find_audit(request.compilers, request.audit, table.features.processor, limit, request.output),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )

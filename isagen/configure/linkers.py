@@ -1,8 +1,8 @@
 """Finding the linkers that a compiler may call, and writing the scripts that take their places.
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
-Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
-link with all arguments of the build tells whether it does: the fragment tries one, with `names.LINK_PROOF`.
+Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. A link
+with all arguments of the build proves that they do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..model.files import write_if_changed
 from ..model.names import TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
 from ..model.plan_file import linkers_folder
-from ..probe.compiler import Compiler
+from ..probe.compiler import SUFFIX, Compiler
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 from .tool import own_python
@@ -29,13 +30,17 @@ LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 SCRIPT = """#!/bin/sh
 exec {command} "$@"
 """
+# The linker of a proof marks that it was called.
+PROOF = """#!/bin/sh
+: > "${0%/*}/called"
+"""
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 # The run-time library of each Fortran compiler, by Meson's name of it: targets that link kernels do not know of it.
 RUNTIMES = {"gcc": "gfortran"}
 
 
-def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Limit) -> LinkAudit:
-    """Return the linkers whose places the scripts take, for an audit of `mode`: error, warn, off, or unreached.
+def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit, output: Path) -> LinkAudit:
+    """Return how links are audited, where the Meson option isa_audit is `mode`.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
@@ -43,19 +48,39 @@ def find_linkers(compiler: Compiler, mode: str, processor: Processor, limit: Lim
         return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
     if limit.opaque:
         return LinkAudit(mode, reason="isagen does not read what this build links")
+    compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
     if processor.decodable is None:
         return undecoded
-    if mode == "unreached":
-        return LinkAudit(
-            mode, reason=f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
-        )
     if not processor.decodable.is_made_under(compiler.bare_macros):
         return undecoded
     if processor.decodable.installed() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
     linkers = _linkers_of(compiler)
-    return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
+    if not linkers:
+        return LinkAudit(mode, reason=f"{compiler.name} has no linker")
+    if all(_calls_script(one, linkers, output) for one in compilers if one.language != "fortran"):
+        return LinkAudit(mode, linkers)
+    reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
+    return LinkAudit("unreached", reason=reason)
+
+
+def audit_args(audit: LinkAudit, output: Path, plan_file: str) -> list[str]:
+    """Return the arguments of a link that is audited."""
+    return [f"-B{output / linkers_folder(plan_file, audit.mode)}"] if audit.active else []
+
+
+def _calls_script(compiler: Compiler, linkers: Iterable[str], output: Path) -> bool:
+    """Return whether a compiler, as this build calls it, takes the linkers of these names from a folder in `output`."""
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="isagen-", dir=output) as name:
+        folder = Path(name)
+        for linker in linkers:
+            write_if_changed(folder / linker, PROOF, mode=0o777)
+        source = folder / f"proof{SUFFIX[compiler.language]}"
+        write_if_changed(source, "int main(void) { return 0; }\n")
+        compiler.run([*compiler.args, str(source), "-o", str(folder / "proof"), *compiler.link_args, f"-B{folder}"])
+        return (folder / "called").exists()
 
 
 def _linkers_of(compiler: Compiler) -> dict[str, str]:
@@ -69,27 +94,21 @@ def _linkers_of(compiler: Compiler) -> dict[str, str]:
     return {name: path for name, path in zip(sorted(names), paths, strict=True) if path}
 
 
-def write_linkers(audit: LinkAudit, output: Path, plan_file: str) -> Path:
-    """Write a script in the place of each linker: it links, then audits. Return their folder, below `output`."""
+def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
+    """Write a script in the place of each linker: it links, then audits."""
     folder = output / linkers_folder(plan_file, audit.mode)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():
         words = (own_python(), "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)
         command = " ".join(map(shlex.quote, words))
         write_if_changed(folder / name, SCRIPT.format(command=command), mode=0o777)
-    return folder
-
-
-def linking_compiler(compilers: Sequence[Compiler]) -> Compiler:
-    """Return the compiler that links what the kernels go into: the last that is not Fortran's."""
-    return [compiler for compiler in compilers if compiler.language != "fortran" or len(compilers) == 1][-1]
 
 
 def libraries(compilers: Sequence[Compiler]) -> list[str]:
-    """Return the run-time library of the Fortran compiler, and the folder where it says that it is."""
+    """Return the argument that links the run-time library of the Fortran compiler."""
     for compiler in compilers:
         name = RUNTIMES.get(compiler.id, "") if compiler.language == "fortran" else ""
         if name:
             path = Path(compiler.run([f"-print-file-name=lib{name}.so"]).out.strip())
-            return [name, path.parent.as_posix()] if path.is_absolute() else [name]
+            return [path.as_posix() if path.is_absolute() else f"-l{name}"]
     return []

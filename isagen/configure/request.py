@@ -1,17 +1,41 @@
-"""The request of the Meson fragment to `isagen configure`, and its version."""
+"""The request of the Meson fragment to `isagen configure`, read from its arguments: each is --NAME=VALUE."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .. import __version__
+from ..model.errors import ConfigError
+from ..model.languages import language_of
 from ..probe.compiler import Compiler
-from .arguments import Arguments
+from .keyval import SEPARATOR
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 8
+FRAGMENT_FORMAT = 9
+
+PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
+# Each of the fragment's arguments has one of these names. Those of a set follow its --of, those of a compiler its
+# --language.
+ONCE = (
+    *PATHS,
+    *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto"),
+    *("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit"),
+)
+OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
+OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args", "link-args")
+
+# Compilers in the order in which a build lists them: the last one that is not Fortran's links.
+LANGUAGES = ("fortran", "c", "cpp")
+# The words of a set, with the second file that the fragment needs for some of them.
+EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
+WORDS = {
+    **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
+    **dict.fromkeys(("generated", "c_pch", "cpp_pch"), (EXTRAS,)),
+    **dict.fromkeys(("module", "subdir", "python_installation", "cython_args", "cython_language"), (EXTRAS, MODULE)),
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +45,7 @@ class Request:
     Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
     `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel. `kernel_set` is
     the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets of its own.
-    `module` is the extension module that the kernels are as a whole. With `link_objects`, Meson knows sealed objects.
+    `module` is the extension module that the kernels are as a whole, and `precompiled` has the languages of headers.
     """
 
     config: Path
@@ -39,7 +63,7 @@ class Request:
     config_set: str = ""
     sets: tuple[str, ...] = ()
     module: str = ""
-    link_objects: bool = False
+    precompiled: tuple[str, ...] = ()
     editor: str = "none"
     levels: str = ""
     require: str = ""
@@ -54,65 +78,193 @@ class Request:
         """The project's name, and that of the set, if it has one: no other set of the program has the same."""
         return f"{self.name}.{self.kernel_set}" if self.kernel_set else self.name
 
+    @property
+    def fragment_folder(self) -> str:
+        """The fragment's folder, from the project's root."""
+        return Path(os.path.relpath(self.config.parent, self.source_root)).as_posix()
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The values of arguments by name, of sets by the set's name, and of compilers; `strange` are other words."""
+
+    once: dict[str, str]
+    sets: dict[str, dict[str, list[str]]]
+    compilers: list[dict[str, str]]
+    strange: list[str]
+
+
+def read_arguments(words: Iterable[str]) -> Arguments:
+    """Sort the `words` after the command's name."""
+    found = Arguments({}, {}, [], [])
+    of_set: dict[str, list[str]] = {}
+    for word in words:
+        option, equals, value = word.partition("=")
+        name = option.removeprefix("--")
+        if name == "of":
+            of_set = found.sets.setdefault(value, {})
+        elif name == "language":
+            found.compilers.append({"language": value})
+        elif name in OF_SET:
+            of_set.setdefault(name, []).append(value)
+        elif name in OF_COMPILER and found.compilers:
+            found.compilers[-1][name] = value
+        elif equals and name in (*ONCE, "fragment-format"):
+            found.once[name] = value
+        else:
+            found.strange.append(word)
+    return found
+
 
 def request_of(arguments: Arguments) -> Request:
-    """Return the request that complete arguments make."""
-    values = arguments.values
+    """Return the request. Raises `ConfigError` for what another fragment says, and for mistakes in meson.build."""
+    check_version(arguments)
+    values, sets = arguments.once, arguments.sets
+    check_sets(sets, Path(values["config"]))
+    check_options(arguments)
     source_root, project_root = values["source-root"], values["project-root"]
-    kernels = [(word, _of_project(path, source_root, project_root), path) for word, path in arguments.kernels]
+    paths = {name: _kernels(of_set, source_root, project_root) for name, of_set in sets.items()}
+    mine, own = paths[values["set"]], sets[values["set"]]
+    inside = os.path.relpath(project_root, source_root)
+    generated = {path: os.path.normpath(os.path.join(inside, path)) for path in own.get("generated", ())}
     return Request(
-        config=arguments.path("config"),
-        source_root=arguments.path("project-root"),
-        build_root=arguments.path("build-root"),
-        output=arguments.path("output"),
+        config=Path(values["config"]),
+        source_root=Path(project_root),
+        build_root=Path(values["build-root"]),
+        output=Path(values["output"]),
         cpu_family=values["cpu-family"],
         system=values["system"],
-        compilers=_compilers(arguments.compilers),
-        kernels=tuple(source for word, source, _ in kernels if word != "elsewhere"),
-        generated={source: path for word, source, path in kernels if word == "generated"},
-        elsewhere=tuple(source for word, source, _ in kernels if word == "elsewhere"),
+        compilers=_compilers(arguments.compilers, mine),
+        kernels=tuple(mine),
+        generated=generated,
+        elsewhere=tuple(path for name, found in paths.items() if name != values["set"] for path in found),
         name=values["name"],
         kernel_set=values["label"],
         config_set=values["set"],
-        sets=tuple(filter(None, values["sets"].split(","))),
-        module=values["module"],
-        link_objects=arguments.on("link-objects"),
-        editor=values["editor"],
-        levels=values["levels"],
-        require=values["require"],
-        cache=arguments.on("probe-cache"),
-        seal=arguments.on("seal"),
-        audit=values["audit"],
+        sets=tuple(sets) if values["set"] else (),
+        module="".join(own.get("module", ())),
+        precompiled=tuple(own.get("pch", ())),
+        editor=values["isa_editor"],
+        levels=values["isa_levels"],
+        require=values["isa_require"],
+        cache=values["isa_probe_cache"] == "true",
+        seal=values["isa_seal"] == "true",
+        audit=values["isa_audit"],
         optimization=values["optimization"],
-        lto=arguments.on("lto"),
+        lto=values["b_lto"] == "true",
     )
 
 
-def _of_project(path: str, source_root: str, project_root: str) -> str:
-    """Return a path from the project's root: Meson names files from the outermost project's."""
-    whole, start = os.path.normpath(os.path.join(source_root, path)), os.path.join(os.path.normpath(project_root), "")
-    # The way of nearly all kernels; the other one asks for the current folder each time.
-    found = whole.removeprefix(start) if whole.startswith(start) else os.path.relpath(whole, project_root)
-    return found.replace(os.sep, "/")
-
-
-def _compilers(words: Sequence[tuple[str, str]]) -> tuple[Compiler, ...]:
-    """Read the compilers from the order of their options: each starts with its language."""
-    found: list[dict[str, list[str]]] = []
-    for name, value in words:
-        if name == "language":
-            found.append({"command": [], "arg": [], "link-arg": []})
-        found[-1].setdefault(name, []).append(value)
-    return tuple(
-        Compiler(
-            language=one["language"][0],
-            command=tuple(one["command"]),
-            id=one["id"][0],
-            version=one["version"][0],
-            dialect="msvc" if one["syntax"][0] == "msvc" else "gnu",
-            linker=one["linker"][0],
-            args=tuple(one["arg"]),
-            link_args=tuple(one["link-arg"]),
+def check_version(arguments: Arguments) -> None:
+    """Raise `ConfigError` for a fragment that another version of isagen wrote."""
+    said = arguments.once.get("fragment-format", "")
+    found = int(said) if said.isdecimal() else 0
+    complete = all(name in arguments.once for name in ONCE) and arguments.once["set"] in arguments.sets
+    if complete and not arguments.strange and found == FRAGMENT_FORMAT:
+        return
+    remedy = "run `isagen init` in the project to update it, and commit it"
+    if found > FRAGMENT_FORMAT:
+        remedy = (
+            "a later version did: pip install --upgrade isagen, or run `isagen init` with this one to write it anew"
         )
-        for one in found
+    shown = found if complete and found else "unknown"
+    format = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
+    raise ConfigError(
+        f"the Meson fragment was not written by isagen {__version__}{format}",
+        where=f"{Path(arguments.once.get('config', 'isagen/isa.toml')).parent.name}/meson.build",
+        remedy=remedy,
     )
+
+
+def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) -> None:
+    """Raise `ConfigError` for a set of kernels that the fragment cannot build; `config` is beside the fragment."""
+    folder = config.parent
+    modules: dict[str, str] = {}
+    for name, given in sets.items():
+        words = given["has"][0].split(SEPARATOR) if given["has"][0] else []
+        where = f"isa_sets: {name}" if name else "meson.build"
+        if not name and not {"kernels", "generated"}.intersection(words):
+            raise ConfigError(
+                f"isa_kernels is not set: write isa_kernels = files('kernels/one.cpp') before subdir('{folder.name}')",
+                where=where,
+            )
+        for word in words:
+            if word not in WORDS:
+                raise ConfigError(f"{word} is unknown: a set has {', '.join(WORDS)}", where=where)
+            for file in WORDS[word]:
+                if not (folder / file).is_file():
+                    raise ConfigError(
+                        f"{word if name else f'isa_{word}'} needs {folder.name}/{file}",
+                        where=where,
+                        remedy="run `isagen init`, which writes it, and commit it",
+                    )
+        for path in given.get("string", ()):
+            raise ConfigError(
+                "there is no such kernel source: name kernels with files(), not strings: "
+                "isa_kernels = files('kernels/one.cpp'), with paths from the folder of that meson.build",
+                where=f"isa_kernels: {os.path.basename(path)}",
+            )
+        for module in filter(None, given.get("module", ())):
+            if module in modules.values():
+                raise ConfigError(
+                    f"another set is a module called {module} too: build it through a fragment of its own, "
+                    "in another folder",
+                    where=where,
+                )
+            modules[name] = module
+
+
+def check_options(arguments: Arguments) -> None:
+    """Raise `ConfigError` for Meson options and files with which nothing can be built."""
+    config = Path(arguments.once["config"])
+    if not config.is_file():
+        raise ConfigError(
+            "there is no such file: run `isagen init`, which writes it, and commit it",
+            where=os.path.relpath(config, arguments.once["project-root"]),
+        )
+    if not arguments.once["isa_levels"].strip():
+        raise ConfigError("is empty: say all, or none for the lowest level alone", where="Meson option isa_levels")
+    for compiler in arguments.compilers:
+        if compiler["language"] == "cpp" and compiler["std"] in ("c++98", "c++03", "gnu++98", "gnu++03"):
+            raise ConfigError(
+                "isa_dispatch.h needs C++11 or later: set cpp_std=c++17 in default_options of project()",
+                where=f"meson.build: cpp_std={compiler['std']}",
+            )
+
+
+def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root: str) -> list[str]:
+    """Return the kernels of a set, from the project's root: Meson names files from the outermost project's."""
+    start = os.path.join(os.path.normpath(project_root), "")
+    found = []
+    for path in of_set.get("kernel", ()):
+        whole = os.path.normpath(os.path.join(source_root, path))
+        # The way of nearly all kernels; the other one asks for the current folder each time.
+        inside = whole.removeprefix(start) if whole.startswith(start) else os.path.relpath(whole, project_root)
+        found.append(inside.replace(os.sep, "/"))
+    return [*found, *of_set.get("generated", ())]
+
+
+def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
+    """Return the compilers that take the `kernels`; those of other sets may need more."""
+    needed = {language_of(path) for path in kernels}
+    if "fortran" in needed:
+        needed.add("c")
+    found = {
+        one["language"]: Compiler(
+            language=one["language"],
+            command=_items(one["command"]),
+            id=one["id"],
+            version=one["version"],
+            dialect="msvc" if one["syntax"] == "msvc" else "gnu",
+            linker=one["linker"],
+            args=_items(one["args"]),
+            link_args=_items(one["link-args"]),
+        )
+        for one in given
+    }
+    known = [found[language] for language in LANGUAGES if language in found]
+    return tuple(one for one in known if one.language in needed) or tuple(known[-1:])
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(text.split(SEPARATOR)) if text else ()

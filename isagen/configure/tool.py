@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from ..model.digests import digest_of
 from ..model.files import read_bytes, write_atomically, write_if_changed
-from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, TOOL_MAIN
+from ..model.names import TEXTS_FOLDER, TOOL_MAIN
 from ..processors.processor import Processor
 
 # The packages that the build steps need: `build`, and what it imports.
@@ -25,13 +24,6 @@ sys.path.insert(0, os.path.dirname(__file__))
 from isagen.build.main import main
 
 sys.exit(main())
-"""
-
-USED_NAME = "used.sh"
-# What ninja quotes in a path is no such expression, and left to the step. The argument is a path from the build folder.
-USED_SCRIPT = """#!/bin/sh
-grep -q -e "_COMPILER[A-Z_]* $1\\( \\|\\$\\)" "$MESON_BUILD_ROOT/build.ninja" 2>/dev/null && exit 0
-exec {command} used "$MESON_BUILD_ROOT/$1"
 """
 
 
@@ -85,17 +77,3 @@ def own_python() -> str:
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     same = sys.prefix != sys.base_prefix and os.path.exists(usual) and os.path.samefile(usual, sys.executable)
     return usual if same else sys.executable
-
-
-def write_used_script(output: Path) -> list[str]:
-    """Write the script that Meson runs after configuring, and return its path; nothing where no shell is sure to be.
-
-    It starts the step `used` where grep does not find what that looks for. Nearly all projects have a target that takes
-    isa_kernels_dep, and to start a Python for that takes four times as long.
-    """
-    if os.name != "posix":
-        return []
-    path = output / TOOL_FOLDER / USED_NAME
-    command = shlex.join([own_python(), "-I", "-S", str(output / TOOL_FOLDER / TOOL_MAIN)])
-    write_if_changed(path, USED_SCRIPT.format(command=command), mode=0o777)
-    return [str(path)]

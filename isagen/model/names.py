@@ -52,10 +52,6 @@ TOOLCHAIN_SETS = frozenset(
     }
 )
 
-# An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
-# where the build calls such a script.
-LINK_PROOF = "--isagen-proof"
-
 
 def guard_name(level: str) -> str:
     """Return the name of the header that every copy for `level` includes first."""
@@ -104,11 +100,6 @@ def registrations_name(level: str, kernels: str = "") -> str:
 
 def _of_set(name: str, kernels: str, suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
-
-
-def script_name(kernels: str = "") -> str:
-    """Return the name of the linker script that lists the sealed objects of a set of thousands."""
-    return _of_set("isa_sealed", kernels, "a")
 
 
 def sealed_name(copy: str, level: str) -> str:

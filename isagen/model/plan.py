@@ -145,10 +145,6 @@ class Plan:
                 if cell.shim:
                     yield kernel, replace(cell, copy=cell.shim, shim="")
 
-    def is_large(self) -> bool:
-        """Return whether there are many copies."""
-        return sum(len(unit.copies) for unit in self.units) > MANY
-
     def emitted(self) -> dict[str, list[str]]:
         """Return the file names of the copies that are written, by unit."""
         direct = {cell.copy for kernel in self.kernels if kernel.object for cell in kernel.cells}

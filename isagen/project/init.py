@@ -22,9 +22,15 @@ from .. import __version__
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
-from .meson_files import NAME, Sources, without_comments
+from .meson_files import EXTRAS, MODULE, NAME, Sources, without_comments
 
-CHECKSUM = re.compile(r"\n# isagen-checksum: ([0-9a-f]{16})\n\Z")
+# The files of the fragment, each with its template, and what says that a project uses it.
+FRAGMENT_FILES = {
+    "meson.build": ("meson.build.j2", ""),
+    "extras/meson.build": ("extras.meson.build.j2", EXTRAS),
+    "module/meson.build": ("module.meson.build.j2", MODULE),
+}
+CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")  # before 0.3.0 after an empty line
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
 OPTIONS_END = "# isagen: end of options"
 PROJECT_FILES = {
@@ -82,13 +88,12 @@ def init_project(
         check_empty(folder, package, fragment)
     scaffold = dict(_scaffold(package, fragment)) if fresh else {}
     override = override_name(package if fresh or name else project_name(folder) or package)
-    fragment_path = folder / fragment / "meson.build"
-    fragment_text = signed(render("fragment.meson.build.j2", version=__version__))
-    changed = fragment_path.exists() and not is_unchanged(fragment_path.read_bytes())
+    fragment_texts = dict(_fragment(folder, fragment))
+    changed = [path for path in fragment_texts if _is_changed(folder / path)]
     if changed and not force:
         raise ProjectError(
             "was changed since isagen wrote it",
-            where=str(fragment_path),
+            where=str(folder / changed[0]),
             remedy="nothing was written; --force replaces it and keeps the changed one as meson.build.orig",
         )
     options_path, options_text = _options(folder)
@@ -96,18 +101,31 @@ def init_project(
     own_config = (folder / config).exists()
     texts = {
         **scaffold,
-        f"{fragment}/meson.build": fragment_text,
+        **fragment_texts,
         config: "" if own_config else render("isa.toml.j2", variable=override),
         options_path.name: options_text,
     }
 
     with _all_or_none(folder, texts):
-        if changed:
-            write_atomically(fragment_path.with_name("meson.build.orig"), fragment_path.read_bytes())
-            yield f"kept     {fragment}/meson.build.orig (your changed fragment)"
+        for path in changed:
+            write_atomically(folder / f"{path}.orig", (folder / path).read_bytes())
+            yield f"kept     {path}.orig (your changed fragment)"
         for path, text in texts.items():
             yield f"kept     {path} (yours)" if path == config and own_config else _write(folder, path, text)
     yield from _advice(folder, fresh, fragment)
+
+
+def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
+    """Yield the fragment's files: the second ones where the project uses or has them."""
+    sources = Sources(folder)
+    for file, (template, words) in FRAGMENT_FILES.items():
+        path = f"{fragment}/{file}"
+        if not words or (folder / path).exists() or sources.find(words):
+            yield path, signed(render(f"fragment/{template}", version=__version__))
+
+
+def _is_changed(path: Path) -> bool:
+    return path.exists() and not is_unchanged(path.read_bytes())
 
 
 @contextmanager
@@ -156,7 +174,7 @@ def _taken(name: str) -> str:
 
 def signed(text: str) -> str:
     """Return `text` with a last line that tells later whether the text was edited."""
-    return f"{text}\n# isagen-checksum: {_checksum(text)}\n"
+    return f"{text}# isagen-checksum: {_checksum(text)}\n"
 
 
 def is_unchanged(content: bytes) -> bool:

@@ -14,6 +14,8 @@ NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")
 KERNELS = r"\bisa_(?:kernels|sets)\s*\+?=(?!=)"
 MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
+EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"
+PROJECT = re.compile(r"^\s*project\s*\(", re.MULTILINE)
 SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
 # A string, which may hold a '#', or a comment.
 STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)
@@ -32,7 +34,7 @@ class Place:
 
 
 class Sources:
-    """The meson.build files of the project in `folder`, without build folders, subprojects and isagen's fragment."""
+    """The meson.build files of the project in `folder`, without build folders, other projects and isagen's fragment."""
 
     main = NAME
 
@@ -41,7 +43,7 @@ class Sources:
 
     @cached_property
     def _all(self) -> dict[str, str]:
-        found = {}
+        found: dict[str, str] = {}
         for place, folders, files in os.walk(self._folder):
             if "meson-private" in folders:  # a build folder
                 folders.clear()
@@ -49,8 +51,11 @@ class Sources:
             folders[:] = sorted(name for name in folders if name != "subprojects" and not name.startswith("."))
             if NAME in files:
                 path = Path(place, NAME)
-                text = path.read_text(encoding="utf-8", errors="replace")
-                found[path.relative_to(self._folder).as_posix()] = without_comments(text)
+                text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
+                if found and PROJECT.search(text):
+                    folders.clear()
+                else:
+                    found[path.relative_to(self._folder).as_posix()] = text
         return found
 
     @cached_property
@@ -61,7 +66,8 @@ class Sources:
     @cached_property
     def texts(self) -> dict[str, str]:
         """The project's own files, without comments."""
-        return {name: text for name, text in self._all.items() if posixpath.dirname(name) not in self.fragments}
+        of_fragments = tuple(f"{folder}/" for folder in self.fragments)
+        return {name: text for name, text in self._all.items() if not name.startswith(of_fragments)}
 
     def find(self, pattern: str) -> Place | None:
         """Return the first place where a regular expression matches; that of the outermost file, if there are more."""

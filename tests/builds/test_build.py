@@ -196,8 +196,7 @@ def test_kernels_in_lists_of_lists(scaffold, kernels):
 
 
 def test_one_kernel_that_is_in_no_list(scaffold):
-    made = "configure_file(input: 'kernels/level.cpp', output: 'level.cpp', copy: true)"
-    scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", made)
+    scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", "files('kernels/level.cpp')[0]")
     assert "AVX2       : 1 of 1 kernel" in scaffold.setup("-Disa_levels=AVX2")
 
 

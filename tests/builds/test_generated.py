@@ -100,7 +100,13 @@ def test_the_version_is_told_once():
 
 
 def test_what_is_generated_says_that_it_is_the_project_s_own():
-    for template in ("fragment.meson.build.j2", "isa_dispatch.h.j2", "isa_dispatch.c.j2", "isa_torch.h.j2"):
+    for template in (
+        "fragment/meson.build.j2",
+        "fragment/module.meson.build.j2",
+        "isa_dispatch.h.j2",
+        "isa_dispatch.c.j2",
+        "isa_torch.h.j2",
+    ):
         assert "project's own" in (ROOT / "templates" / template).read_text()
 
 

@@ -13,8 +13,8 @@ from support.keyval import NASTY
 
 def reader() -> str:
     """Return the fragment's own lines that turn the file into `isa_plan`."""
-    text = (template_folder() / "fragment.meson.build.j2").read_text(encoding="utf-8")
-    found = re.search(r"^( *)isa_plan = \{\}\n.*?^\1endforeach\n", text, re.MULTILINE | re.DOTALL)
+    text = (template_folder() / "fragment/meson.build.j2").read_text(encoding="utf-8")
+    found = re.search(r"^( *)isa_plan = \{\}.*?^\1endforeach\n", text, re.MULTILINE | re.DOTALL)
     assert found
     return found[0]
 
@@ -33,7 +33,7 @@ def test_the_fragment_reads_back_what_was_written(tmp_path, values):
     (tmp_path / "plan.conf").write_text(write_keyval({"items": values, "last": "end"}), encoding="utf-8")
     (tmp_path / "meson.build").write_text(
         f"""project('keyval')
-isa_configuration = 'plan.conf'
+isa_conf = 'plan.conf'
 {reader()}
 assert(isa_plan['items'] == [{", ".join(map(quoted, values))}], '@0@'.format(isa_plan['items']))
 assert(isa_plan['last'] == ['end'])

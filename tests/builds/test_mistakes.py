@@ -39,14 +39,9 @@ CONFIGURING = {
         [("isagen/isa.toml", "", None)],
         "isagen: isagen/isa.toml: there is no such file: run `isagen init`, which writes it, and commit it",
     ),
-    "no options file": (
+    "no options file": (  # Meson's own message; the line that it names says who declares the options
         [("meson_options.txt", "", None)],
-        "isagen: meson_options.txt: the option isa_levels is missing: run `isagen init`, which adds the options, "
-        "and commit the file",
-    ),
-    "an option of a later version": (
-        [("meson_options.txt", "isa_audit", "isa_other")],
-        "isagen: meson_options.txt: the option isa_audit is missing: run `isagen init`",
+        "ERROR: Option isa_levels does not exist.",
     ),
     "C++98": (
         [("meson.build", "cpp_std=c++17", "cpp_std=c++98")],
@@ -102,6 +97,7 @@ def test_an_empty_list_of_levels(scaffold):
 
 
 def test_options_in_a_file_that_this_meson_does_not_read(scaffold):
+    """Meson 1.0 reads meson_options.txt alone."""
     meson = "/usr/bin/meson"
     old = scaffold.run("/usr/bin/python3", meson, "--version", check=False).stdout.strip()
     if not re.fullmatch(r"1\.0\.\d+", old):
@@ -111,7 +107,7 @@ def test_options_in_a_file_that_this_meson_does_not_read(scaffold):
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
     command = ["/usr/bin/python3", meson, "setup", "build", "--native-file", str(native)]
     said = scaffold.run(*command, check=False).stdout
-    assert f"isagen: meson.options: Meson {old} reads only meson_options.txt: rename the file" in said
+    assert re.search("isagen/meson.build:.*isa_levels", said)
 
 
 # ---- the Python that runs isagen
@@ -135,12 +131,11 @@ def old_python():
 def test_isagen_missing_where_meson_looks(scaffold, tmp_path):
     scaffold.run("python3", "-m", "venv", "--without-pip", str(tmp_path / "bare"))
     said = scaffold.setup(*python_of(scaffold, tmp_path / "bare/bin/python"), check=False)
-    version = ".".join(map(str, sys.version_info[:2]))
-    assert re.search(
-        rf'isagen: is not installed for Python {version} \({tmp_path}/bare/bin/python\): add "isagen" to '
-        r"build-system\.requires in pyproject\.toml; without build isolation, run pip install isagen with that Python",
-        said,
-    )
+    assert f"{tmp_path}/bare/bin/python" in said
+    assert (
+        'isagen: is not installed for the Python above, or that is older than 3.11: add "isagen" to '
+        "build-system.requires in pyproject.toml; without build isolation, run pip install isagen with that Python"
+    ) in said
     assert said.count("ERROR") == 1
 
 
@@ -149,10 +144,10 @@ def test_an_old_python(scaffold, importable):
     path = old_python()
     extra = {"PYTHONPATH": str(ROOT)} if importable else {}
     said = scaffold.setup(*python_of(scaffold, path), check=False, **extra)
-    assert (
-        f"isagen: needs Python 3.11 or later, but Meson found Python 3.10 ({path}): install a later Python, and isagen "
-        "for it, and put it first on PATH"
-    ) in said
+    if importable:
+        assert "isagen: needs Python 3.11 or later, and this is Python 3.10." in said
+    else:
+        assert "isagen: is not installed for the Python above, or that is older than 3.11: " in said
     assert said.count("ERROR") == 1
     assert "status 1" not in said
 

@@ -129,6 +129,7 @@ def test_sealing_needs_no_tool(new_project, tmp_path, version, linker, called):
         "clang": f"clang-{version}",
         "clang++": f"clang++-{version}",
         "llvm-ar": f"llvm-ar-{version}",
+        "rm": "rm",  # Meson calls it before the archiver
         "meson": "meson",
         "ninja": "ninja",
         called: linker,

@@ -78,7 +78,7 @@ def tabled(prepared, tmp_path_factory):
 def raw(prepared):
     """The modules of the raw C API, and where they are."""
     project = prepared("raw_modules", FEW)
-    return project, project.path("isagen")
+    return project, project.path("isagen/module")
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def test_a_cpu_without_the_baseline_gets_an_import_error(new_project):
     project.edit("meson.build", "  'one': {'module': 'single', 'kernels': files('single.c')},\n", "")
     project.setup("-Disa_levels=none", CC="gcc", CFLAGS="-march=x86-64-v3")
     project.ninja()
-    said = python(project, project.path("isagen"), "import phased", *OLDEST, check=False).splitlines()[-1]
+    said = python(project, project.path("isagen/module"), "import phased", *OLDEST, check=False).splitlines()[-1]
     assert said.startswith("ImportError: this module needs features that CPU or OS lack: ")
     assert " avx2" in said
 
@@ -273,7 +273,7 @@ def test_code_beyond_the_level_of_a_private_module_is_found(raw, prepared):
     with (project.folder / "single.c").open("a") as stream:
         stream.write(f"void fault(float *x);\n{fault}")
     said = project.ninja(check=False)
-    left = list(project.path("isagen").glob("single.AVX2.cpython*.so"))
+    left = list(project.path("isagen/module").glob("single.AVX2.cpython*.so"))
     prepared("raw_modules", FEW)  # as it was, for the other tests
     assert re.search(r"single\.AVX2\.cpython\S+: raw\.one, .*private module of level AVX2", said)
     assert "avx512_f" in said

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from isagen.configure.answer import Editor, answer
+from isagen.configure.answer import Editor, Fragment, answer
 from isagen.model.plan import MANY, Unit
 from support.model import build_of, kernel_row
 from support.model import plan_of as plan_of_rows
@@ -19,9 +19,7 @@ def test_each_copy_is_found_where_the_answer_says():
     values = answer(build_of(plan), Editor())
     assert values["copies"] == [copy for unit in plan.units for copy in unit.copies]
     for unit in plan.units:
-        first, last = map(int, values[f"{unit.name}_copies"])
-        assert tuple(values["copies"][first:last]) == unit.copies
-        assert values[f"{unit.name}_sources"] == []
+        assert [values["copies"][int(place)] for place in values[f"{unit.name}_sources"]] == list(unit.copies)
 
 
 def test_a_source_that_is_compiled_itself_has_no_copies():
@@ -29,22 +27,18 @@ def test_a_source_that_is_compiled_itself_has_no_copies():
     unit = Unit("u", "DEFAULT", tuple(cell.copy for _, cell in plan.copies()), {})
     plan = replace(plan, units=(unit,))
     kernels = [replace(kernel, object="" if kernel.source == "b.c" else "o.o") for kernel in plan.kernels]
-    some = replace(plan, kernels=tuple(kernels))
-    values = answer(build_of(some), Editor())
+    values = answer(build_of(replace(plan, kernels=tuple(kernels))), Editor())
     assert values["copies"] == [cell.copy for cell in plan.kernels[1].cells]
-    assert (values[f"{unit.name}_copies"], values[f"{unit.name}_sources"]) == (["0", "1"], ["0", "2"])
+    assert values["u_sources"] == ["0", "3", "2"]  # three kernels, then the copies
     every = replace(plan, kernels=tuple(replace(kernel, object="o.o") for kernel in plan.kernels))
     values = answer(build_of(every), Editor())
-    assert (values["copies"], values[f"{unit.name}_copies"], values[f"{unit.name}_sources"]) == (
-        [],
-        ["0", "0"],
-        ["all"],
-    )
+    assert (values["copies"], values["u_sources"]) == ([], ["0", "1", "2"])
 
 
-def test_editors_see_no_sources_whose_objects_meson_would_call_alike():
-    sources = ["a/b.c", "a_b.c", "c.c"]
-    rows = [kernel_row(name, {"DEFAULT": f"{place}.c.DEFAULT.c"}) for place, name in enumerate(sources)]
-    unit = Unit("u", "DEFAULT", tuple(row.cells[0].copy for row in rows), {})
-    plan = replace(plan_of_rows(["DEFAULT"], rows), units=(unit,))
-    assert answer(build_of(plan), Editor("DEFAULT"))["u_editor"] == ["2"]
+def test_units_of_a_language_have_its_precompiled_header():
+    plan = plan_for("kernel")
+    units = (Unit("u", "AVX2", (), {"c": ("-O3",)}), Unit("v", "AVX2", (), {"cpp": ("-O2",)}))
+    fragment = Fragment("isagen", "..", ("c",))
+    values = answer(build_of(replace(plan, kernels=(), units=units)), Editor(), (), fragment)
+    assert (values["u_pch"], values["v_pch"]) == (["c"], [])
+    assert values["u_c_args"] == ["-iquoteisagen/libu.a.p", "-O3"]

@@ -12,7 +12,6 @@ import pytest
 from isagen.build import link, linker
 from isagen.build.main import main
 from isagen.model.errors import AuditError
-from isagen.model.names import LINK_PROOF
 from support.model import plan_of, write_build
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the scripts are sh's")
@@ -45,13 +44,6 @@ def test_a_linker_that_is_gone(step, tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.startswith(f"isagen: error: {tmp_path}/none: cannot be run: No such file or directory\n")
     assert "meson setup --reconfigure" in said
-
-
-def test_a_proof_links_nothing(step):
-    Path("words").write_text(f"a.o {LINK_PROOF}")
-    for word in (LINK_PROOF, "@words"):
-        assert step("touch called", word) == 0
-    assert not Path("called").exists()
 
 
 def test_words_of_a_response_file_end_at_a_shells_blanks(step):

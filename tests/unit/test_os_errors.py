@@ -9,17 +9,15 @@ import pytest
 from isagen.build.main import main as step
 from isagen.cli import main
 from isagen.configure import fragment
-from isagen.configure.arguments import REQUIRED
 from isagen.configure.fragment import answer_fragment
-from isagen.configure.request import FRAGMENT_FORMAT
+from isagen.configure.request import FRAGMENT_FORMAT, ONCE
 from support.model import kernel_row, plan_of, write_build
 
 
 def fragment_words(folder) -> list[str]:
-    paths = dict.fromkeys(REQUIRED, folder) | {
+    paths = dict.fromkeys(ONCE, folder) | {
         "config": folder / "isa.toml",
         "depfile": folder / "plan.d",
-        "depfile-target": folder / "plan.conf",
         "fragment-format": FRAGMENT_FORMAT,
     }
     return [f"--{name}={value}" for name, value in paths.items()]
@@ -33,7 +31,7 @@ def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number)
     monkeypatch.setattr(fragment, "request_of", lambda options: SimpleNamespace(compilers=()))
     monkeypatch.setattr(fragment, "configure", refused)
     assert answer_fragment(fragment_words(tmp_path)) == 0
-    said = capsys.readouterr().out.replace("%20", " ")
+    said = capsys.readouterr().out
     assert said == f"error=isagen: /build/isa_plan.json: {os.strerror(number)}\n"
     assert (tmp_path / "plan.d").read_text().startswith("plan.conf: ")
 
