@@ -56,14 +56,6 @@ def _seal(words: Sequence[str]) -> int:
     return 0
 
 
-def _sources(words: Sequence[str]) -> int:
-    """``sources PLAN OUTPUT...``: write the dispatch source, and that of a module's front."""
-    from .texts import write_sources
-
-    write_sources(words[1], words[2:])
-    return 0
-
-
 def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn where no target takes the kernels, whose dispatch SOURCE it is.
 
@@ -83,11 +75,13 @@ def _configured(words: Sequence[str]) -> int:
 
 
 def _link(words: Sequence[str]) -> int:
-    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made."""
+    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made; for a proof, link nothing."""
     from .linker import Linking
 
     _, plan, mode, linker, *arguments = words
     linking = Linking(linker, arguments)
+    if LINK_PROOF in linking.words:
+        return 0
     try:
         linking.start()
         from .link import finish
@@ -103,4 +97,4 @@ def _record_path(plan: str, folder: str, step: str) -> str:
     return os.path.join(folder, f".{name}.{step}")
 
 
-STEPS = {"emit": _emit, "seal": _seal, "sources": _sources, "configured": _configured, "link": _link}
+STEPS = {"emit": _emit, "seal": _seal, "configured": _configured, "link": _link}

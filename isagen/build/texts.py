@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 from ..model.errors import BuildError
-from ..model.files import write_if_changed
 from ..model.names import TEXTS_FOLDER, TOOL_FOLDER
-
-
-def write_sources(plan: str, outputs: Iterable[str]) -> None:
-    """Write the sources that are as configuring laid them out. Raises `BuildError` where one is missing.
-
-    Those that are there already get another time: ninja would take them for out of date after each configuring.
-    """
-    for output in outputs:
-        if not write_if_changed(output, text_for(plan, output)):
-            os.utime(output)
 
 
 def text_for(plan: str, output: str) -> str:

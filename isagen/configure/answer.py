@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
-from ..model.names import dispatch_name, front_name, registrations_name, sealed_name, stubs_name
+from ..model.names import registrations_name, sealed_name
 from ..model.objects import unit_folder
 from ..model.plan import BUILT, Build, KernelRow, Plan, Unit
 
@@ -42,14 +42,12 @@ class Fragment:
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
     """Return what the fragment reads of a build. Meson shall warn of `warnings` besides those of the build itself.
 
-    `copied` are paths of the kernels whose copies hold their text, and `sealed` all that sealing writes: the table of
-    stubs, what each level registers, and the objects.
+    `copied` are paths of the kernels whose copies repeat their text, and `sealed` all that sealing writes: the
+    sources of dispatch, what each level registers, and the objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
     built = plan.built_levels()
-    language = plan.dispatch_language if plan.kernels else "cpp" if "cpp" in build.compilers else "c"
-    stubs = stubs_name(plan.kernel_set, language)
     registrations = [registrations_name(level, plan.kernel_set) for level in built]
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
     has_front = plan.module and build.sealing.usable
@@ -58,20 +56,18 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
         "copied": [f"{fragment.up}/{kernel.source}" for kernel in _in_project(plan) if not kernel.included],
         **_units(plan, fragment),
         "levels": built,
-        "sealed": [stubs, *registrations, *sealed] if cells else [],
+        "sealed": [*build.sources, *registrations, *sealed],
         "is_sealed": ["yes"] if sealed else [],
-        "dispatch": [
-            dispatch_name(plan.kernel_set, language),
-            *([front_name(plan.kernel_set, language)] if has_front else []),
-        ],
-        "front_language": language,
+        "has_front": ["yes"] if has_front else [],
+        "dispatch": build.sources[0],
+        "dispatch_language": build.dispatch_language,
         "link_language": "cpp" if "cpp" in build.compilers else "c",
         "editor": _editor(plan, editor),
         "warnings": [*warnings, *baseline_warnings(build), *additions_warnings(build)],
         "summary": [f"{key}\t{text}".replace("\n", " ") for key, text in summary_lines(build)],
     }
     for level in built if plan.module else ():  # places in the outputs of sealing
-        own = [str(place) for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
+        own = [str(place) for place, cell in enumerate(cells, len(build.sources) + len(built)) if cell.level == level]
         values[f"{level}_sealed"] = own if has_front else []
     return values
 

@@ -28,7 +28,7 @@ from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
-from .linkers import audit_args, find_audit, libraries, write_scripts
+from .linkers import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused
 from .request import Request
 from .shadows import check_shadows
@@ -69,7 +69,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         "section": _section(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
-        "link_args": [*audit_args(build.link_audit, request.output, plan_file), *libraries(request.compilers)],
+        **audit_values(build.link_audit, request.compilers, request.output, plan_file),
         "python": own_python(),
     }
     return write_keyval(values), (request.config, *chosen.files)
@@ -179,7 +179,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_audit(request.compilers, request.audit, table.features.processor, limit, request.output),
+        link_audit=find_audit(request.compilers, request.audit, table.features.processor, limit),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )

@@ -1,8 +1,9 @@
 """Finding the linkers that a compiler may call, and writing the scripts that take their places.
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
-Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. A link
-with all arguments of the build proves that they do.
+Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
+link of Meson's own shows whether they do, since arguments like that of CXX_LD are Meson's alone: the fragment tries
+one, with `names.LINK_PROOF`.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import TOOL_FOLDER, TOOL_MAIN
+from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
 from ..model.plan_file import linkers_folder
-from ..probe.compiler import SUFFIX, Compiler
+from ..probe.compiler import Compiler
 from ..processors.processor import Processor
 from ..processors.registry import decoded
 from .tool import own_python
@@ -30,17 +30,13 @@ LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 SCRIPT = """#!/bin/sh
 exec {command} "$@"
 """
-# The linker of a proof marks that it was called.
-PROOF = """#!/bin/sh
-: > "${0%/*}/called"
-"""
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 # The run-time library of each Fortran compiler, by Meson's name of it: targets that link kernels do not know of it.
 RUNTIMES = {"gcc": "gfortran"}
 
 
-def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit, output: Path) -> LinkAudit:
-    """Return how links are audited, where the Meson option isa_audit is `mode`.
+def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit) -> LinkAudit:
+    """Return how links are audited, where the Meson option isa_audit is `mode`, or "unreached" after a failed proof.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
@@ -52,35 +48,29 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
     if processor.decodable is None:
         return undecoded
+    if mode == "unreached":
+        reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
+        return LinkAudit(mode, reason=reason)
     if not processor.decodable.is_made_under(compiler.bare_macros):
         return undecoded
     if processor.decodable.installed() is None:
         return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
     linkers = _linkers_of(compiler)
-    if not linkers:
-        return LinkAudit(mode, reason=f"{compiler.name} has no linker")
-    if all(_calls_script(one, linkers, output) for one in compilers if one.language != "fortran"):
-        return LinkAudit(mode, linkers)
-    reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
-    return LinkAudit("unreached", reason=reason)
+    return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
 
 
-def audit_args(audit: LinkAudit, output: Path, plan_file: str) -> list[str]:
-    """Return the arguments of a link that is audited."""
-    return [f"-B{output / linkers_folder(plan_file, audit.mode)}"] if audit.active else []
+def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:
+    """Return what the fragment reads of the audit.
 
-
-def _calls_script(compiler: Compiler, linkers: Iterable[str], output: Path) -> bool:
-    """Return whether a compiler, as this build calls it, takes the linkers of these names from a folder in `output`."""
-    output.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="isagen-", dir=output) as name:
-        folder = Path(name)
-        for linker in linkers:
-            write_if_changed(folder / linker, PROOF, mode=0o777)
-        source = folder / f"proof{SUFFIX[compiler.language]}"
-        write_if_changed(source, "int main(void) { return 0; }\n")
-        compiler.run([*compiler.args, str(source), "-o", str(folder / "proof"), *compiler.link_args, f"-B{folder}"])
-        return (folder / "called").exists()
+    `link_args` are the arguments of a link that is audited, and of Fortran. A compiler of the `proof_languages` reaches
+    isagen's script if it links with `link_proof` too.
+    """
+    folder = output / linkers_folder(plan_file, audit.mode)
+    return {
+        "link_args": [*([f"-B{folder}"] if audit.active else []), *_libraries(compilers)],
+        "link_proof": [f"-Wl,{LINK_PROOF}"],
+        "proof_languages": [one.language for one in compilers if one.language != "fortran"] if audit.active else [],
+    }
 
 
 def _linkers_of(compiler: Compiler) -> dict[str, str]:
@@ -104,7 +94,7 @@ def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
         write_if_changed(folder / name, SCRIPT.format(command=command), mode=0o777)
 
 
-def libraries(compilers: Sequence[Compiler]) -> list[str]:
+def _libraries(compilers: Sequence[Compiler]) -> list[str]:
     """Return the argument that links the run-time library of the Fortran compiler."""
     for compiler in compilers:
         name = RUNTIMES.get(compiler.id, "") if compiler.language == "fortran" else ""

@@ -52,6 +52,10 @@ TOOLCHAIN_SETS = frozenset(
     }
 )
 
+# An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
+# where the build calls such a script.
+LINK_PROOF = "--isagen-proof"
+
 
 def guard_name(level: str) -> str:
     """Return the name of the header that every copy for `level` includes first."""

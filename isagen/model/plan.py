@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from .aliases import Alias
 from .languages import can_be_included
+from .names import dispatch_name, front_name, stubs_name
 from .record import Record
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.
@@ -123,11 +124,6 @@ class Plan:
         """The environment variables that narrow the level, in the order in which they count."""
         return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
-    @property
-    def dispatch_language(self) -> str:
-        """The Meson language of the sources that dispatch the kernels: "cpp" where one of them is C++, or "c"."""
-        return "cpp" if any(kernel.language == "cpp" for kernel in self.kernels) else "c"
-
     def built_levels(self) -> tuple[str, ...]:
         """Return the levels that have copies, lowest first."""
         found = {unit.level for unit in self.units}
@@ -231,3 +227,16 @@ class Build:
     link_audit: LinkAudit
     record: Record
     limit: Limit = Limit()
+
+    @property
+    def dispatch_language(self) -> str:
+        """The Meson language of the sources that dispatch the kernels: "cpp" where one of them is C++, or "c"."""
+        return "cpp" if "cpp" in self.compilers else "c"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources that sealing writes: of dispatch, of the stubs, and of a whole module's front."""
+        of_set = self.plan.kernel_set, self.dispatch_language
+        stubs = [stubs_name(*of_set)] if any(self.plan.copies()) else []
+        fronts = [front_name(*of_set)] if self.plan.module and self.sealing.usable else []
+        return dispatch_name(*of_set), *stubs, *fronts

@@ -1,6 +1,5 @@
 """Registrations and the source of stubs that is made of them."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,12 +7,11 @@ import pytest
 from isagen.binary.formats import load_object
 from isagen.build.registrations import source_of
 from isagen.build.stubs import stub_table, stubs_of, stubs_source
-from isagen.build.texts import write_sources
 from isagen.model.errors import BuildError
 from isagen.model.names import STUBS_MARK
 from isagen.model.objects import CompiledObjects
-from support.model import kernel_row, plan_of, registered_at, write_build
-from support.registrations import LEVELS, plan_for
+from support.model import kernel_row, plan_of, registered_at
+from support.registrations import LEVELS
 
 # ---- from objects
 
@@ -103,14 +101,3 @@ def test_the_source_is_made_of_registrations():
     assert text.endswith("\nafter\n")
     assert "const unsigned isa_stub_total = 1;" in text
     assert STUBS_MARK not in text
-
-
-def test_sources_have_the_time_of_the_last_run(tmp_path):
-    """Ninja takes older ones for out of date after each configuring."""
-    plan = write_build(tmp_path, plan_for("a"), {"isa_dispatch.c": "text"})
-    output = tmp_path / "isa_dispatch.cpp"
-    write_sources(str(plan), [str(output)])
-    os.utime(output, (1_000_000_000, 1_000_000_000))
-    write_sources(str(plan), [str(output)])
-    assert output.read_text() == "text"
-    assert output.stat().st_mtime > 1_000_000_000
