@@ -1,4 +1,4 @@
-"""Emitting: a suffixed copy of every kernel source for every level.
+"""Emitting: a suffixed copy of every kernel source for every level, and the sources of dispatch.
 
 A copy includes its source: compilers then find what is beside the source, know when it changes, and say which level a
 message is of. A source in Fortran, which Meson reads, and one that is generated are copied whole. Preprocessors turn
@@ -20,6 +20,7 @@ from ..model.names import guard_name
 from ..model.plan import KernelRow, Plan
 from ..model.plan_file import read_plan
 from .last_run import LastRun, plan_files
+from .texts import text_for
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COPIED = "{level}: {how} by isagen from {source}{end}"
@@ -31,15 +32,18 @@ def emit(
     generated: Sequence[str] = (),
     last_run: LastRun | None = None,
 ) -> None:
-    """Write the copies of the plan into `folder`; files that would not change stay as they are.
+    """Write the sources of dispatch and the copies of a plan into `folder`; unchanged files keep their times.
 
     `generated` are the paths of the generated kernel sources, in the plan's order. The `last_run` tells the next run of
     the step what this one read and wrote. Raises `KernelError` where a source that is copied whole cannot be read.
     """
     read = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
-    plan = read_plan(plan_path).plan
+    build = read_plan(plan_path)
+    plan = build.plan
     lines = _lines(plan, generated)
-    written = []
+    written = [os.path.join(folder, name) for name in build.sources]
+    for path in written:
+        write_if_changed(path, text_for(os.fspath(plan_path), path))
     for kernel in plan.kernels:
         if kernel.object:
             continue

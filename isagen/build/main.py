@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _emit(words: Sequence[str]) -> int:
-    """``emit PLAN FOLDER [--generated SOURCE...]``: write the copies of all kernel sources."""
+    """``emit PLAN FOLDER [--generated SOURCE...]``: write the sources of dispatch, and the copies of kernels."""
     _, plan, folder, *generated = words
     last_run = LastRun(_record_path(plan, folder, "emitted"), words)
     if last_run.changed() != set():

@@ -19,7 +19,7 @@ from ..binary.protocol import Binding
 from ..model.files import AnyPath
 from ..model.matrix_notes import pack
 from ..model.memo import State, state_of
-from ..model.names import STUBS_MARK
+from ..model.names import stubs_name
 from ..model.plan_file import registrations_text
 from ..model.record import LEVEL_OWNER, NOTE_OWNER
 from ..model.registrations import Registrations
@@ -53,12 +53,12 @@ def seal(
     objects: Sequence[AnyPath] | None,
     last_run: LastRun | None = None,
 ) -> None:
-    """Seal the `objects` of all levels of a plan into `folder`, and write there the sources that dispatch them.
+    """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
 
     Where no objects are given, they are those that Meson compiled in the build folder of the plan.
 
-    A copy that folds gets an object without code. If the plan does not seal, only the registrations and the sources are
-    written. Objects that isagen does not read stay as they are. `last_run` contains what the last run read
+    A copy that folds gets an object without code. If the plan does not seal, only the registrations and the table of
+    stubs are written. Objects that isagen does not read stay as they are. `last_run` contains what the last run read
     and wrote, and then what this one did.
     """
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
@@ -85,7 +85,7 @@ class _Run:
     def __init__(self, work: Work, folder: str, memo: Memo, changed: set[str]) -> None:
         self._work = work
         self._build = build = work.build
-        self._folder = folder
+        self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
         self._outputs = Outputs(work, memo.made, changed)
         self._measure = Measure(lambda: features_of(build.record.features), memo.codes)
         self._known = {path: one for path, one in memo.compiled.items() if path not in changed}
@@ -169,19 +169,16 @@ class _Run:
                 yield Sealed(item.sealed, file, level.name, own, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
-        """Write the sources, whose texts are beside the plan, when all levels are sealed.
+        """Write the table of stubs, whose text is beside the plan, when all levels are sealed.
 
         Return the files of this run. Raises `BuildError` where a stub is incomplete.
         """
         plan, levels = self._build.plan, self._work.levels
         every_level = [level.name for level in plan.levels]
-        sources = [os.path.join(self._folder, name) for name in self._build.sources]
-        for path in sources:
-            text = text_for(plan_path, path)
-            if STUBS_MARK in text:
-                text = stubs_source(text, self._build.record.project, every_level, self._found, plan.module)
-            self._outputs.write_text(path, text)
-        declared = [*sources, *(level.registrations for level in levels), *self._outputs.made]
+        text = text_for(plan_path, self._stubs)
+        table = stubs_source(text, self._build.record.project, every_level, self._found, plan.module)
+        self._outputs.write_text(self._stubs, table)
+        declared = [self._stubs, *(level.registrations for level in levels), *self._outputs.made]
         self._outputs.refresh(declared)
         return declared
 

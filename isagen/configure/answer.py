@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
-from ..model.names import registrations_name, sealed_name
+from ..model.names import registrations_name, sealed_name, stubs_name
 from ..model.objects import unit_folder
 from ..model.plan import BUILT, Build, KernelRow, Plan, Unit
 
@@ -42,24 +42,23 @@ class Fragment:
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
     """Return what the fragment reads of a build. Meson shall warn of `warnings` besides those of the build itself.
 
-    `copied` are paths of the kernels whose copies repeat their text, and `sealed` all that sealing writes: the
-    sources of dispatch, what each level registers, and the objects.
+    `copied` are paths of the kernels whose copies repeat their text. `emitted` are the sources of dispatch and the
+    copies, and `sealed` the source of stubs, what each level registers, and the objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
     built = plan.built_levels()
     registrations = [registrations_name(level, plan.kernel_set) for level in built]
     sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
-    has_front = plan.module and build.sealing.usable
+    stubs = [stubs_name(plan.kernel_set, build.dispatch_language)] if cells else []
     values: Values = {
         "error": [],
         "copied": [f"{fragment.up}/{kernel.source}" for kernel in _in_project(plan) if not kernel.included],
-        **_units(plan, fragment),
+        **_units(build, fragment),
         "levels": built,
-        "sealed": [*build.sources, *registrations, *sealed],
+        "sealed": [*stubs, *registrations, *sealed],
         "is_sealed": ["yes"] if sealed else [],
-        "has_front": ["yes"] if has_front else [],
-        "dispatch": build.sources[0],
+        "dispatch": build.sources,
         "dispatch_language": build.dispatch_language,
         "link_language": "cpp" if "cpp" in build.compilers else "c",
         "editor": _editor(plan, editor),
@@ -67,25 +66,26 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
         "summary": [f"{key}\t{text}".replace("\n", " ") for key, text in summary_lines(build)],
     }
     for level in built if plan.module else ():  # places in the outputs of sealing
-        own = [str(place) for place, cell in enumerate(cells, len(build.sources) + len(built)) if cell.level == level]
-        values[f"{level}_sealed"] = own if has_front else []
+        own = [str(place) for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
+        values[f"{level}_sealed"] = own if build.sealing.usable else []
     return values
 
 
-def _units(plan: Plan, fragment: Fragment) -> Values:
+def _units(build: Build, fragment: Fragment) -> Values:
     """Return the libraries, lowest level first, and for each its arguments and the places of its sources.
 
-    Those count the kernels in the project, in its order, then the copies. `pch` are languages with a precompiled
+    Those count the kernels in the project, in its order, then what is emitted. `pch` are languages with a precompiled
     header.
     """
-    emitted, in_project = plan.emitted(), _in_project(plan)
-    copies = [copy for unit in plan.units for copy in emitted[unit.name]]
-    places = {copy: str(place) for place, copy in enumerate(copies, len(in_project))}
+    plan = build.plan
+    copies, in_project = plan.emitted(), _in_project(plan)
+    emitted = [*build.sources, *(copy for unit in plan.units for copy in copies[unit.name])]
+    places = {copy: str(place) for place, copy in enumerate(emitted, len(in_project))}
     direct = {
         cell.copy: str(place) for place, kernel in enumerate(in_project) if kernel.object for cell in kernel.cells
     }
     values: Values = {
-        "copies": copies,
+        "emitted": emitted,
         "units": [unit.name for level in plan.levels for unit in plan.units if unit.level == level.name],
     }
     for unit in plan.units:

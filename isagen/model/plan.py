@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from .aliases import Alias
 from .languages import can_be_included
-from .names import dispatch_name, front_name, stubs_name
+from .names import dispatch_name, front_name
 from .record import Record
 
 # The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.
@@ -235,8 +235,7 @@ class Build:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the sources that sealing writes: of dispatch, of the stubs, and of a whole module's front."""
+        """The names of the sources that need no compiled kernel: of dispatch, and of a whole module's front."""
         of_set = self.plan.kernel_set, self.dispatch_language
-        stubs = [stubs_name(*of_set)] if any(self.plan.copies()) else []
-        fronts = [front_name(*of_set)] if self.plan.module and self.sealing.usable else []
-        return dispatch_name(*of_set), *stubs, *fronts
+        has_front = self.plan.module and self.sealing.usable
+        return (dispatch_name(*of_set), front_name(*of_set)) if has_front else (dispatch_name(*of_set),)

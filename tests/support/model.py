@@ -66,10 +66,13 @@ def record_of(**changes) -> Record:
 def write_build(folder: Path, plan: Plan, texts: Mapping[str, str] | None = None) -> Path:
     """Write a plan file and the rendered texts into a folder as configuring does; return the plan's path."""
     path = folder / "plan.json"
-    path.write_text(plan_text(build_of(plan)), encoding="utf-8")
+    build = build_of(plan)
+    path.write_text(plan_text(build), encoding="utf-8")
+    if texts is None:
+        texts = {f"{name.rpartition('.')[0]}.c": "" for name in build.sources}
     place = folder / TOOL_FOLDER / TEXTS_FOLDER
     place.mkdir(parents=True, exist_ok=True)
-    for name, text in (texts or {}).items():
+    for name, text in texts.items():
         (place / name).write_text(text, encoding="utf-8")
     return path
 

@@ -17,9 +17,9 @@ def plan_of(*sizes):
 def test_each_copy_is_found_where_the_answer_says():
     plan = plan_of(20, MANY, 0, 3)
     values = answer(build_of(plan), Editor())
-    assert values["copies"] == [copy for unit in plan.units for copy in unit.copies]
+    assert values["emitted"] == ["isa_dispatch.c", *(copy for unit in plan.units for copy in unit.copies)]
     for unit in plan.units:
-        assert [values["copies"][int(place)] for place in values[f"{unit.name}_sources"]] == list(unit.copies)
+        assert [values["emitted"][int(place)] for place in values[f"{unit.name}_sources"]] == list(unit.copies)
 
 
 def test_a_source_that_is_compiled_itself_has_no_copies():
@@ -28,11 +28,11 @@ def test_a_source_that_is_compiled_itself_has_no_copies():
     plan = replace(plan, units=(unit,))
     kernels = [replace(kernel, object="" if kernel.source == "b.c" else "o.o") for kernel in plan.kernels]
     values = answer(build_of(replace(plan, kernels=tuple(kernels))), Editor())
-    assert values["copies"] == [cell.copy for cell in plan.kernels[1].cells]
-    assert values["u_sources"] == ["0", "3", "2"]  # three kernels, then the copies
+    assert values["emitted"] == ["isa_dispatch.c", *(cell.copy for cell in plan.kernels[1].cells)]
+    assert values["u_sources"] == ["0", "4", "2"]  # three kernels, the dispatch source, then the copies
     every = replace(plan, kernels=tuple(replace(kernel, object="o.o") for kernel in plan.kernels))
     values = answer(build_of(every), Editor())
-    assert (values["copies"], values["u_sources"]) == ([], ["0", "1", "2"])
+    assert (values["emitted"], values["u_sources"]) == (["isa_dispatch.c"], ["0", "1", "2"])
 
 
 def test_units_of_a_language_have_its_precompiled_header():

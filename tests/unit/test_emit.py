@@ -43,6 +43,10 @@ def build(tmp_path, monkeypatch):
     return tmp_path / "build"
 
 
+def copies_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"isa_dispatch.c"}
+
+
 # ---- one copy
 
 
@@ -160,13 +164,13 @@ def test_a_c_copy_registers_at_its_end(header, include):
 
 def test_emits_every_built_cell(build):
     emit(write_plan(build, "a.c", "b.c"), Path("out"))
-    assert {p.name for p in (build / "out").iterdir()} == {f"{k}.c.{level}.c" for k in "ab" for level in LEVELS}
+    assert copies_in(build / "out") == {f"{k}.c.{level}.c" for k in "ab" for level in LEVELS}
     assert (build / "out" / "b.c.AVX2.c").read_text().endswith('#include "../../src/b.c"\n')
 
 
 def test_cell_that_is_not_built_has_no_copy(build):
     emit(write_plan(build, "a.c", left_out="AVX2"), build / "out")
-    assert {p.name for p in (build / "out").iterdir()} == {"a.c.DEFAULT.c"}
+    assert copies_in(build / "out") == {"a.c.DEFAULT.c"}
 
 
 def test_only_what_changed_is_written(build):
@@ -187,7 +191,7 @@ def test_shims_are_emitted(build):
     (cell,) = kernel.cells
     kernel = replace(kernel, cells=(replace(cell, shim="a.f90.stubs.AVX2.c"),), header="s.h", registers={"x": "f"})
     emit(write_build(build, plan_of(["AVX2"], [kernel])), build / "out")
-    assert {p.name for p in (build / "out").iterdir()} == {"a.f90.AVX2.f90", "a.f90.stubs.AVX2.c"}
+    assert copies_in(build / "out") == {"a.f90.AVX2.f90", "a.f90.stubs.AVX2.c"}
     assert (build / "out/a.f90.stubs.AVX2.c").read_text() == shim_of(kernel, "AVX2")
 
 
