@@ -133,7 +133,8 @@ def _check(request: Request, config: Config) -> None:
             raise KernelError(
                 "there is no such kernel source",
                 where=f"isa_kernels: {source}",
-                remedy=f"looked in {request.source_root}; name kernels with files()",
+                remedy=f"looked in {request.source_root}; isa_kernels takes files(); of a target or configure_file(), "
+                f"write isa_generated = {{'{source}': target}}",
             )
 
 

@@ -99,25 +99,32 @@ HEADER_FIRST = TARGET.format("['one.h', 'one.cpp']", "'cp $0 $1/one.h; cp $0 $1/
 
 @pytest.fixture
 def mistaken(new_project):
-    project = new_project()
-    (project.folder / "one.in").write_text('#include "isa_dispatch.h"\nISA_DECLARE_DISPATCH(int (*)(void), stub)\n')
-    (project.folder / "one.cpp").write_text("")
-    (project.folder / "main.cpp").write_text("int main() {}\n")
-    (project.folder / "meson.build").write_text(PROJECT.format("isa_kernels = files('one.cpp')"))
-    project.isagen("init")
-    return project
+    """Return a function that makes a project with a text in its meson.build."""
+
+    def make(text):
+        project = new_project()
+        stub = '#include "isa_dispatch.h"\nISA_DECLARE_DISPATCH(int (*)(void), stub)\n'
+        (project.folder / "one.in").write_text(stub)
+        (project.folder / "one.cpp").write_text("")
+        (project.folder / "main.cpp").write_text("int main() {}\n")
+        (project.folder / "meson.build").write_text(PROJECT.format(text))
+        project.isagen("init")
+        return project
+
+    return make
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (
-            TWO + "isa_kernels = [one]",
+            TWO + "isa_generated = {'one.cpp': one}",
             "isa_kernels: one.cpp: the targets that generate kernel sources give 2 files for 1: one.cpp, two.cpp\n"
             "  name one output of each target: target[0]",
         ),
         (
-            TWO + "isa_kernels = [one, configure_file(input: 'one.in', output: 'three.cpp', copy: true)]",
+            TWO + "isa_generated = {'one.cpp': one, "
+            "'three.cpp': configure_file(input: 'one.in', output: 'three.cpp', copy: true)}",
             "isa_kernels: one.cpp, three.cpp: the targets that generate kernel sources give 3 files for 2: "
             "one.cpp, two.cpp, three.cpp",
         ),
@@ -129,26 +136,34 @@ def mistaken(new_project):
     ],
 )
 def test_targets_of_several_outputs(mistaken, text, message):
-    (mistaken.folder / "meson.build").write_text(PROJECT.format(text))
-    mistaken.setup()
-    assert message in mistaken.ninja(check=False)
+    project = mistaken(text)
+    project.setup()
+    assert message in project.ninja(check=False)
+
+
+CONFIGURED = "configure_file(input: 'one.in', output: 'made.cpp', copy: true)"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER_FIRST + "isa_kernels = [one]", "one.h: is not C, C++, Fortran or assembly"),
+        (HEADER_FIRST + "isa_generated = {'one.h': one}", "one.h: is not C, C++, Fortran or assembly"),
         (
             "isa_kernels = files('one.cpp')\nisa_generated = {'one.cpp': generator(copy, output: '@BASENAME@.cpp', "
             "arguments: ['@INPUT@', '@OUTPUT@']).process('one.in')}",
             "isa_kernels: one.cpp: is listed twice",
         ),
         (
-            "one = configure_file(input: 'one.in', output: 'made.cpp', copy: true)\nisa_kernels = [one, one]",
-            "isa_kernels: made.cpp: is listed twice",
+            f"isa_kernels = {CONFIGURED}",
+            "isa_kernels: made.cpp: there is no such kernel source\n  looked in {}; isa_kernels takes files(); of a "
+            "target or configure_file(), write isa_generated = {{'made.cpp': target}}",
+        ),
+        (
+            TARGET.format("'made.cpp'", "'cp $0 $1/made.cpp'") + "isa_kernels = files('one.cpp')\nisa_kernels += one",
+            "write isa_generated = {{'made.cpp': target}}",
         ),
     ],
 )
 def test_what_configuring_refuses(mistaken, text, message):
-    (mistaken.folder / "meson.build").write_text(PROJECT.format(text))
-    assert message in mistaken.setup(check=False)
+    project = mistaken(text)
+    assert message.format(project.folder) in project.setup(check=False)

@@ -29,7 +29,6 @@ executable('used', 'used.c', dependencies: isa_kernels_dep)
 def test_kernels_without_the_language_of_a_header(tmp_path, languages, own):
     """Meson failed where a C kernel had arguments of its own, and so a static library without C++."""
     project = make_project(tmp_path)
-    project.isagen("init")
     headers = [f"isa_{language}_pch = files('seven_{language}.h')" for language in languages]
     files = {"stubs.h": DECLARED, "used.c": USED, "meson.build": BUILD.format(headers="\n".join(headers))}
     for language in ("c", "cpp"):
@@ -39,6 +38,7 @@ def test_kernels_without_the_language_of_a_header(tmp_path, languages, own):
         files[f"seven_{language}.h"] = "enum { SEVEN = 7 };\n"
     for name, text in files.items():
         (project.folder / name).write_text(text)
+    project.isagen("init")
     if own:
         with (project.folder / "isagen/isa.toml").open("a") as stream:
             stream.write('\n[kernels."in_c.c"]\nargs = ["-funroll-loops"]\n')
