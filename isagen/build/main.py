@@ -52,7 +52,7 @@ def _seal(words: Sequence[str]) -> int:
     else:
         from .seal import seal
 
-        seal(plan, folder, None, last_run)
+        seal(plan, folder, last_run)
     return 0
 
 

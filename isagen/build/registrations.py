@@ -96,11 +96,6 @@ def compiled_objects(plan: Plan, level: str, folder: str, known: CompiledObjects
     return found
 
 
-def objects_of_level(level: str, objects: Iterable[str], known: CompiledObjects) -> list[str]:
-    """Return those of the `objects` of all levels that are compiled at `level`."""
-    return [path for path in objects if known.kernel_of(path)[0] == level]
-
-
 def source_of(path: AnyPath, level: str, known: CompiledObjects) -> str:
     """Return the kernel source behind an object of `level`. Raises `BuildError` if there is none."""
     found, source = known.kernel_of(path)

@@ -47,23 +47,15 @@ class Memo:
     codes: Codes = field(default_factory=dict)
 
 
-def seal(
-    plan_path: AnyPath,
-    folder: AnyPath,
-    objects: Sequence[AnyPath] | None,
-    last_run: LastRun | None = None,
-) -> None:
-    """Seal the `objects` of all levels of a plan into `folder`, and write there the stubs that they register.
-
-    Where no objects are given, they are those that Meson compiled in the build folder of the plan.
+def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun | None = None) -> None:
+    """Seal the compiled objects of all levels of a plan into `folder`, and write there the stubs that they register.
 
     A copy that folds gets an object without code. If the plan does not seal, only the registrations and the table of
     stubs are written. Objects that isagen does not read stay as they are. `last_run` contains what the last run read
     and wrote, and then what this one did.
     """
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
-    given = [os.fspath(path) for path in objects] if objects is not None else None
-    work = work_of(Path(plan_path), os.fspath(folder), states, given)
+    work = work_of(Path(plan_path), os.fspath(folder), states)
     changed = last_run.changed() if last_run is not None else None
     # Another isagen, whose plan files differ, may have written the memo in another form.
     same = changed is not None and changed.isdisjoint(states)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from ..model.names import registrations_name, sealed_name
 from ..model.objects import CompiledObjects
 from ..model.plan import Build
 from ..model.plan_file import outputs_folder, read_plan
-from .registrations import compiled_objects, objects_of_level, source_of
+from .registrations import compiled_objects, source_of
 
 
 class Item(NamedTuple):
@@ -45,23 +45,16 @@ class Work:
     levels: tuple[LevelWork, ...]
 
 
-def work_of(plan_path: Path, folder: str, planned: Iterable[str], objects: Sequence[str] | None) -> Work:
-    """Read the work from a plan, whose files are `planned`; `objects` are those of all levels.
-
-    Where none are given, they are those that Meson compiled in the build folder of the plan.
-    """
+def work_of(plan_path: Path, folder: str, planned: Iterable[str]) -> Work:
+    """Read the work from a plan, whose files are `planned`, and find the objects that Meson compiled for it."""
     build = read_plan(plan_path)
     plan = build.plan
     shims, known = plan.shims(), CompiledObjects(plan)
     rows = {level.name: level for level in plan.levels}
     levels = []
     for level in plan.built_levels():
-        if objects is None:
-            compiled = compiled_objects(plan, level, os.fspath(outputs_folder(plan_path.parent)), known)
-        else:
-            compiled = objects_of_level(level, objects, known)
         items = []
-        for path in compiled:
+        for path in compiled_objects(plan, level, os.fspath(outputs_folder(plan_path.parent)), known):
             copy = known.copy_of(path)
             sealed = os.path.join(folder, sealed_name(copy, level))
             items.append(Item(path, source_of(path, level, known), sealed, copy in shims))

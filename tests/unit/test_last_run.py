@@ -85,7 +85,7 @@ def test_a_record_that_cannot_be_written_is_no_error(tmp_path):
 def test_a_step_that_is_done_does_nothing(tmp_path, monkeypatch):
     calls = []
 
-    def seal(plan, folder, objects, record):
+    def seal(plan, folder, record):
         calls.append(folder)
         record.note([plan, os.path.join(folder, "a.o"), os.path.join(folder, "isa_AVX2.json")])
 
