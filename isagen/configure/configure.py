@@ -45,7 +45,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 
     Nothing is written where an error is raised.
     """
-    check_paths(request.source_root, request.build_root)
+    check_paths(request.project_root, request.build_root)
     config = load_config(request.config).of_set(request.config_set, request.sets)
     chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table
@@ -78,7 +78,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 def _fragment(request: Request) -> Fragment:
     return Fragment(
         built=_relative(request.output, request.build_root),
-        up=_relative(request.source_root, request.config.parent),
+        up=_relative(request.project_root, request.config.parent),
         precompiled=request.precompiled,
     )
 
@@ -121,7 +121,7 @@ def check_paths(source: Path, build: Path) -> None:
 
 def _check(request: Request, config: Config) -> None:
     """Raise `KernelError` or `ConfigError` for what cannot be built at all."""
-    check_shadows(config, request.kernels, request.source_root)
+    check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
             f"{request.config_set!r} cannot name a set of kernels",
@@ -129,11 +129,11 @@ def _check(request: Request, config: Config) -> None:
             remedy="use letters, digits and _, and start with a letter",
         )
     for source in request.kernels:
-        if source not in request.generated and not os.path.isfile(os.path.join(request.source_root, source)):
+        if source not in request.generated and not os.path.isfile(os.path.join(request.project_root, source)):
             raise KernelError(
                 "there is no such kernel source",
                 where=f"isa_kernels: {source}",
-                remedy=f"looked in {request.source_root}; isa_kernels takes files(); of a target or configure_file(), "
+                remedy=f"looked in {request.project_root}; isa_kernels takes files(); of a target or configure_file(), "
                 f"write isa_generated = {{'{source}': target}}",
             )
 
@@ -157,16 +157,16 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         kernels=request.kernels,
         generated=request.generated,
         kernel_set=request.kernel_set,
-        others=request.elsewhere,
+        others=request.other_kernels,
         module=request.module,
         option_levels=request.levels,
         verdicts=verdicts,
-        source_root=_relative(request.source_root, request.build_root),
+        source_root=_relative(request.project_root, request.build_root),
         style=_style(request, limit),
         sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
         elsewhere=chosen.elsewhere,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
-        direct_in=None if limit.opaque or request.module else _relative(request.config.parent, request.source_root),
+        direct_in=None if limit.opaque or request.module else _relative(request.config.parent, request.project_root),
     )
     check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
     if not limit.foreign:

@@ -42,14 +42,15 @@ WORDS = {
 class Request:
     """The build of one set of kernels, as the fragment knows it: folders, machine, compilers, options.
 
-    Kernels start at `source_root`. `generated` gives the paths of those that Meson makes, from `build_root`.
-    `elsewhere` are the kernels of other sets, and `editor` is the level at which editors see a kernel. `kernel_set` is
-    the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets of its own.
-    `module` is the extension module that the kernels are as a whole, and `precompiled` has the languages of headers.
+    Paths of `kernels` start at `project_root`, and `generated` maps those that Meson makes to their paths from
+    `build_root`. `other_kernels` are those of other sets. `editor` is the level at which editors see a kernel.
+    `kernel_set` is the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets
+    of its own. `module` is the extension module that the kernels are as a whole, and `precompiled` has the languages
+    of headers.
     """
 
     config: Path
-    source_root: Path
+    project_root: Path
     build_root: Path
     output: Path
     cpu_family: str
@@ -57,7 +58,7 @@ class Request:
     compilers: tuple[Compiler, ...]
     kernels: tuple[str, ...]
     generated: Mapping[str, str] = field(default_factory=dict)
-    elsewhere: tuple[str, ...] = ()
+    other_kernels: tuple[str, ...] = ()
     name: str = "project"
     kernel_set: str = ""
     config_set: str = ""
@@ -81,7 +82,7 @@ class Request:
     @property
     def fragment_folder(self) -> str:
         """The fragment's folder, from the project's root."""
-        return Path(os.path.relpath(self.config.parent, self.source_root)).as_posix()
+        return Path(os.path.relpath(self.config.parent, self.project_root)).as_posix()
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def request_of(arguments: Arguments) -> Request:
     generated = {path: os.path.normpath(os.path.join(inside, path)) for path in own.get("generated", ())}
     return Request(
         config=Path(values["config"]),
-        source_root=Path(project_root),
+        project_root=Path(project_root),
         build_root=Path(values["build-root"]),
         output=Path(values["output"]),
         cpu_family=values["cpu-family"],
@@ -137,7 +138,7 @@ def request_of(arguments: Arguments) -> Request:
         compilers=_compilers(arguments.compilers, mine),
         kernels=tuple(mine),
         generated=generated,
-        elsewhere=tuple(path for name, found in paths.items() if name != values["set"] for path in found),
+        other_kernels=tuple(path for name, found in paths.items() if name != values["set"] for path in found),
         name=values["name"],
         kernel_set=values["label"],
         config_set=values["set"],
