@@ -22,8 +22,8 @@ SHOWN = ("c", "cpp")
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> None:
     """Add to the commands in the build folder `root` how each kernel source is compiled at `level`.
 
-    That is the command of its copy or its object there, without the arguments that are `left_out`. It comes first:
-    clangd takes the first of a source. What Meson did not write is not read.
+    That is the command of its copy there, without the arguments that are `left_out`. It comes first: clangd takes the
+    first of a source. What Meson did not write is not read.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -45,10 +45,10 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
 def _entries(
     known: Iterable[Mapping[str, Any]], lines: Mapping[str, str], guard: str, left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source from that of its copy or object, whose `lines` are sources."""
+    """Yield an entry for each kernel source from that of its copy, which has its source in `lines`."""
     for entry in known:
         file = entry["file"]
-        line = lines.get(file) or lines.get(entry.get(OUTPUT, ""))
+        line = lines.get(file)
         if line is None:
             continue
         command, _, end = entry["command"].rpartition(" -c ")
@@ -56,8 +56,8 @@ def _entries(
             continue
         for word in left_out:
             command = command.replace(f" {word} ", " ")
-        guarded = command if guard in command else f"{command} -include {guard}"
-        yield {"directory": entry["directory"], "command": f"{guarded} -c {quote(line)}", "file": line}
+        command = f"{command} -include {guard} -c {quote(line)}"
+        yield {"directory": entry["directory"], "command": command, "file": line}
 
 
 def _is_one(text: str, word: str) -> bool:

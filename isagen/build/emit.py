@@ -45,8 +45,6 @@ def emit(
     for path in written:
         write_if_changed(path, text_for(os.fspath(plan_path), path))
     for kernel in plan.kernels:
-        if kernel.object:
-            continue
         line = lines.get(kernel.source, kernel.line)
         content = b""
         if not kernel.included:

@@ -10,7 +10,7 @@ from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
 from ..model.names import registrations_name, sealed_name, stubs_name
 from ..model.objects import unit_folder
-from ..model.plan import BUILT, Build, KernelRow, Plan, Unit
+from ..model.plan import BUILT, Build, Plan, Unit
 
 Values = dict[str, str | Sequence[str]]
 
@@ -53,7 +53,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
     stubs = [stubs_name(plan.kernel_set, build.dispatch_language)] if cells else []
     values: Values = {
         "error": [],
-        "copied": [f"{fragment.up}/{kernel.source}" for kernel in _in_project(plan) if not kernel.included],
+        "copied": [f"{fragment.up}/{row.source}" for row in plan.kernels if not (row.generated or row.included)],
         **_units(build, fragment),
         "levels": built,
         "sealed": [*stubs, *registrations, *sealed],
@@ -72,24 +72,19 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
 
 
 def _units(build: Build, fragment: Fragment) -> Values:
-    """Return the libraries, lowest level first, and for each its arguments and the places of its sources.
+    """Return the libraries, lowest level first, and for each its arguments and the places of its copies.
 
-    Those count the kernels in the project, in its order, then what is emitted. `pch` are languages with a precompiled
-    header.
+    Those count what is emitted. `pch` are languages with a precompiled header.
     """
     plan = build.plan
-    copies, in_project = plan.emitted(), _in_project(plan)
-    emitted = [*build.sources, *(copy for unit in plan.units for copy in copies[unit.name])]
-    places = {copy: str(place) for place, copy in enumerate(emitted, len(in_project))}
-    direct = {
-        cell.copy: str(place) for place, kernel in enumerate(in_project) if kernel.object for cell in kernel.cells
-    }
+    emitted = [*build.sources, *(copy for unit in plan.units for copy in unit.copies)]
+    places = {copy: str(place) for place, copy in enumerate(emitted)}
     values: Values = {
         "emitted": emitted,
         "units": [unit.name for level in plan.levels for unit in plan.units if unit.level == level.name],
     }
     for unit in plan.units:
-        values[f"{unit.name}_sources"] = [direct.get(copy) or places[copy] for copy in unit.copies]
+        values[f"{unit.name}_copies"] = [places[copy] for copy in unit.copies]
         values[f"{unit.name}_pch"] = [language for language in fragment.precompiled if unit.args.get(language)]
         for language in LANGUAGES:
             values[f"{unit.name}_{language}_args"] = _args(unit, language, fragment)
@@ -105,11 +100,6 @@ def _args(unit: Unit, language: str, fragment: Fragment) -> Sequence[str]:
     if fragment.precompiled and args:
         return [f"-iquote{fragment.built}/{unit_folder(unit.name)}", *args]
     return args
-
-
-def _in_project(plan: Plan) -> list[KernelRow]:
-    """Return the kernels that are not generated, in the order in which the fragment has their files."""
-    return [kernel for kernel in plan.kernels if not kernel.generated]
 
 
 def _editor(plan: Plan, editor: Editor) -> list[str]:

@@ -166,7 +166,6 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
         elsewhere=chosen.elsewhere,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
-        direct_in=None if limit.opaque or request.module else _relative(request.config.parent, request.project_root),
     )
     check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
     if not limit.foreign:

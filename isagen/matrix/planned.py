@@ -98,8 +98,5 @@ def _level(level: LevelRow) -> MatrixLevel:
 
 
 def _kernel(kernel: KernelRow) -> MatrixKernel:
-    cells = {
-        cell.level: MatrixCell(cell.verdict, cell.reason, cell.flags, "" if kernel.object else cell.copy)
-        for cell in kernel.cells
-    }
+    cells = {cell.level: MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy) for cell in kernel.cells}
     return MatrixKernel(kernel.source, kernel.language, kernel.args, cells)

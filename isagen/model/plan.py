@@ -14,10 +14,6 @@ from .record import Record
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
-# Of more than MANY copies, those that only include their sources are left out.
-MANY = 2000
-
-
 @dataclass(frozen=True)
 class Verdict:
     """The result of probing one level with the compiler of one language.
@@ -54,7 +50,6 @@ class KernelRow:
 
     `line` is the path from the build folder's root, which compiler messages and debuggers show. A `generated` source
     is made in the build folder. `registers` are the functions by stub that isagen registers after it includes `header`.
-    `object` is what Meson calls the objects of a source that is compiled itself; copies are then names without files.
     """
 
     source: str
@@ -65,7 +60,6 @@ class KernelRow:
     generated: bool = False
     header: str = ""
     registers: Mapping[str, str] = field(default_factory=dict)
-    object: str = ""
 
     @property
     def included(self) -> bool:
@@ -140,11 +134,6 @@ class Plan:
                     yield kernel, cell
                 if cell.shim:
                     yield kernel, replace(cell, copy=cell.shim, shim="")
-
-    def emitted(self) -> dict[str, list[str]]:
-        """Return the file names of the copies that are written, by unit."""
-        direct = {cell.copy for kernel in self.kernels if kernel.object for cell in kernel.cells}
-        return {unit.name: [copy for copy in unit.copies if copy not in direct] for unit in self.units}
 
     def shims(self) -> frozenset[str]:
         """Return the file names of the copies that only register others."""

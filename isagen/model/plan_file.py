@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from .errors import PlanError, ProjectError
 from .files import AnyPath
 from .names import PLAN, TOOL_FOLDER
-from .objects import unit_folder
 from .plan import Build, Cell, LinkAudit
 from .reading import from_data
 from .registrations import Registrations
@@ -21,7 +20,7 @@ from .registrations import Registrations
 T = TypeVar("T")
 
 # Raise it when what is written changes in a way that an older reader does not know.
-PLAN_FORMAT = 8
+PLAN_FORMAT = 9
 # The first keys of what begins a line in a plan: levels and units, kernels, cells.
 OF_LINES = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
@@ -82,29 +81,20 @@ def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
 
 
 def shown_sources(path: AnyPath, level: str, languages: Container[str]) -> dict[str, str]:
-    """Return the project's kernel sources in some `languages` by what is compiled of them at a `level`.
+    """Return the project's kernel sources in some `languages` by the file names of their copies at a `level`.
 
-    That is a copy, by its file name; of a source without copies, the path of its object. Sources are paths from the
-    build folder's root. Reading the whole plan of thousands of kernels takes longer. Raises `PlanError` as `read_plan`
-    does.
+    Sources are paths from the build folder's root. Reading the whole plan of thousands of kernels takes longer. Raises
+    `PlanError` as `read_plan` does.
     """
 
     def find(data: Any) -> dict[str, str]:
-        found: dict[str, str] = {}
-        direct: dict[str, str] = {}
-        plan = data["plan"]
-        for kernel in plan["kernels"]:
-            if not kernel["generated"] and kernel["language"] in languages:
-                copies = (cell["copy"] for cell in kernel["cells"] if cell["level"] == level and cell["copy"])
-                found.update((copy, kernel["line"]) for copy in copies)
-                if kernel["object"]:
-                    direct.update((cell["copy"], kernel["object"]) for cell in kernel["cells"])
-        for unit in plan["units"]:
-            folder = unit_folder(unit["name"])
-            for copy in unit["copies"]:
-                if copy in direct and copy in found:
-                    found[f"{folder}/{direct[copy]}"] = found.pop(copy)
-        return found
+        return {
+            cell["copy"]: kernel["line"]
+            for kernel in data["plan"]["kernels"]
+            if not kernel["generated"] and kernel["language"] in languages
+            for cell in kernel["cells"]
+            if cell["level"] == level and cell["copy"]
+        }
 
     return _read(path, find, RECONFIGURE)
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError
 from ..model.languages import language_of, takes_macros
-from ..model.names import guard_name
-from ..model.objects import object_name
-from ..model.plan import BUILT, DISABLED, MANY, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
 from .config import Config
 from .contained import contained_levels, without_contained
@@ -63,7 +61,6 @@ def make_plan(
     sealed: bool = True,
     module: str = "",
     baseline: Collection[str] = (),
-    direct_in: str | None = None,
 ) -> Plan:
     """Lay out the build of `kernels` (paths from the project's root).
 
@@ -112,8 +109,6 @@ def make_plan(
     contained = contained_levels({row.language for row in rows}, verdicts, baseline)
     if contained:
         rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
-    if direct_in is not None:
-        rows = _without_copies(rows, direct_in)
     return Plan(
         table=table.name,
         override=table.override if config.override is None else config.override,
@@ -124,23 +119,6 @@ def make_plan(
         aliases=aliases_of(config, table, elsewhere),
         module=module,
     )
-
-
-def _without_copies(kernels: Iterable[KernelRow], folder: str) -> list[KernelRow]:
-    """Return the kernels of a set, with names of objects where the sources themselves shall be compiled.
-
-    That is where there are more than `MANY` copies, and those would do nothing but include their sources. `folder` is
-    that of the fragment, from the project's root, as sources are.
-    """
-    rows = list(kernels)
-    if sum(bool(cell.copy) + bool(cell.shim) for row in rows for cell in row.cells) <= MANY:
-        return rows
-    names = {row.source: object_name(row.source, folder) for row in rows if row.included and not row.registers}
-    counts = Counter(name.casefold() for name in names.values())
-    return [
-        replace(row, object=name) if (name := names.get(row.source, "")) and counts[name.casefold()] == 1 else row
-        for row in rows
-    ]
 
 
 def _disabled(
@@ -289,22 +267,19 @@ def _units(
             key = (level, near[kernel.source], kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra, of_copies = style.kernel_flags or {}, style.copy_flags or {}
-    direct = {cell.copy for kernel in kernels if kernel.object for cell in kernel.cells}
     for (level, folders, args), by_language in groups.items():
         # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = digest_of("\0".join(key_words).encode())[:8]
-        guard = posixpath.join(style.headers, guard_name(level))
         yield Unit(
             name=f"isa_{level}__{digest}" if key_words else f"isa_{level}",  # short: ninja reads it for each object
             level=level,
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(("-include", guard) if any(cell.copy in direct for cell in cells) else ()),
                     *(style.near(language) + folder for folder in folders),
                     *extra.get(language, ()),
-                    *(of_copies.get(language, ()) if any(cell.copy not in direct for cell in cells) else ()),
+                    *of_copies.get(language, ()),
                     *cells[0].flags,
                 )
                 for language, cells in by_language.items()

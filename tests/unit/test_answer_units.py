@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from isagen.configure.answer import Editor, Fragment, answer
-from isagen.model.plan import MANY, Unit
-from support.model import build_of, kernel_row
-from support.model import plan_of as plan_of_rows
+from isagen.model.plan import Unit
+from support.model import build_of
 from support.registrations import plan_for
 
 
@@ -15,24 +14,11 @@ def plan_of(*sizes):
 
 
 def test_each_copy_is_found_where_the_answer_says():
-    plan = plan_of(20, MANY, 0, 3)
+    plan = plan_of(20, 2000, 0, 3)
     values = answer(build_of(plan), Editor())
     assert values["emitted"] == ["isa_dispatch.c", *(copy for unit in plan.units for copy in unit.copies)]
     for unit in plan.units:
-        assert [values["emitted"][int(place)] for place in values[f"{unit.name}_sources"]] == list(unit.copies)
-
-
-def test_a_source_that_is_compiled_itself_has_no_copies():
-    plan = plan_of_rows(["DEFAULT"], [kernel_row(f"{name}.c", {"DEFAULT": f"{name}.c.DEFAULT.c"}) for name in "abc"])
-    unit = Unit("u", "DEFAULT", tuple(cell.copy for _, cell in plan.copies()), {})
-    plan = replace(plan, units=(unit,))
-    kernels = [replace(kernel, object="" if kernel.source == "b.c" else "o.o") for kernel in plan.kernels]
-    values = answer(build_of(replace(plan, kernels=tuple(kernels))), Editor())
-    assert values["emitted"] == ["isa_dispatch.c", *(cell.copy for cell in plan.kernels[1].cells)]
-    assert values["u_sources"] == ["0", "4", "2"]  # three kernels, the dispatch source, then the copies
-    every = replace(plan, kernels=tuple(replace(kernel, object="o.o") for kernel in plan.kernels))
-    values = answer(build_of(every), Editor())
-    assert (values["emitted"], values["u_sources"]) == (["isa_dispatch.c"], ["0", "1", "2"])
+        assert [values["emitted"][int(place)] for place in values[f"{unit.name}_copies"]] == list(unit.copies)
 
 
 def test_units_of_a_language_have_its_precompiled_header():

@@ -75,7 +75,7 @@ def test_a_request(config):
     asked = request_of(read_arguments(words(config, *sets, *more, *CPP, *C, **changed)))
     assert asked.kernels == ("a=b.c", "c.c", "d.cpp", "g.c")
     assert asked.generated == {"g.c": "g.c"}
-    assert asked.elsewhere == ("o.c",)
+    assert asked.other_kernels == ("o.c",)
     assert asked.compilers == (
         Compiler("c", ("ccache", "cc"), "gcc", "12", "gnu", ("-DX=--lto=true", ""), "ld.bfd"),
         Compiler("cpp", ("cl",), "msvc", "19", "msvc", (), "link"),
