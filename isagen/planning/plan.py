@@ -69,8 +69,7 @@ def make_plan(
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
     be named too. `others` are the kernels of other sets. `module` is the extension module that the kernels are as a
-    whole. `baseline` are the features that every CPU has that runs the program. `direct_in` is the fragment's folder
-    where it can have sources compiled without copies. Raises `ConfigError` and `KernelError`.
+    whole. `baseline` are the features that every CPU has that runs the program. Raises `ConfigError` and `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, others)
