@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..model.errors import ConfigError
-from ..model.languages import language_of
+from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..probe.compiler import Compiler
 from .keyval import SEPARATOR
 
@@ -166,7 +166,8 @@ def check_version(arguments: Arguments) -> None:
     remedy = "run `isagen init` in the project to update it, and commit it"
     if found > FRAGMENT_FORMAT:
         remedy = (
-            "a later version did: pip install --upgrade isagen, or run `isagen init` with this one to write it anew"
+            "a later isagen wrote it: run pip install --upgrade isagen, or run `isagen init` to rewrite it with this "
+            "version"
         )
     shown = found if complete and found else "unknown"
     format = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
@@ -247,7 +248,7 @@ def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root
 
 def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
     """Return the compilers that take the `kernels`; those of other sets may need more."""
-    needed = {language_of(path) for path in kernels}
+    needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses others
     if "fortran" in needed:
         needed.add("c")
     found = {

@@ -257,7 +257,7 @@ def test_flags_of_a_kernel_that_nobody_checks(prepared):
     commands = project.path("compile_commands.json")
     entries = json.loads(commands.read_text())
     for entry in entries:
-        if ".AVX2.cpp" in entry["output"]:
+        if ".AVX2.cpp" in entry.get("output", ""):  # those for editors have no output
             entry["command"] = entry["command"].replace("-mavx2", "-mavx2 -mvaes")
     commands.write_text(json.dumps(entries))
     status, report = audit(project, "build")

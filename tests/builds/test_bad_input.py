@@ -13,7 +13,6 @@ EDITS = {
     "bad variable": ("isagen/isa.toml", '"HELLO_ISA"', '"HELLO ISA"', ["isa.toml: override: 'HELLO ISA' cannot name"]),
     "kernel unknown to meson": ("isagen/isa.toml", "# [kernels", '[kernels."kernels/dott.cpp"]\n# [', ["'kernels/dott.cpp' is not among the kernels", "did you mean 'kernels/dot.cpp'?"]),
     "native": ("isagen/isa.toml", "# [kernels", '[kernels."kernels/dot.cpp"]\nargs = ["-march=native"]\n# [', ["-march=native would build for the CPU of this machine"]),
-    "listed twice": ("meson.build", "'kernels/level.cpp'", "'kernels/level.cpp', 'kernels/level.cpp'", ["isa_kernels: kernels/level.cpp: is listed twice"]),
     "not a source": ("meson.build", "'kernels/level.cpp'", "'kernels/dot.h'", ["kernels/dot.h: is not C, C++, Fortran or assembly"]),
     "missing kernel": ("meson.build", "'kernels/level.cpp'", "'kernels/none.cpp'", ["kernels/none.cpp does not exist"]),
     "string, not files()": ("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", "['dot.cpp']", ["isa_kernels: dot.cpp: there is no such kernel source", "files()"]),

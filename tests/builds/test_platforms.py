@@ -205,9 +205,11 @@ def test_a_whole_module_is_built_once(new_project, tmp_path):
     need("gcc")
     project.setup("-Dc_std=c99", CC=str(imposter(tmp_path, "nvc", "gcc", *NVIDIA)))
     project.ninja()
-    built = sorted(path.name.partition(".")[0] for path in project.path("isagen").glob("*.so"))
+    built = sorted(path.name.partition(".")[0] for path in project.path("isagen/module").glob("*.so"))
     assert built == ["phased", "single"]
-    done = project.run(sys.executable, "-c", "import phased, single; print(single.__name__)", PYTHONPATH="build/isagen")
+    done = project.run(
+        sys.executable, "-c", "import phased, single; print(single.__name__)", PYTHONPATH="build/isagen/module"
+    )
     assert done.stdout == "single\n"
 
 

@@ -253,7 +253,7 @@ def test_the_audit_and_the_matrix_of_a_build(raw):
     assert "private module of level AVX2, all of it with " in judged["single.AVX2"]["judged"]
     assert re.search(r"\bavx2\b", judged["single.AVX2"]["judged"])
     (front,) = place.glob("single.cpython*.so")
-    for where in (front, place / "isa_plan.one.json"):
+    for where in (front, place.parent / "isa_plan.one.json"):
         found = matrix(project, where)
         (kernel,) = found["kernels"]
         widths = [kernel["levels"][level]["code"]["widest"] for level in LEVELS]
@@ -287,7 +287,7 @@ def test_code_beyond_the_level_of_a_private_module_is_found(raw, prepared):
 @pytest.mark.parametrize("compiler", ["gcc", "gcc-11", "clang-14", "clang-16"])
 def test_the_front_compiles_without_warnings(raw, compiler):
     need(compiler)
-    project, place = raw
+    project, place = raw[0], raw[1].parent
     headers = [f"-isystem{sysconfig.get_path('include')}", f"-I{place / 'isa_include.several'}"]
     for name in ("isa_front.several.c", "isa_dispatch.several.c", "isa_stubs.several.c"):
         for language in (["-std=c11"], ["-x", "c++", "-std=c++17"]):
