@@ -11,7 +11,8 @@ from typing import Any
 from ..model.command_words import split_words
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
-from ..model.plan_file import outputs_of, shown_sources
+from ..model.plan import Plan
+from ..model.plan_file import outputs_of, read_plan
 
 COMMANDS = "compile_commands.json"
 # The key that Meson's entries have, and those for editors have not.
@@ -33,13 +34,23 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
         return
     folder = os.path.dirname(plan_path)
     place = os.path.relpath(outputs_of(folder) or folder, root).replace(os.sep, "/")
-    sources = shown_sources(plan_path, level, SHOWN)
+    sources = _sources(read_plan(plan_path).plan, level)
     lines = {f"{place}/{made}" if place != "." else made: line for made, line in sources.items()}
     there = {entry["file"] for entry in known if OUTPUT not in entry}
     entries = _entries(known, lines, guard_name(level), tuple(left_out))
     added = [_text(entry) for entry in entries if entry["file"] not in there]
     if added:  # writing all of them anew would take longer
         write_atomically(path, b"[\n" + b",\n".join(added) + b"," + content[content.index(b"[") + 1 :])
+
+
+def _sources(plan: Plan, level: str) -> dict[str, str]:
+    """Return the project's own kernel sources by the file names of their copies at a `level`."""
+    return {
+        cell.copy: kernel.line
+        for kernel in plan.kernels
+        for cell in kernel.cells
+        if cell.level == level and cell.copy and kernel.language in SHOWN and not kernel.generated
+    }
 
 
 def _entries(

@@ -1,45 +1,94 @@
-"""Frozen dataclasses as JSON that people can read, and back (`reading`)."""
+"""Frozen dataclasses from JSON, which `json.dumps(value, default=vars)` writes: the fields' types say what is read."""
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import is_dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from .reading import ADDED as ADDED
-from .reading import from_data as from_data
+T = TypeVar("T")
+Reader = Callable[[Any], Any]
 
-# Parts of a plan that are deeper are on one line: those of a kernel's cell.
-DEEPEST = 5
-CONTAINERS = (dict, list, tuple)
-
-
-def to_text(value: Any, depth: int = 0) -> str:
-    """Return a dataclass or plain data as JSON: whole things on a line each, such as the cells of a kernel."""
-    data = vars(value) if is_dataclass(value) else value
-    inner = data.values() if isinstance(data, dict) else data
-    if depth == DEEPEST or not isinstance(data, CONTAINERS) or not any(map(_holds_more, inner)):
-        return to_line(data)
-    pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth
-    if isinstance(data, dict):
-        parts = [f"{to_line(key)}: {to_text(part, depth + 1)}" for key, part in data.items()]
-        return "{" + pad + f",{pad}".join(parts) + end + "}"
-    return "[" + pad + f",{pad}".join(to_text(part, depth + 1) for part in data) + end + "]"
+# The key of a field's metadata that says that data written by an earlier version may lack it, and then has its default.
+ADDED = "added"
 
 
-def to_line(value: Any) -> str:
-    """Return a dataclass or plain data as JSON in one line; bytes of names that are not UTF-8 are escaped."""
-    return without_surrogates(_encode(value))
+def from_data(kind: type[T], data: Any) -> T:
+    """Return the `kind` that `data`, read from JSON, describes.
+
+    Raises ValueError, which names the field, where a field is missing (but for those `ADDED`), unknown, or of another
+    type.
+    """
+    read: Callable[[Any], T] = _reader(kind)  # type: ignore[arg-type]
+    try:
+        return read(data)
+    except ValueError as problem:
+        raise ValueError(f"{kind.__name__}{problem}") from None
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, default=vars).encode
+@cache
+def _reader(kind: Any) -> Reader:
+    """Return what makes a value of a type. Its errors start with the place in the value: ``.levels[0] is ...``."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is UnionType:  # with None
+        read = _reader(arguments[0])
+        return lambda data: None if data is None else read(data)
+    if origin is tuple:
+        return _tuple([_reader(one) for one in arguments if one is not ...], arguments[-1] is ...)
+    if origin is Mapping:
+        read = _reader(arguments[1])
+        return lambda data: _parts(_checked(dict, data), lambda name: read)
+    if is_dataclass(kind):
+        return _instance(kind)
+    return lambda data: _checked(kind, data)
 
 
-def without_surrogates(text: str) -> str:
-    """Return JSON with the bytes of names that are not UTF-8 escaped, which Python has as in PEP 383."""
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+def _instance(kind: Any) -> Reader:
+    types = get_type_hints(kind)
+    readers = {one.name: _reader(types[one.name]) for one in fields(kind)}
+    needed = {one.name for one in fields(kind) if ADDED not in one.metadata}
+
+    def read(data: Any) -> Any:
+        names = _checked(dict, data).keys()
+        for name in names - readers.keys():
+            raise ValueError(f" has an unknown field {name!r}")
+        for name in needed - names:
+            raise ValueError(f" lacks the field {name!r}")
+        return kind(**_parts(data, readers.__getitem__))
+
+    return read
 
 
-def _holds_more(value: Any) -> bool:
-    return bool(value) and (isinstance(value, CONTAINERS) or is_dataclass(value))
+def _parts(data: Mapping[str, Any], reader_of: Callable[[str], Reader]) -> dict[str, Any]:
+    found = {}
+    for name, item in data.items():
+        try:
+            found[name] = reader_of(name)(item)
+        except ValueError as problem:
+            raise ValueError(f".{name}{problem}") from None
+    return found
+
+
+def _tuple(readers: list[Reader], repeated: bool) -> Reader:
+    def read(data: Any) -> Any:
+        items = _checked(list, data)
+        every = readers * len(items) if repeated else readers
+        if len(items) != len(every):
+            raise ValueError(f" has {len(items)} items, not {len(every)}")
+        found = []
+        for number, item in enumerate(items):
+            try:
+                found.append(every[number](item))
+            except ValueError as problem:
+                raise ValueError(f"[{number}]{problem}") from None
+        return tuple(found)
+
+    return read
+
+
+def _checked(kind: Any, data: Any) -> Any:
+    if type(data) is not kind and (not isinstance(data, kind) or isinstance(data, bool)):
+        raise ValueError(f" is {type(data).__name__}, not {kind.__name__}")
+    return data

@@ -4,52 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Container, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .codec import from_data
 from .errors import PlanError, ProjectError
 from .files import AnyPath
 from .names import PLAN, TOOL_FOLDER
-from .plan import Build, Cell, LinkAudit
-from .reading import from_data
+from .plan import Build, LinkAudit
 from .registrations import Registrations
 
 T = TypeVar("T")
 
 # Raise it when what is written changes in a way that an older reader does not know.
-PLAN_FORMAT = 9
+PLAN_FORMAT = 10
 # The first keys of what begins a line in a plan: levels and units, kernels, cells.
 OF_LINES = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 
-@dataclass(frozen=True)
-class _CellFlags:
-    """The lists of flags of a plan's cells."""
-
-    lists: tuple[tuple[str, ...], ...]
-
-
 def plan_text(build: Build) -> str:
-    """Return the text of a plan file.
-
-    Thousands of cells have a few lists of flags, which stand first; a cell has the place of its own among them.
-    """
-    from .codec import to_line, without_surrogates
-
-    lists: dict[tuple[str, ...], int] = {}
-
-    def plain(value: Any) -> Any:
-        if type(value) is Cell:
-            return {**vars(value), "flags": lists.setdefault(value.flags, len(lists))}
-        return vars(value)
-
-    # In one call: one for each cell takes three times as long.
-    text = json.JSONEncoder(ensure_ascii=False, default=plain).encode(vars(build))
-    text = f'{{"format": {PLAN_FORMAT}, "cell_flags": {to_line(list(lists))}, {without_surrogates(text)[1:]}\n'
+    """Return the text of a plan file, in which levels, kernels, cells and units have a line each."""
+    text = json.dumps({"format": PLAN_FORMAT, **vars(build)}, default=vars) + "\n"
     for key in OF_LINES:
         text = text.replace(f'}}, {{"{key}": ', f'}},\n{{"{key}": ').replace(f'[{{"{key}": ', f'[\n{{"{key}": ')
     return text
@@ -60,12 +37,7 @@ def read_plan(path: AnyPath) -> Build:
 
     Raises `PlanError` if it is missing, damaged, or of another format.
     """
-
-    def find(data: Any) -> Build:
-        _set_flags(data)
-        return from_data(Build, data)
-
-    return _read(path, find, RECONFIGURE)
+    return _read(Build, path, RECONFIGURE)
 
 
 def linkers_folder(plan_name: str, mode: str) -> str:
@@ -80,49 +52,14 @@ def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
     return f"{folder} lacks {' '.join(lost)}, so that links are not audited: {RECONFIGURE}" if lost else ""
 
 
-def shown_sources(path: AnyPath, level: str, languages: Container[str]) -> dict[str, str]:
-    """Return the project's kernel sources in some `languages` by the file names of their copies at a `level`.
-
-    Sources are paths from the build folder's root. Reading the whole plan of thousands of kernels takes longer. Raises
-    `PlanError` as `read_plan` does.
-    """
-
-    def find(data: Any) -> dict[str, str]:
-        return {
-            cell["copy"]: kernel["line"]
-            for kernel in data["plan"]["kernels"]
-            if not kernel["generated"] and kernel["language"] in languages
-            for cell in kernel["cells"]
-            if cell["level"] == level and cell["copy"]
-        }
-
-    return _read(path, find, RECONFIGURE)
-
-
-def _set_flags(data: Any) -> None:
-    """Give the cells of a plan their lists of flags; what is damaged is left to who reads the whole."""
-    lists = from_data(_CellFlags, {"lists": data.pop("cell_flags", [])}).lists
-    of_place = dict(enumerate(lists))
-    with suppress(AttributeError, KeyError, TypeError):
-        for kernel in data["plan"]["kernels"]:
-            for cell in kernel["cells"]:
-                cell["flags"] = of_place[cell["flags"]]
-
-
 def registrations_text(found: Registrations) -> str:
     """Return the text of a file of registrations."""
-    from .codec import to_text
-
-    return to_text({"format": PLAN_FORMAT, **vars(found)}) + "\n"
+    return json.dumps({"format": PLAN_FORMAT, **vars(found)}, default=vars) + "\n"
 
 
 def read_registrations(path: Path) -> Registrations:
     """Return what the file at `path` holds. Raises `PlanError` as `read_plan` does."""
-    return _read(
-        path,
-        lambda data: from_data(Registrations, data),
-        "clean the build folder, and build again: ninja -C BUILD_DIR clean",
-    )
+    return _read(Registrations, path, "clean the build folder, and build again: ninja -C BUILD_DIR clean")
 
 
 def outputs_folder(folder: Path) -> Path:
@@ -173,8 +110,8 @@ def plans_in(folder: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
 
 
-def _read(path: AnyPath, find: Callable[[Any], T], remedy: str) -> T:
-    """Return what `find` makes of the data of a file. Raises `PlanError` where it cannot be read or is damaged."""
+def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
+    """Return what a file describes. Raises `PlanError` where it cannot be read or is damaged."""
     try:
         with open(path, encoding="utf-8") as stream:
             data: Any = json.load(stream)
@@ -192,6 +129,6 @@ def _read(path: AnyPath, find: Callable[[Any], T], remedy: str) -> T:
             remedy=remedy,
         )
     try:
-        return find(data)
-    except (ValueError, AttributeError, KeyError, TypeError) as problem:
+        return from_data(kind, data)
+    except ValueError as problem:
         raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from .codec import from_data
 from .errors import AuditError
-from .reading import from_data
 
 NOTE_OWNER = "isagen"
 # Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from ..model.codec import from_data, to_text
+from ..model.codec import from_data
 from ..model.errors import ConfigError
 
 RESULTS_FORMAT = 1
@@ -54,7 +54,7 @@ class Results:
 
 def results_text(results: Results) -> str:
     """Return the text of a file."""
-    return to_text({"format": RESULTS_FORMAT, **vars(results)}) + "\n"
+    return json.dumps({"format": RESULTS_FORMAT, **vars(results)}, indent=1, default=vars) + "\n"
 
 
 def read_results(path: Path) -> Results:
