@@ -16,9 +16,9 @@ from .subject import Subject
 
 LONGEST_CHAIN = 64
 NEAR = 8  # bytes between reading a variable and the branch that depends on it
-# Variables besides guards that say nothing of what an initialiser sets: of exceptions, and of the module.
+# Variables, besides guards, that initialisers do not set: exception data, the module handle.
 UNTOLD = ("DW.ref.", "__dso_handle")
-# What start-up code calls if it is there: glibc's crti.S, GCC's crtstuff.c.
+# Weak functions that start-up code calls: glibc's crti.S, GCC's crtstuff.c.
 START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
 
 # The address of a function that runs, and when.
@@ -30,8 +30,8 @@ class AtLoad:
     """What is reachable from the roots.
 
     `beyond` are findings of functions that use instructions beyond the baseline, by number, and `calls` the names of
-    external functions that are called. `others` are findings of what cannot be told, and `unknown` is the number of
-    functions that call through pointers.
+    external functions that are called. `others` are unproven findings, and `unknown` counts functions that call through
+    pointers.
     """
 
     beyond: Mapping[int, Finding]
@@ -52,7 +52,7 @@ class AtLoad:
 def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool = False) -> AtLoad:
     """Return what is reachable from the loader's roots, and from more `roots`, and goes beyond the baseline.
 
-    In a `foreign` file it is unknown what is dispatched and how: code behind a check counts as unproven there, and so
+    A `foreign` file is not isagen's, so its dispatch is unknown: code behind a check counts as unproven there, and so
     does code beyond the baseline whose address reachable code takes.
     """
     reached = Reached(subject)
@@ -127,7 +127,7 @@ class Reached:
         return AtLoad(beyond, others, frozenset(self.calls - {""}), unknown)
 
     def _calls_unknown(self, listed: Sequence[Refers]) -> bool:
-        """Return whether a function calls through a pointer, but for start-up code that tests for a function first."""
+        """Return whether a function calls through a pointer, except a weak one that start-up code tests first."""
         spans = self.subject.code.pointers.spans
         return any(
             one.kind in UNKNOWN and not (before.name in START_UP or within(spans, before.target))
@@ -139,7 +139,7 @@ class Reached:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # The variable is named before the call that leads on, or near the instruction itself.
+        # The variable is referenced before the chain's next call, or near the instruction.
         names = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -158,8 +158,8 @@ class Reached:
     # ---- what the chain of calls tells
 
     def _checks(self, number: int, address: int) -> tuple[str, str, bool]:
-        """Return the function that asks the CPU on the way to an address, a variable that is tested there, and whether
-        that is known to hold what the CPU has.
+        """Return the function that detects the CPU before an address, a variable tested before it, and whether the
+        variable is known to contain CPU features.
         """
         code, known = self.subject.code, self.subject.sets.rules.asked.variables
         steps = self._steps(number, address)
@@ -191,7 +191,7 @@ class Reached:
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         """Return the variable that a function initialises near an address; nothing where that is unknown.
 
-        One that only this source knows is likelier than one that others know, too.
+        A local variable is preferred to a global one.
         """
         listed = [one for one in self.names.get(number, ()) if one.kind in (Kind.WRITE, Kind.ADDRESS)]
         before = [one.target for one in reversed(listed) if one.place <= address]
@@ -208,7 +208,7 @@ class Reached:
     # ---- addresses of code
 
     def _taken(self) -> Iterator[Finding]:
-        """Yield code beyond the baseline whose address reachable code takes, itself or in a variable.
+        """Yield code beyond the baseline whose address reachable code takes, directly or in data.
 
         Whether that code runs at load is unknown.
         """
@@ -237,17 +237,17 @@ class Reached:
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))
 
     def _beyond(self, number: int) -> Codes:
-        """Return what code that is not reachable uses beyond the baseline."""
+        """Return the codes beyond the baseline of an unreached function."""
         if number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)
 
 
 def _guards_before(code: Code, steps: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the variables that decide whether control comes through a chain of calls, by their addresses.
+    """Return the addresses of the variables that guard a chain of calls.
 
-    The chain has functions, each with an address in it. A branch that depends on such a variable skips what is at the
-    address, or leads to what nothing runs into.
+    Each step is a function and an address in it. A branch on a guard jumps over the address, or to a block with the
+    address that no code falls through to.
     """
     found = []
     for number, place in steps:

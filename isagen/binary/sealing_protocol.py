@@ -13,9 +13,9 @@ from .protocol import Architecture, Binary, Binding, Kind, Mangling
 
 
 class Held(NamedTuple):
-    """The addresses in data of an object, or in local data that it points to.
+    """The symbols that data points to, directly or through local data.
 
-    `code` names functions of the object that no other object knows, `names` global symbols, which may be code or data.
+    `code` are the names of local functions, `names` those of global symbols, of code or of data.
     """
 
     code: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class ObjectFile(Protocol):
     def path(self) -> AnyPath: ...
     @property
     def format(self) -> str:
-        """The name of the format, the folder's."""
+        """The format's name, as its package's."""
 
     @property
     def symbols(self) -> Sequence[NamedSymbol]:
@@ -61,13 +61,13 @@ class ObjectFile(Protocol):
 
     @property
     def private_symbols(self) -> Sequence[NamedSymbol]:
-        """The symbols that belong to the object's level alone, of those that a linker would merge across levels."""
+        """The weak symbols that are private to the object's level; a linker would merge them."""
 
     def held(self, symbol: Any) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
 
     def value(self, symbol: Any) -> str:
-        """Return the size and the initial value of the data of one of `symbols` as text, which equal ones share."""
+        """Return size and initial value of a symbol's data, as text that is equal for equal data."""
 
     @property
     def runs_at_load(self) -> bool:
@@ -75,14 +75,14 @@ class ObjectFile(Protocol):
 
     @property
     def looks_for(self) -> frozenset[str]:
-        """The names of the sections that it finds by their names."""
+        """The sections of which it uses __start_/__stop_ symbols."""
 
     @property
     def initialised(self) -> frozenset[str]:
         """The names of variables that code initialises, when they are first used or at load, and of their guards."""
 
     def findable(self) -> Mapping[str, Held]:
-        """Return the addresses in each section that code finds by its name, without what compilers put there."""
+        """Return the addresses in each section that code finds by name, except those added by compilers."""
 
     @property
     def loaded_bytes(self) -> int:
@@ -92,16 +92,16 @@ class ObjectFile(Protocol):
         """Return the bytes of each section of code."""
 
     def digest(self, marks: Sequence[str]) -> str:
-        """Return a text that two objects share if they load the same, and other objects refer to it by the same names.
+        """Return a digest that is equal for objects with the same loaded content and the same global names.
 
-        Of names that start with one of the `marks`, the rest counts.
+        Prefixes in `marks` are removed from names first.
         """
 
     def variables_besides(self) -> frozenset[str] | None:
-        """Return the variables that it contains besides code and constants, and that linkers merge across objects.
+        """Return its weak variables, if it contains only these, code and constants.
 
         Return None if the object contains more: a variable of its own, a function that runs at load or exit, or data
-        that is found by its section's name. A program that ran an equal copy would miss these.
+        that is found by its section's name. Such an object must not be folded.
         """
 
 
@@ -118,7 +118,7 @@ class Format(Protocol):
 
     @property
     def systems(self) -> Sequence[str]:
-        """Meson's host_machine.system() of the systems whose objects are of the format."""
+        """The values of host_machine.system() with objects of this format."""
 
     @property
     def mangling(self) -> Mangling:
@@ -132,7 +132,7 @@ class Format(Protocol):
         """Return whether a file with these first bytes is of the format."""
 
     def architecture(self, head: bytes) -> Architecture | None:
-        """Return what the code of a file with these first bytes is for; None where they do not tell."""
+        """Return the architecture that a file's first bytes name; None if they name none."""
 
     def open(self, path: AnyPath, shown: str) -> Binary:
         """Open a file; messages name it `shown`."""
@@ -143,17 +143,17 @@ class Format(Protocol):
     def seal(
         self, files: Sequence[Any], level: str, mark: str, private: Collection[str], bounded: Collection[str]
     ) -> Sequence[bytes]:
-        """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
+        """Return the sealed contents of objects of `level`; `mark` is a number, unique to the project.
 
         The files are those that `load_object` returned. `private` are names that are private to the level; those
         of `private_symbols` are added. `bounded` are the sections that other objects look for by name.
         """
 
     def emptied(self, file: Any) -> bytes:
-        """Return an object that takes a sealed one's place, and defines nothing; `file` is what was to be sealed."""
+        """Return an object that defines nothing, to replace the sealed object of `file`."""
 
     def record(self, owner: str, text: bytes) -> bytes:
-        """Return the bytes by which a binary says `text` of itself, for the format's template ``record.c.j2``."""
+        """Return the bytes of a note with `text`, for the format's template ``record.c.j2``."""
 
     def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
-        """Return an object with the `content` of a sealed one that also says `text`, as `record` does."""
+        """Return the `content` of a sealed object with a note added, as of `record`."""

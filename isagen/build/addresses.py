@@ -14,7 +14,7 @@ from ..binary.sealing_protocol import Held
 from ..model.errors import BuildError
 from .compiled import Compiled, CompiledSymbol, marks_of
 
-# The names that gfortran gives what a module holds.
+# gfortran's names for the symbols of a module.
 MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
 
 
@@ -35,9 +35,8 @@ class LevelAddresses:
         )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that no other level may use: of code, of unshared data that holds addresses of code, of
-        variables that code initialises, and of a Fortran module's variables, which nothing but the level's own copies
-        can name.
+        """Return the names that are private to the level: of code, of unshared data with addresses of code, of
+        dynamically initialised variables, and of variables of Fortran modules.
         """
         found = set(self.initialised)
         for name, definitions in self._definitions.items():
@@ -51,13 +50,13 @@ class LevelAddresses:
         return frozenset(found)
 
     def shared(self, file: Compiled) -> Iterator[CompiledSymbol]:
-        """Yield the variables of an object that all levels share, which a program may write to."""
+        """Yield the writable variables of an object that levels share."""
         for symbol in file.symbols:
             if symbol.defined and symbol.is_mergeable_variable and symbol.name not in self.initialised:
                 yield symbol
 
     def _code_in(self, held: Held) -> str:
-        """Return the name of code of the level whose address is in data, or which it leads to; "" if there is none."""
+        """Return the first code of the level that the data points to, directly or not; "" if none."""
         seen: set[str] = set()
         waiting = [held]
         while waiting:

@@ -1,6 +1,6 @@
-"""Sealing the levels: the objects of each become private to it, and what they register and contain is written down.
+"""Sealing: makes the code of each level private to it, and records what its objects register and contain.
 
-Objects of a whole module are copied, and the first gets notes: each level is a library of its own.
+Objects of a whole module are only copied, as a level is its own library; the first gets ELF notes.
 
 How an object is sealed is its format's business: `binary.elf.sealing`. One process seals all levels. After an edit it
 reads the objects that changed, and writes those whose sealed content changes.
@@ -40,7 +40,7 @@ from .texts import text_for
 
 @dataclass
 class Memo:
-    """The memo of a run: what it read in each object, and the digest behind each output, by path."""
+    """The memo of a run, by path: what it read in objects, and a digest of each output's inputs."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     made: dict[str, bytes] = field(default_factory=dict)
@@ -51,17 +51,17 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun | None = None) -
     """Seal the compiled objects of all levels of a plan into `folder`, and write there the stubs that they register.
 
     A copy that folds gets an object without code. If the plan does not seal, only the registrations and the table of
-    stubs are written. Objects that isagen does not read stay as they are. `last_run` contains what the last run read
-    and wrote, and then what this one did.
+    stubs are written. Objects that isagen does not read stay as they are. `last_run` is the record of the last run;
+    this run updates it.
     """
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
     work = work_of(Path(plan_path), os.fspath(folder), states)
     changed = last_run.changed() if last_run is not None else None
-    # Another isagen, whose plan files differ, may have written the memo in another form.
+    # If the plan files changed, another isagen may have written the memo differently.
     same = changed is not None and changed.isdisjoint(states)
     memo = pickle.loads(last_run.noted) if last_run is not None and same else Memo()
     for path in (item.path for level in work.levels for item in level.items):
-        if os.path.isfile(path):  # reading one that is missing says so
+        if os.path.isfile(path):  # reading a missing one raises
             states[path] = state_of(path)
     run = _Run(work, os.fspath(folder), memo, changed or set())
     for level in work.levels:
@@ -161,7 +161,7 @@ class _Run:
                 yield Sealed(item.sealed, file, level.name, own, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
-        """Write the table of stubs, whose text is beside the plan, when all levels are sealed.
+        """Write the table of stubs from the template beside the plan, after sealing.
 
         Return the files of this run. Raises `BuildError` where a stub is incomplete.
         """

@@ -1,4 +1,4 @@
-"""The references of code by number, as the linker and the loader resolve them, and of pointers in data."""
+"""References from code, by function number, as linker and loader resolve them, and from data."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Referenc
 from ..processors.instructions import Asked
 from .code import Code
 
-SMALL = 64  # bytes of a function that hands its argument on
-# What calls and jumps through a pointer are where it is known what the pointer leads to, and where it is not.
+SMALL = 64  # bytes of a function that only forwards
+# The kinds of calls and jumps through a pointer whose target is known, and through others.
 SAID = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
 UNSAID = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
 class Refers(NamedTuple):
-    """One reference of the instruction at `place`: how, and to which address, or name where that is of another file.
+    """One reference of the instruction at `place`: its kind, and its target's address, or name if in another file.
 
-    Of what the linker's pointers lead to, `kind` is CALL, JUMP or ADDRESS. Where both are missing, it is unknown.
+    Through linker pointers, `kind` is CALL, JUMP or ADDRESS. An unknown target has neither address nor name.
     """
 
     place: int
@@ -35,7 +35,7 @@ class Refers(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `runs` are functions that run those that they are given, with the numbers of these arguments.
+    `runs` maps functions that call their arguments to the numbers of these.
     """
 
     def __init__(self, code: Code, runs: Mapping[str, Sequence[int]], asked: Asked) -> None:
@@ -51,9 +51,9 @@ class References:
     # ---- of code
 
     def of(self, number: int) -> Iterator[Refers]:
-        """Yield the references of a function in the order of its code, and where control goes on behind it.
+        """Yield the references of a function in order, and a jump to where it falls through.
 
-        Jumps inside of the function are left out. A function that is handed over to be run counts as called.
+        Jumps inside of the function are left out. A callback argument counts as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None
@@ -73,15 +73,16 @@ class References:
             yield Refers(end, Kind.JUMP, end, "")
 
     def _is_run(self, one: Refers) -> bool:
-        """Return whether a reference calls a function that runs one that it is given."""
+        """Return whether a reference calls a function in `runs`."""
         return one.name in self._runs and one.kind is not Kind.ADDRESS
 
     def _handed(
         self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, Sequence[int]]
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
-        """Return what each call hands over, by the call's address: addresses, or names where that is of another file.
+        """Return the callbacks that each call passes, by its address: (address, name if another file defines it), or
+        (0, "") if unknown.
 
-        `calls` has the arguments' numbers. Where both are missing, it is unknown.
+        `calls` has their argument numbers.
         """
         known = [(0, ""), *((found.target, found.name) for _, found in listed if found.kind is Kind.ADDRESS)]
         places = (found.place for _, found in listed if found.kind is Kind.ADDRESS)
@@ -122,7 +123,7 @@ class References:
         waiting = iter(listed[place:])
         relocation = next(waiting, None)
         for one in chain(self.code.decoder.references(raw, address), [None]):
-            # Those of instructions that refer to nothing at a distance are absolute addresses.
+            # Relocations outside PC-relative operands are absolute addresses.
             while relocation is not None and relocation.address < (one.at if one is not None else address + len(raw)):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
                 known = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
@@ -150,12 +151,12 @@ class References:
             yield one, Refers(one.at, kind, target, name)
 
     def landing(self, target: int) -> tuple[int, str]:
-        """Return the address that a call of `target` leads to, through the linker's table, and a name of what is there.
+        """Return the address that a call of `target` leads to, followed through the PLT, and its function's name.
 
         The name is that of an external function, or of one in `runs`.
         """
         if target not in self._landings:
-            self._landings[target] = target, ""  # while a function that calls itself is looked at
+            self._landings[target] = target, ""  # ends recursion of wrappers
             self._landings[target] = self._landing(target)
         return self._landings[target]
 
@@ -181,9 +182,9 @@ class References:
         return next((one.address for one in found if one.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def _wrapped(self, number: int) -> str:
-        """Return the name in `runs` of the function that a small one without a name only jumps to; "" if it does not.
+        """Return the name in `runs` that an unnamed wrapper jumps to; "" if there is none.
 
-        glibc has atexit in every file that calls it, and in stripped ones it has no name.
+        glibc links atexit statically: in stripped files it has no name.
         """
         if not self.code.sized(number) or self._functions.sizes[number] > SMALL:
             return ""
@@ -197,7 +198,7 @@ class References:
         return ""
 
     def leads(self, number: int) -> Iterator[int]:
-        """Yield the addresses that a function of a linked file may call or jump to, and others that it names."""
+        """Yield the addresses that a function of a linked file may call, jump to or use."""
         for address in self.code.named_by(number):
             if not within(self._tables, address):
                 yield address
@@ -215,7 +216,7 @@ class References:
 
     @cached_property
     def stored(self) -> Mapping[int, int]:
-        """The pointers in data: the address that each leads to, by its own."""
+        """The targets of pointers in data, by the pointers' addresses."""
         return dict(self._pointers.stored())
 
     @cached_property
@@ -223,9 +224,9 @@ class References:
         return sorted(self.stored)
 
     def held(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
-        """Yield the code that pointers in the variable at an address lead to: (address, name of that of other files).
+        """Yield the code that pointers in the variable at an address lead to: (address, name if external).
 
-        Variables that these lead to are looked through as well, but for those that start at an address in `seen`.
+        Variables that they point to are searched as well, except those whose start is in `seen`.
         """
         for target, name in self.pointed(address, seen):
             if name or self._functions.is_code(target):
@@ -234,8 +235,8 @@ class References:
     def pointed(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield what pointers in the variable at an address lead to, and those in variables that they lead to.
 
-        Each is (address, name where another file defines it). Variables that start at an address in `seen` are passed
-        over, and those that are looked through are added.
+        Each is (address, name where another file defines it). Variables that start in `seen` are skipped; those
+        searched are added to it.
         """
         seen = set() if seen is None else seen
         waiting = [address]
@@ -264,7 +265,7 @@ class References:
 
     @cached_property
     def pieces(self) -> tuple[int, ...]:
-        """The pieces of code in gaps that functions, other such pieces, or pointers in data lead to."""
+        """The pieces of code in gaps that are reached from functions, other pieces or data."""
         gaps = self.code.gaps
         found: dict[int, None] = {}
         for target in self.stored.values() if gaps else ():
@@ -292,7 +293,7 @@ class References:
                 self._add_piece(one.target, one.kind in DIRECT, found)
 
     def _add_piece(self, target: int, direct: bool, found: dict[int, None]) -> None:
-        """Add the piece at an address in a gap, unless it may be data where control does not come there `direct`."""
+        """Add the piece at an address in a gap, if a `direct` jump leads there or it cannot be data."""
         number = self.code.entry(target)
         piece = self.code.piece(number)
         if piece is not None and (direct or (piece.sound and not self.code.variables.name_at(target))):
@@ -301,9 +302,9 @@ class References:
     # ---- questions
 
     def asks(self, number: int, own: bool = False) -> bool:
-        """Return whether a function asks what the CPU has, or reads what the toolchain's own code found.
+        """Return whether a function detects CPU features, or reads the toolchain's variables of them.
 
-        `own` asks whether it does so as only the C library's own code can.
+        With `own`, only as the C library's code can.
         """
         if number < 0:
             return False

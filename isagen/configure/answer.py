@@ -30,8 +30,8 @@ class Editor:
 class Fragment:
     """What the answer needs of the fragment: where it is `built`, from the build folder's root, and the way `up`.
 
-    That leads from the fragment's folder to the project's root. `precompiled` has the languages that kernels
-    have a precompiled header of.
+    That leads from the fragment's folder to the project's root. `precompiled` are the languages with a precompiled
+    header.
     """
 
     built: str = ""
@@ -40,10 +40,10 @@ class Fragment:
 
 
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
-    """Return what the fragment reads of a build. Meson shall warn of `warnings` besides those of the build itself.
+    """Return what the fragment reads of a build. Meson also prints `warnings`, before the build's own.
 
-    `copied` are paths of the kernels whose copies repeat their text. `emitted` are the sources of dispatch and the
-    copies, and `sealed` the source of stubs, what each level registers, and the objects.
+    `copied` are the kernels that copies contain, not include. `emitted` are the sources of dispatch and the copies, and
+    `sealed` the source of stubs, what each level registers, and the objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -65,16 +65,16 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
         "warnings": [*warnings, *baseline_warnings(build), *additions_warnings(build)],
         "summary": [f"{key}\t{text}".replace("\n", " ") for key, text in summary_lines(build)],
     }
-    for level in built if plan.module else ():  # places in the outputs of sealing
+    for level in built if plan.module else ():  # indexes into the sealed outputs
         own = [str(place) for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
         values[f"{level}_sealed"] = own if build.sealing.usable else []
     return values
 
 
 def _units(build: Build, fragment: Fragment) -> Values:
-    """Return the libraries, lowest level first, and for each its arguments and the places of its copies.
+    """Return the libraries, lowest level first, and for each its arguments and the indexes of its copies in `emitted`.
 
-    Those count what is emitted. `pch` are languages with a precompiled header.
+    `pch` are languages with a precompiled header.
     """
     plan = build.plan
     emitted = [*build.sources, *(copy for unit in plan.units for copy in unit.copies)]
@@ -94,7 +94,7 @@ def _units(build: Build, fragment: Fragment) -> Values:
 def _args(unit: Unit, language: str, fragment: Fragment) -> Sequence[str]:
     """Return the arguments of a unit in a language.
 
-    GCC looks for a precompiled header in folders of -iquote first: without this one, in those of kernels.
+    GCC searches -iquote folders for a precompiled header: the unit's precedes those of kernels.
     """
     args = unit.args.get(language, ())
     if fragment.precompiled and args:

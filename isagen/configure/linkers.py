@@ -1,9 +1,9 @@
 """Finding the linkers that a compiler may call, and writing the scripts that take their places.
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
-Clang look for their linker in the folder that `-B` names first, as mold's manual has it for the same purpose. Only a
-link of Meson's own shows whether they do, since arguments like that of CXX_LD are Meson's alone: the fragment tries
-one, with `names.LINK_PROOF`.
+Clang look for their linker in the folder that `-B` names first, as mold's manual recommends too. Arguments that only
+Meson knows, such as that for CXX_LD, may override `-B`, so the fragment has Meson link a program with
+`names.LINK_PROOF`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ SCRIPT = """#!/bin/sh
 exec {command} "$@"
 """
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
-# The run-time library of each Fortran compiler, by Meson's name of it: targets that link kernels do not know of it.
+# Fortran run-time libraries by Meson's compiler id: targets that link kernels do not add them.
 RUNTIMES = {"gcc": "gfortran"}
 
 
 def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit) -> LinkAudit:
-    """Return how links are audited, where the Meson option isa_audit is `mode`, or "unreached" after a failed proof.
+    """Return how links are audited. `mode` is the option isa_audit, or "unreached" if the test link failed.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
@@ -62,8 +62,8 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
 def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:
     """Return what the fragment reads of the audit.
 
-    `link_args` are the arguments of a link that is audited, and of Fortran. A compiler of the `proof_languages` reaches
-    isagen's script if it links with `link_proof` too.
+    `link_args` enable the audit, and link Fortran's library. A compiler of `proof_languages` calls isagen's script if
+    it accepts `link_proof`.
     """
     folder = output / linkers_folder(plan_file, audit.mode)
     return {
@@ -74,7 +74,7 @@ def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, 
 
 
 def _linkers_of(compiler: Compiler) -> dict[str, str]:
-    """Return the paths of the linkers that a compiler may call, by name: one run of it for each."""
+    """Return the linkers that a compiler may call, by name; it is run once for each."""
     names = set(LINKERS)
     for folder in os.get_exec_path():
         with suppress(OSError):

@@ -17,8 +17,7 @@ from .keyval import SEPARATOR
 FRAGMENT_FORMAT = 9
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
-# Each of the fragment's arguments has one of these names. Those of a set follow its --of, those of a compiler its
-# --language.
+# Each of the fragment's arguments has one of these names. A set's follow its --of, and a compiler's its --language.
 ONCE = (
     *PATHS,
     *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto"),
@@ -27,9 +26,9 @@ ONCE = (
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
 OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args", "link-args")
 
-# Compilers in the order in which a build lists them: the last one that is not Fortran's links.
+# Compilers in a build's order: the last one, except Fortran's, links.
 LANGUAGES = ("fortran", "c", "cpp")
-# The words of a set, with the second file that the fragment needs for some of them.
+# The keys of a set, each with the additional fragment files that it needs.
 EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
 WORDS = {
     **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
@@ -42,11 +41,10 @@ WORDS = {
 class Request:
     """The build of one set of kernels, as the fragment knows it: folders, machine, compilers, options.
 
-    Paths of `kernels` start at `project_root`, and `generated` maps those that Meson makes to their paths from
-    `build_root`. `other_kernels` are those of other sets. `editor` is the level at which editors see a kernel.
-    `kernel_set` is the set's name in files and symbols, `config_set` the one in isa.toml, where each fragment has sets
-    of its own. `module` is the extension module that the kernels are as a whole, and `precompiled` has the languages
-    of headers.
+    `kernels` are relative to `project_root`; `generated` maps generated ones to paths relative to `build_root`.
+    `other_kernels` are those of other sets. `editor` is the level in compile_commands.json. `kernel_set` is the set's
+    name in files and symbols, unique in a project; `config_set` is its name in isa.toml. `module` names the extension
+    module that the kernels form; `precompiled` are the languages with a precompiled header.
     """
 
     config: Path
@@ -76,7 +74,7 @@ class Request:
 
     @property
     def full_name(self) -> str:
-        """The project's name, and that of the set, if it has one: no other set of the program has the same."""
+        """The project's name, and the set's if it has one; unique in a program."""
         return f"{self.name}.{self.kernel_set}" if self.kernel_set else self.name
 
     @property
@@ -87,7 +85,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The values of arguments by name, of sets by the set's name, and of compilers; `strange` are other words."""
+    """Values of arguments: `once` by name, `sets` by set, `compilers` in order; `unknown` are the rest."""
 
     once: dict[str, str]
     sets: dict[str, dict[str, list[str]]]
@@ -96,7 +94,7 @@ class Arguments:
 
 
 def read_arguments(words: Iterable[str]) -> Arguments:
-    """Sort the `words` after the command's name."""
+    """Parse the arguments of the command."""
     found = Arguments({}, {}, [], [])
     of_set: dict[str, list[str]] = {}
     for word in words:
@@ -118,7 +116,7 @@ def read_arguments(words: Iterable[str]) -> Arguments:
 
 
 def request_of(arguments: Arguments) -> Request:
-    """Return the request. Raises `ConfigError` for what another fragment says, and for mistakes in meson.build."""
+    """Return the request. Raises `ConfigError` for another version's fragment, or mistakes in meson.build."""
     check_version(arguments)
     values, sets = arguments.once, arguments.sets
     check_sets(sets, Path(values["config"]))
@@ -235,12 +233,13 @@ def check_options(arguments: Arguments) -> None:
 
 
 def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root: str) -> list[str]:
-    """Return the kernels of a set, from the project's root: Meson names files from the outermost project's."""
+    """Return the kernels of a set relative to the project's root; Meson's paths are relative to the outermost
+    project's."""
     start = os.path.join(os.path.normpath(project_root), "")
     found = []
     for path in of_set.get("kernel", ()):
         whole = os.path.normpath(os.path.join(source_root, path))
-        # The way of nearly all kernels; the other one asks for the current folder each time.
+        # The fast path; os.path.relpath() calls os.getcwd() each time.
         inside = whole.removeprefix(start) if whole.startswith(start) else os.path.relpath(whole, project_root)
         found.append(inside.replace(os.sep, "/"))
     return [*found, *of_set.get("generated", ())]

@@ -1,4 +1,4 @@
-"""The hot loop of a copy: its innermost loop that makes most use of what its level adds."""
+"""The hot loop of a copy: the innermost loop that uses the level's new features most."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .words import own_features
 
 # Longer loops are not shown: no page has room for them.
 LONGEST = 400
-# A loop of fewer instructions counts as one of so many: the remainder's loops are short, whatever they use.
+# Shorter loops are scored as if this long: remainder loops would win by being short.
 SHORTEST = 8
 ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
@@ -40,7 +40,7 @@ class Loop(NamedTuple):
 
 
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:
-    """Return the hot loops of a build by kernel source and level, of the `objects` that were compiled.
+    """Return the hot loops of the compiled `objects` of a build, by kernel source and level.
 
     Copies of a kernel with the same code have the loop of the lowest one. Raises `AuditError` where an object is
     damaged or the decoder is not installed.
@@ -66,7 +66,7 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
 
 
 def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
-    """Return the features that instructions of `objects` need, which are for one processor; None if none is decoded."""
+    """Return the instruction sets of the processor of all `objects`; None if it is not decoded."""
     for path in objects:
         with open_binary(path) as binary:
             if binary.architecture is not None and is_decoded(binary.architecture):
@@ -75,7 +75,7 @@ def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
 
 
 class LoopSearch:
-    """The search for the hot loops of the copies at a level, which has its `own` features beside lower levels'."""
+    """The search for hot loops in the copies of a level, whose new features are `own`."""
 
     def __init__(self, sets: InstructionSets, own: Collection[str], baseline: Collection[str]) -> None:
         self._sets = sets
@@ -89,10 +89,10 @@ class LoopSearch:
     def hot_loop(self, path: Path) -> Loop | None:
         """Return the loop of an object or linked file that makes most use of own features.
 
-        Loops are those of direct branches back. Of those without a smaller loop inside, it is the one with the highest
-        share of instructions that need an own feature, weighted by the widest access to memory in it; where no loop has
-        any, of instructions that need a feature beyond the baseline; where no loop has these either, the one with the
-        widest access. None where there is no loop of up to 400 instructions, or where the code is not decoded.
+        Loops are what direct backward branches repeat. Innermost loops are ordered by the share of instructions that
+        need an own feature, times the widest memory access; then by the same with features beyond the baseline; then by
+        the widest access; then by length. None where there is no loop of up to 400 instructions, or where the code is
+        not decoded.
         """
         with open_binary(path) as binary:
             if binary.architecture is None or not is_decoded(binary.architecture):
@@ -136,7 +136,7 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 
 def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the first and the last instruction of what each branch back in a function repeats."""
+    """Yield the indexes of the first and last instruction in the loop of each backward branch."""
     returned = -1  # the last address of a return: a jump back across one leads out of a block, not around a loop
     for start, raw in code.raw(number):
         for one in code.decoder.references(raw, start):
@@ -150,7 +150,7 @@ def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterat
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of an instruction as `moved`, and the symbol that its relocation names, if it has one."""
+    """Return the text of `moved`, an instruction at its offset, and its relocation's symbol if any."""
     text = ZEROS.sub("0x", code.decoder.text(moved))
     section = code.functions.section_of(one.ip)
     reference = code.pointers.reference(section, one.ip, one.next_ip) if code.binary.relocatable else None

@@ -83,7 +83,7 @@ class Table:
         return tuple(dict.fromkeys(names))
 
     def defines(self, name: str) -> tuple[str, ...]:
-        """Return the macros that a kernel sees at `name`: the level's own, and those of the levels below of its width.
+        """Return the macros that a kernel sees at `name`: the level's own, and those of lower levels of its width.
 
         AVX512 does not define CPU_CAPABILITY_AVX2: ATen's vec headers read these macros to choose a register width.
         """
@@ -98,12 +98,12 @@ class Table:
 
 
 def required_of(level: Level, base: Level) -> tuple[str, ...]:
-    """Return the levels that `level` requires itself: those that it names, or else the lowest level, `base`."""
+    """Return the levels that `level` requires directly: those that it names, or else `base`."""
     return level.requires or (() if level.name == base.name else (base.name,))
 
 
 def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
-    """Return the levels of all tables of isagen, and `more`: what a project for several architectures may name."""
+    """Return the levels of all built-in tables, and `more`: a project may name those of any architecture."""
     return frozenset(more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
 
 
@@ -211,7 +211,7 @@ def _check_cycles(levels: Iterable[Level], sections: Mapping[str, Section]) -> N
 
 
 def read_extended(reference: str, folder: Path, where: str) -> tuple[Data, tuple[Path, ...]]:
-    """Return the data of the table called `reference`, and the files of the project's own that it was read from.
+    """Return the data of the table called `reference`, and the project's files that it was read from.
 
     The reference is the name of a table of isagen, or a path to a TOML file, relative to `folder`. Raises `TableError`.
     """
@@ -244,13 +244,13 @@ def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...]) -> tu
 
 
 def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, ...]]:
-    """Return the file of a table, and the same as one of the project's own if it is one."""
+    """Return a table's file, and its paths in the project: none if built-in."""
     tables = builtin_tables()
     if _is_path(reference):
         path = (folder / reference).resolve()
         if path.is_file():
             named = folder / reference
-            # A link that comes to lead elsewhere changes the table, but no file that it leads to.
+            # Redirecting a symlink changes the table, but not the file it points to.
             return path, (path,) if os.path.normpath(named) == os.fspath(path) else (named, path)
         remedy = f"looked for {path}; tables of isagen: {', '.join(tables)}"
     elif reference in tables:
