@@ -2,6 +2,8 @@
 
 import pytest
 
+from support.projects import matrix
+
 EDITS = {
     "unknown level": ("isagen/isa.toml", 'levels = ["all"]', 'levels = ["AVX51"]', ["isa.toml: levels: unknown level 'AVX51'", "did you mean 'AVX512'?"]),
     "base off": ("isagen/isa.toml", 'levels = ["all"]', 'levels = ["-DEFAULT"]', ["isa.toml: levels: DEFAULT cannot be switched off"]),
@@ -54,6 +56,14 @@ def test_an_error_after_a_good_build_leaves_it_as_it_was(scaffold):
     scaffold.edit("isagen/isa.toml", 'levels = ["AVX51"]', 'levels = ["all"]')
     scaffold.ninja()
     assert "no work to do" in scaffold.ninja()
+
+
+def test_a_kernel_that_is_listed_twice_is_built_once(scaffold):
+    """As in the targets of Meson."""
+    scaffold.edit("meson.build", "'kernels/level.cpp'", "['kernels/level.cpp'], 'kernels/level.cpp'")
+    scaffold.setup("-Disa_levels=none")
+    scaffold.ninja()
+    assert [kernel["source"] for kernel in matrix(scaffold)["kernels"]] == ["kernels/dot.cpp", "kernels/level.cpp"]
 
 
 @pytest.mark.smoke
