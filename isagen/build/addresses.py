@@ -1,8 +1,8 @@
 """The address rule for the objects of one level: a level's code is entered through its stubs and from itself alone.
 
-No other object can refer to a level's code by name, because sealing makes every name of it private: `private_names` are
-those that the format does not make private by itself. What a level registers must be its own code, and data that all
-levels share must not hold addresses of any level's code.
+No other object can refer to a level's code by name, because sealing makes all its names private: those of
+`private_names`, and weak constants. What a level registers must be its own code, and data that all levels share must
+not hold addresses of any level's code.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun | None = None) -
     work = work_of(Path(plan_path), os.fspath(folder), states)
     changed = last_run.changed() if last_run is not None else None
     # If the plan files changed, another isagen may have written the memo differently.
-    same = changed is not None and changed.isdisjoint(states)
-    memo = pickle.loads(last_run.noted) if last_run is not None and same else Memo()
+    memo_is_valid = changed is not None and changed.isdisjoint(states)
+    memo = pickle.loads(last_run.noted) if last_run is not None and memo_is_valid else Memo()
     for path in (item.path for level in work.levels for item in level.items):
         if os.path.isfile(path):  # reading a missing one raises
             states[path] = state_of(path)
@@ -80,10 +80,10 @@ class _Run:
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
         self._outputs = Outputs(work, memo.made, changed)
         self._measure = Measure(lambda: features_of(build.record.features), memo.codes)
-        self._known = {path: one for path, one in memo.compiled.items() if path not in changed}
+        self._cached = {path: one for path, one in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
         self._folding = Folding({level.name: level.below for level in work.levels})
-        self._found: list[Registrations] = []
+        self._registrations: list[Registrations] = []
 
     def seal(self, level: LevelWork) -> None:
         """Seal one level, and write what it registers."""
@@ -95,17 +95,17 @@ class _Run:
             if self._build.sealing.usable:
                 for one in self._sealed(level, registered, files, private):
                     self._outputs.write(one)
-        self._found.append(registered)
+        self._registrations.append(registered)
         self._outputs.write_text(level.registrations, registrations_text(registered))
 
     def _object(self, path: str, level: str) -> Compiled:
-        self._compiled[path] = self._known.get(path) or compiled_object(path, level, self._measure)
+        self._compiled[path] = self._cached.get(path) or compiled_object(path, level, self._measure)
         return self._compiled[path]
 
     def _checked(self, level: LevelWork, files: Sequence[Compiled]) -> tuple[Registrations, frozenset[str]]:
         """Check the objects of one level; return what they register, and the names that no other level may use.
 
-        Names that a linker would merge are not among them.
+        Weak constants, which sealing makes private too, are not among them.
         """
         plan, sealing = self._build.plan, self._build.sealing
         items = list(zip(level.items, files, strict=True))
@@ -168,13 +168,13 @@ class _Run:
         plan, levels = self._build.plan, self._work.levels
         every_level = [level.name for level in plan.levels]
         text = text_for(plan_path, self._stubs)
-        table = stubs_source(text, self._build.record.project, every_level, self._found, plan.module)
+        table = stubs_source(text, self._build.record.project, every_level, self._registrations, plan.module)
         self._outputs.write_text(self._stubs, table)
-        declared = [self._stubs, *(level.registrations for level in levels), *self._outputs.made]
-        self._outputs.refresh(declared)
-        return declared
+        outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.made]
+        self._outputs.refresh(outputs)
+        return outputs
 
-    def note(self, last_run: LastRun, states: Mapping[str, State], declared: Sequence[str]) -> None:
+    def note(self, last_run: LastRun, states: Mapping[str, State], outputs: Sequence[str]) -> None:
         """Record what this run read, in these `states`, and what it wrote."""
         memo: Any = pickle.dumps(Memo(self._compiled, self._outputs.made, self._measure.codes))
-        last_run.note(declared, memo, states, declared)
+        last_run.note(outputs, memo, states, outputs)

@@ -16,8 +16,8 @@ from .code import Code
 
 SMALL = 64  # bytes of a function that only forwards
 # The kinds of calls and jumps through a pointer whose target is known, and through others.
-SAID = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
-UNSAID = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
+RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
+UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
 class Refers(NamedTuple):
@@ -102,11 +102,11 @@ class References:
             elif kind in SLOTS or kind is Kind.LOAD:
                 target, name = self._pointers.follow(one.address), self._pointers.name(one.address)
                 if target or name or self._pointers.is_resolved(one.address):
-                    kind = SAID.get(kind, Kind.ADDRESS)
+                    kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in SLOTS:
                     if self._pointers.is_null(one.address):
                         continue
-                    kind = UNSAID[kind]
+                    kind = UNRESOLVED[kind]
                 else:
                     kind, target = Kind.READ, one.address
             elif kind is Kind.NUMBER:
@@ -138,14 +138,14 @@ class References:
                 target = found(relocation, one.after)
                 name = "" if target else self._pointers.target_name(relocation)
                 if relocation.through_slot:
-                    kind = SAID.get(kind, Kind.ADDRESS)
+                    kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in UNKNOWN:  # through a table
                     yield one, Refers(one.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
                 relocation = next(waiting, None)
             if kind in SLOTS:  # a variable holds the address
                 yield one, Refers(one.at, Kind.READ, target, name)
-                kind, target, name = UNSAID[kind], 0, ""
+                kind, target, name = UNRESOLVED[kind], 0, ""
             elif kind is Kind.LOAD:
                 kind = Kind.READ
             yield one, Refers(one.at, kind, target, name)

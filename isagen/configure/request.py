@@ -30,7 +30,7 @@ OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args", "l
 LANGUAGES = ("fortran", "c", "cpp")
 # The keys of a set, each with the additional fragment files that it needs.
 EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
-WORDS = {
+SET_KEYS = {
     **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
     **dict.fromkeys(("generated", "c_pch", "cpp_pch"), (EXTRAS,)),
     **dict.fromkeys(("module", "subdir", "python_installation", "cython_args", "cython_language"), (EXTRAS, MODULE)),
@@ -90,7 +90,7 @@ class Arguments:
     once: dict[str, str]
     sets: dict[str, dict[str, list[str]]]
     compilers: list[dict[str, str]]
-    strange: list[str]
+    unknown: list[str]
 
 
 def read_arguments(words: Iterable[str]) -> Arguments:
@@ -111,7 +111,7 @@ def read_arguments(words: Iterable[str]) -> Arguments:
         elif equals and name in (*ONCE, "fragment-format"):
             found.once[name] = value
         else:
-            found.strange.append(word)
+            found.unknown.append(word)
     return found
 
 
@@ -156,10 +156,10 @@ def request_of(arguments: Arguments) -> Request:
 
 def check_version(arguments: Arguments) -> None:
     """Raise `ConfigError` for a fragment that another version of isagen wrote."""
-    said = arguments.once.get("fragment-format", "")
-    found = int(said) if said.isdecimal() else 0
+    text = arguments.once.get("fragment-format", "")
+    found = int(text) if text.isdecimal() else 0
     complete = all(name in arguments.once for name in ONCE) and arguments.once["set"] in arguments.sets
-    if complete and not arguments.strange and found == FRAGMENT_FORMAT:
+    if complete and not arguments.unknown and found == FRAGMENT_FORMAT:
         return
     remedy = "run `isagen init` in the project to update it, and commit it"
     if found > FRAGMENT_FORMAT:
@@ -189,9 +189,9 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
                 where=where,
             )
         for word in words:
-            if word not in WORDS:
-                raise ConfigError(f"{word} is unknown: a set has {', '.join(WORDS)}", where=where)
-            for file in WORDS[word]:
+            if word not in SET_KEYS:
+                raise ConfigError(f"{word} is unknown: keys are {', '.join(SET_KEYS)}", where=where)
+            for file in SET_KEYS[word]:
                 if not (folder / file).is_file():
                     raise ConfigError(
                         f"{word if name else f'isa_{word}'} needs {folder.name}/{file}",
@@ -200,15 +200,15 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
                     )
         for path in given.get("string", ()):
             raise ConfigError(
-                "there is no such kernel source: name kernels with files(), not strings: "
-                "isa_kernels = files('kernels/one.cpp'), with paths from the folder of that meson.build",
+                "is a string: name kernels with files(): isa_kernels = files('kernels/one.cpp'), "
+                "with paths from the folder of that meson.build",
                 where=f"isa_kernels: {os.path.basename(path)}",
             )
         for module in filter(None, given.get("module", ())):
             if module in modules.values():
                 raise ConfigError(
-                    f"another set is a module called {module} too: build it through a fragment of its own, "
-                    "in another folder",
+                    f"another set has the module name {module} too: build one of them with a fragment in another "
+                    "folder",
                     where=where,
                 )
             modules[name] = module
@@ -223,7 +223,7 @@ def check_options(arguments: Arguments) -> None:
             where=os.path.relpath(config, arguments.once["project-root"]),
         )
     if not arguments.once["isa_levels"].strip():
-        raise ConfigError("is empty: say all, or none for the lowest level alone", where="Meson option isa_levels")
+        raise ConfigError("is empty: use all, or none for only the lowest level", where="Meson option isa_levels")
     for compiler in arguments.compilers:
         if compiler["language"] == "cpp" and compiler["std"] in ("c++98", "c++03", "gnu++98", "gnu++03"):
             raise ConfigError(

@@ -17,7 +17,7 @@ EDITS = {
     "native": ("isagen/isa.toml", "# [kernels", '[kernels."kernels/dot.cpp"]\nargs = ["-march=native"]\n# [', ["-march=native would build for the CPU of this machine"]),
     "not a source": ("meson.build", "'kernels/level.cpp'", "'kernels/dot.h'", ["kernels/dot.h: is not C, C++, Fortran or assembly"]),
     "missing kernel": ("meson.build", "'kernels/level.cpp'", "'kernels/none.cpp'", ["kernels/none.cpp does not exist"]),
-    "string, not files()": ("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", "['dot.cpp']", ["isa_kernels: dot.cpp: there is no such kernel source", "files()"]),
+    "string, not files()": ("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", "['dot.cpp']", ["isa_kernels: dot.cpp: is a string: name kernels with files()"]),
 }  # fmt: skip
 
 

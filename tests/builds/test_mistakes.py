@@ -28,12 +28,12 @@ CONFIGURING = {
     ),
     "strings": (
         [("meson.build", FILES, "['kernels/dot.cpp', 'kernels/level.cpp']")],
-        "isagen: isa_kernels: dot.cpp: there is no such kernel source: name kernels with files(), not strings: "
+        "isagen: isa_kernels: dot.cpp: is a string: name kernels with files(): "
         "isa_kernels = files('kernels/one.cpp'), with paths from the folder of that meson.build",
     ),
     "strings from the fragment's folder": (
         [("meson.build", FILES, "['../kernels/dot.cpp']")],
-        "isagen: isa_kernels: dot.cpp: there is no such kernel source: name kernels with files(), ",
+        "isagen: isa_kernels: dot.cpp: is a string: name kernels with files(): ",
     ),
     "no isa.toml": (
         [("isagen/isa.toml", "", None)],
@@ -93,7 +93,7 @@ def test_configuring(scaffold, edits, expected):
 def test_an_empty_list_of_levels(scaffold):
     """The reader of -Disa_levels= would expect no level above the lowest, and got all."""
     said = scaffold.setup("-Disa_levels=", check=False)
-    assert "isagen: Meson option isa_levels: is empty: say all, or none for the lowest level alone" in said
+    assert "isagen: Meson option isa_levels: is empty: use all, or none for only the lowest level" in said
 
 
 def test_options_in_a_file_that_this_meson_does_not_read(scaffold):

@@ -92,8 +92,8 @@ def test_the_level_of_editors_is_an_option(sets, option, count):
 # ---- mistakes
 
 MISTAKES = {
-    "an unknown word": ("meson.build", "'cpp_pch':", "'pch':", "isa_sets: stats: pch is unknown: a set has kernels, "),
-    "a string": ("meson.build", "files('stats/mean.cpp')", "['mean.cpp']", "name kernels with files(), not strings"),
+    "an unknown word": ("meson.build", "'cpp_pch':", "'pch':", "isa_sets: stats: pch is unknown: keys are kernels, "),
+    "a string": ("meson.build", "files('stats/mean.cpp')", "['mean.cpp']", "is a string: name kernels with files()"),
     "a name": ("meson.build", "'none': {}", "'no-ne': {}", "isa_sets: 'no-ne' cannot name a set of kernels"),
     "settings of no set": ("isagen/isa.toml", "[sets.stats]", "[sets.stat]", "isa.toml: sets: 'stat' is no set"),
     "a kernel of no set": ("isagen/isa.toml", "gen/run.c", "gen/runs.c", "did you mean 'gen/run.c'?"),

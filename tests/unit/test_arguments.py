@@ -123,12 +123,12 @@ def test_generated_kernels_of_a_subproject_are_in_its_build_folder(config):
         (of("", has=""), r"meson\.build: isa_kernels is not set: write .* before subdir\('isagen'\)"),
         (
             of("", "--string=k/one.cpp"),
-            r"isa_kernels: one\.cpp: there is no such kernel source: name kernels w",
+            r"isa_kernels: one\.cpp: is a string: name kernels w",
         ),
-        (of("a", has="kernls"), r"isa_sets: a: kernls is unknown: a set has kernels, "),
+        (of("a", has="kernls"), r"isa_sets: a: kernls is unknown: keys are kernels, "),
         (
             of("a", "--module=m") + of("b", "--module=m"),
-            "isa_sets: b: another set is a module called m too: build it through a fragment of its own",
+            "isa_sets: b: another set has the module name m too: build one of them with a fragment in another",
         ),
     ],
 )
