@@ -47,7 +47,7 @@ def _findings(
     from ..processors.registry import is_decoded
 
     if known.levels.keys() >= {level} and set(known.levels[level]).issubset(known.outside):
-        return ()  # what keeps to the baseline may be called from anywhere
+        return ()  # code of the baseline may be called from anywhere
     first = stack.enter_context(open_binary(items[run[0]][1].path))
     if first.architecture is None or not is_decoded(first.architecture):
         return ()

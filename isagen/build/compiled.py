@@ -1,4 +1,4 @@
-"""What sealing reads in compiled objects, as values, which the memo of the step contains: each is read once."""
+"""What sealing reads in compiled objects, as values that the step's memo stores: each object is read once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .measure import Measure
 class CompiledSymbol(NamedTuple):
     """A global symbol (`binary.protocol.NamedSymbol`) and the addresses in its data.
 
-    `merged` is true of a symbol that a linker would merge across levels although it belongs to its level alone.
-    `value` is the size and the initial value of a variable.
+    `merged` is true of a weak constant: a linker would merge it across levels, so sealing makes it private. `value` is
+    the size and the initial value of a variable.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Compiled:
 
 
 def marks_of(level: str) -> tuple[str, str]:
-    """Return the starts of the names by which an object of a level registers a stub, or says that it has none."""
+    """Return the prefixes of the symbols by which an object of a level registers a stub, or that it has none."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 

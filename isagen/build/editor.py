@@ -1,4 +1,4 @@
-"""Entries of kernel sources for editors, where there are too many for a target of Meson that nothing builds."""
+"""Entries of kernel sources in compile_commands.json, for editors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model.plan import Plan
 from ..model.plan_file import outputs_of, read_plan
 
 COMMANDS = "compile_commands.json"
-# The key that Meson's entries have, and those for editors have not.
+# A key that Meson's entries have, and those for editors lack.
 OUTPUT = "output"
 SHOWN = ("c", "cpp")
 
@@ -23,8 +23,8 @@ SHOWN = ("c", "cpp")
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> None:
     """Add to the commands in the build folder `root` how each kernel source is compiled at `level`.
 
-    That is the command of its copy there, without the arguments that are `left_out`. It comes first: clangd takes the
-    first of a source. What Meson did not write is not read.
+    That is the command of its copy, without the `left_out` arguments. It comes first, because clangd takes the first
+    entry of a source. Only Meson's own entries are read.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -56,14 +56,14 @@ def _sources(plan: Plan, level: str) -> dict[str, str]:
 def _entries(
     known: Iterable[Mapping[str, Any]], lines: Mapping[str, str], guard: str, left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source from that of its copy, which has its source in `lines`."""
+    """Yield an entry for each kernel source, made of that of its copy; `lines` maps copies to sources."""
     for entry in known:
         file = entry["file"]
         line = lines.get(file)
         if line is None:
             continue
         command, _, end = entry["command"].rpartition(" -c ")
-        if not _is_one(end, file):  # a path that holds such an option
+        if not _is_one(end, file):  # a path that contains ' -c '
             continue
         for word in left_out:
             command = command.replace(f" {word} ", " ")

@@ -1,9 +1,9 @@
 """Emitting: a suffixed copy of every kernel source for every level, and the sources of dispatch.
 
 A copy includes its source: compilers then find what is beside the source, know when it changes, and say which level a
-message is of. A source in Fortran, which Meson reads, and one that is generated are copied whole. Preprocessors turn
-`#line` into the marker `# 1 "file"`, from which a Fortran compiler counts lines, whether it preprocesses a source or
-not. The guard header is left out of Fortran, where no macro says which features are on.
+message is of. Meson scans Fortran for modules, and a generated source may be gone: both are copied whole. A Fortran
+compiler that does not preprocess takes the marker `# 1 "file"`, to which preprocessors turn `#line`. The guard header
+is left out of Fortran, where no macro says which features are on.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def emit(
 ) -> None:
     """Write the sources of dispatch and the copies of a plan into `folder`; unchanged files keep their times.
 
-    `generated` are the paths of the generated kernel sources, in the plan's order. The `last_run` tells the next run of
-    the step what this one read and wrote. Raises `KernelError` where a source that is copied whole cannot be read.
+    `generated` are the paths of the generated kernel sources, in the plan's order. `last_run` records what this run
+    reads and writes. Raises `KernelError` where a source that is copied whole cannot be read.
     """
     read = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
     build = read_plan(plan_path)
@@ -107,7 +107,7 @@ def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
 def around_source(line: str, kernel: KernelRow, level: str) -> tuple[str, str]:
     """Return the text of a copy before the text of the `kernel` source, and after it.
 
-    Messages, debuggers and coverage are led back to `line`.
+    Messages, debuggers and coverage refer to `line`.
     """
     quoted = _quoted(line)
     if language_of(kernel.source) == "fortran":

@@ -1,4 +1,4 @@
-"""Explaining a link that failed: what a project did, where the linker can only name symbols."""
+"""Explaining a failed link: the project's mistake, where the linker only names symbols."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
 from ..model.plan_file import outputs_folder, read_registrations
 
-# Defined by objects of GCC without machine code, which is made when they are linked. Clang's are of another format.
+# GCC's LTO objects define it: they contain no machine code. Clang's are of another format.
 FOR_LTO = "__gnu_lto_slim"
 Symbols = Sequence[NamedSymbol]
 
@@ -41,7 +41,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     bound: set[str] = set()
     others = [path.resolve() for path in objects.others]
     linked: dict[Path, Symbols] = {path: load_object(path).symbols for path in others if is_binary(path)}
-    # Objects for link-time optimisation do not tell what they define.
+    # LTO objects do not list what they define.
     all_read = linked.keys() >= set(others) and not any(one.name == FOR_LTO for one in chain(*linked.values()))
     for path, symbols in linked.items():
         for symbol in symbols:
@@ -76,7 +76,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
 
 
 def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
-    """Yield the functions that kernel sources define for all to see, and that the linker therefore finds twice."""
+    """Yield the global functions of kernel sources that ordinary code defines too."""
     found: dict[str, dict[str, list[str]]] = {}
     for level, paths in objects.by_level.items():
         for path in paths:
@@ -97,7 +97,7 @@ def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
 
 
 def _variables(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the variables that a kernel source defines for all to see, and the linker therefore finds at each level."""
+    """Yield the global variables of kernel sources, which the linker finds at each level."""
     for name, by_level in objects.variables.items():
         if len(by_level) > 1:
             sources = " and ".join(dict.fromkeys(by_level.values()))

@@ -1,9 +1,10 @@
-"""Folding: a kernel whose code at a level is the same as at a level below is linked once, and its stubs call that.
+"""Folding: if a kernel has the same code at two levels, only the lower level's copy is linked, and the stubs of both
+call it.
 
-A copy folds only if no run of the program could tell, but for one that switches levels and compares the addresses of a
-function or constant from before and after. Its bytes, relocations and tables for unwinding are equal to the
-lower copy's, and its stubs are the same. It contains code and constants and nothing else: no variable of its own,
-nothing that runs at load or exit, nothing that is found by the name of its section.
+A copy folds only if no program can observe it, except one that switches levels and compares addresses of functions or
+constants. Its bytes, relocations and tables for unwinding are equal to the lower copy's, and its stubs are the same. It
+contains code and constants and nothing else: no variable of its own, nothing that runs at load or exit, nothing that is
+found by the name of its section.
 
 Kernel sources of a level that have a private name in common, such as that of an inline function, fold to the same level
 or do not fold: a linker takes one function for all of them, and it has one address.
@@ -18,7 +19,7 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, marks_of
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# What equal copies share: the stubs that they register, those that they are without, and the digests of their objects.
+# The values that equal copies have in common: stubs with and without a kernel, and digests of objects.
 Likeness = tuple[tuple[str, ...], ...]
 
 
@@ -30,9 +31,8 @@ class Folding:
         self._alike: dict[str, dict[str, Likeness]] = {}
 
     def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
-        """Return, by kernel source of a level that folds, the lowest level below that has its code.
-
-        `private` are the names of the level that no other level may use.
+        """Return, by kernel source that folds at a level, the lowest level with the same code. `private` are the
+        level's private names.
         """
         level, names = registered.level, frozenset(private)
         self._alike[level] = dict(_alike(registered, objects, names))
@@ -61,7 +61,7 @@ def _together(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
 
 
 def _alike(registered: Registrations, objects: Objects, private: frozenset[str]) -> Iterator[tuple[str, Likeness]]:
-    """Yield the kernel sources in whose place an equal copy does, each with what equal ones share."""
+    """Yield the kernel sources that an equal copy can replace, each with its comparison key."""
     marks = marks_of(registered.level)
     for source, files in objects.items():
         if all(_is_replaceable(file, private, marks) for file in files):
@@ -70,9 +70,9 @@ def _alike(registered: Registrations, objects: Objects, private: frozenset[str])
 
 
 def _is_replaceable(file: Compiled, private: frozenset[str], marks: tuple[str, ...]) -> bool:
-    """Return whether an equal object does in the place of one.
+    """Return whether an equal object can replace one.
 
-    It does not where the object defines what others know, or where shared data holds addresses of what is private.
+    It cannot if the object defines names that others use, or if shared data contains addresses of private symbols.
     """
     shared = set()
     for symbol in file.symbols:

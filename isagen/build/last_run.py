@@ -44,7 +44,7 @@ class LastRun:
         return self._changed
 
     def refresh(self) -> None:
-        """Give the step's outputs the time of this run, which finds nothing changed, and record that."""
+        """Update the times of the step's outputs, after a run that finds nothing changed, and record them."""
         outputs = self._outputs
         for path in outputs:
             os.utime(path)
@@ -60,8 +60,8 @@ class LastRun:
     ) -> None:
         """Record that the step has run, and the states of the `files` that it read and wrote.
 
-        Files that may change meanwhile have the state in `read`, from before they were read. The `outputs` are those
-        that ninja knows of.
+        `read` contains states from before files were read, as they may change meanwhile. `outputs` are those that ninja
+        knows of.
         """
         try:
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
@@ -71,5 +71,5 @@ class LastRun:
 
 
 def plan_files(plan: Path) -> list[Path]:
-    """Return a plan, and the answers to the fragment beside it, which change with isagen itself."""
+    """Return a plan and the answer beside it, which changes with isagen itself."""
     return [plan, plan.with_suffix(".conf")]

@@ -29,8 +29,8 @@ from ..processors.features import features_of
 from .linker import Linking, discard
 from .tables import check_stubs
 
-# Options that leave out symbols, without which the audit cannot tell one function from the next; GNU ld takes the start
-# of a long one, with one dash or two. The last has a value of its own.
+# Options that strip symbols, which the audit needs to separate functions. GNU ld accepts the start of a long option,
+# with one dash or two. The last one takes a value.
 STRIPS, LONG = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
 
 
@@ -59,7 +59,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
 
 @contextmanager
 def _with_symbols(linking: Linking) -> Iterator[str]:
-    """Yield the linked file that is audited: the output, or the same with the symbols that an option leaves out."""
+    """Yield the linked file that is audited: the output, or the same with the symbols that an option strips."""
     output = linking.output or ""
     kept = _without_stripping(linking.words)
     if len(kept) == len(linking.words):
@@ -80,7 +80,7 @@ STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, 
 
 
 def _without_stripping(words: Sequence[str]) -> list[str]:
-    """Return a linker's arguments without those that leave out symbols."""
+    """Return a linker's arguments without those that strip symbols."""
     kept = []
     waiting = False
     for word in words:
@@ -107,7 +107,7 @@ def _signal_name(number: int) -> str:
 
     try:
         return signal.Signals(number).name
-    except ValueError:  # one of those for real-time programs
+    except ValueError:  # a real-time signal
         return f"signal {number}"
 
 
@@ -134,10 +134,10 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
 
 
 def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
-    """Report mistakes of the project for which a linker only names symbols."""
+    """Explain a failed link, where the linker only names symbols."""
     from .explain import explained
 
-    with suppress(IsagenError, OSError):  # the linker has said what it found
+    with suppress(IsagenError, OSError):  # the linker has printed its own errors
         for problem in explained(objects, Path(folder), build.sealing.usable):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
@@ -175,7 +175,7 @@ def _audit(
 
 
 def _check_named(binary: Binary) -> None:
-    """Raise `BuildError` where the link left out the symbols of a level's code, whichever option did it."""
+    """Raise `BuildError` if the symbols of a level's code are stripped, by whichever option."""
     missing = set(binary.levels)
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:

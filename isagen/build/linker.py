@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..model.command_words import split_words
 from ..model.errors import BuildError
 
-# Options with which linkers only answer; with -v and -V they say their version, and link.
+# Options with which linkers print something and link nothing; with -v and -V they print their version, and link.
 ANSWERS = {"--version", "--help"}
 
 
@@ -53,12 +53,12 @@ class Linking:
 
     def wait(self) -> int:
         """Return the exit status, or the negative number of the signal that ended the linker."""
-        if self._status is None:  # interrupted while it started, its number is not known: it is the only child
+        if self._status is None:  # interrupted before its process number is known: it is the only child
             self._status = os.waitstatus_to_exitcode(os.waitpid(self._process or -1, 0)[1])
         return self._status
 
     def discard(self) -> None:
-        """Remove what was linked, which was not audited to the end: the next build links again."""
+        """Remove the output, whose audit did not finish: the next build links again."""
         if not self._started:
             return
         from contextlib import suppress  # most links are not discarded
@@ -70,7 +70,7 @@ class Linking:
 
 
 def discard(output: str) -> None:
-    """Remove a linked file; a device may be in its place."""
+    """Remove a linked file, unless it is a device."""
     from contextlib import suppress
 
     with suppress(OSError):

@@ -1,7 +1,6 @@
 """The command line of the build steps; the copied tool's only entry point.
 
-Ninja starts a process for each step, so each imports only what it needs. Their arguments are the fragment's: nobody
-else writes them.
+Ninja starts a process for each step, so each imports only what it needs. Only the fragment writes their arguments.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def _seal(words: Sequence[str]) -> int:
 
 
 def _configured(words: Sequence[str]) -> int:
-    """``configured PLAN SOURCE [LEVEL WORD...]``: warn where no target takes the kernels, whose dispatch SOURCE it is.
+    """``configured PLAN SOURCE [LEVEL WORD...]``: warn if no target compiles the dispatch SOURCE.
 
     Meson calls it after configuring. Editors get entries of the kernel sources at LEVEL, without the arguments WORD.
     """

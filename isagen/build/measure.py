@@ -21,7 +21,7 @@ Codes = dict[int, tuple[int, tuple[str, ...]]]
 class Measure:
     """Measures objects of one architecture; the names of features are those that `features` returns.
 
-    `codes` are those that an earlier run met: to find out what others need, all features are read.
+    `codes` are cached from earlier runs; an encoding that is not among them loads all features.
     """
 
     def __init__(self, features: Callable[[], Features], codes: Codes | None = None) -> None:
@@ -32,7 +32,7 @@ class Measure:
         self._is_asked = False
 
     def code(self, file: ObjectFile, marks: Sequence[str]) -> Code:
-        """Return what the code of an object is made of; without counts where nothing decodes it.
+        """Return the measures of an object's code; without counts if its code cannot be decoded.
 
         The `marks` are starts of names that differ from level to level.
         """

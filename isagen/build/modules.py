@@ -1,4 +1,4 @@
-"""Whole modules: the objects of their private modules with what the audit and the matrix read, and their fronts."""
+"""Whole modules: the notes in the objects of their private modules, and their fronts."""
 
 from __future__ import annotations
 

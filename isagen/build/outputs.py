@@ -1,4 +1,4 @@
-"""Writing sealed objects: those whose content differs from what the last run left."""
+"""Writing sealed objects, if their content differs from that of the last run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sealing_work import Work
 
 @dataclass(frozen=True)
 class Sealed:
-    """A sealed object: where it goes, the object that was compiled, and what makes its content.
+    """A sealed object: its path, the compiled object, and what determines its content.
 
     `private` are the names in it that are private to the `level`, `bounded` the sections that objects of the level look
     for by name. It is `emptied` where it folds. Of a whole module it is `whole`, with `notes`: (owner, text).
@@ -34,18 +34,18 @@ class Sealed:
 class Outputs:
     """The outputs of a run.
 
-    `last` contains the digest behind each output of the last run, and `changed` the files that changed since.
+    `last` maps each output of the last run to a digest of its inputs, and `changed` are the files that changed since.
     """
 
     def __init__(self, work: Work, last: Mapping[str, bytes], changed: Collection[str]) -> None:
         self._work = work
         self._last = last
         self._changed = changed
-        self.made: dict[str, bytes] = {}  # by path, what made each
+        self.made: dict[str, bytes] = {}  # digests of inputs, by output
         self._unchanged: set[str] = set()
 
     def write(self, one: Sealed) -> None:
-        """Write a sealed object, if what makes it is not what made the one that is there."""
+        """Write a sealed object, if its inputs are not those of the existing file."""
         how = self._work.key, one.file.content, one.level, one.private, one.bounded, one.notes, one.emptied, one.whole
         made = blake2b(repr((one.file.path, how)).encode(errors="surrogateescape"), digest_size=16).digest()
         self.made[one.path] = made
@@ -55,12 +55,12 @@ class Outputs:
             self.write_text(one.path, self._content(one))
 
     def write_text(self, path: str, content: bytes | str) -> None:
-        """Write another file of the run, if its content is not that which is there."""
+        """Write another file of the run, if its content changed."""
         if not write_if_changed(path, content):
             self._unchanged.add(path)
 
     def refresh(self, declared: Iterable[str]) -> None:
-        """Give the `declared` files that were not written the time of this run."""
+        """Update the times of the `declared` files that were not written."""
         for path in self._unchanged.intersection(declared):
             os.utime(path)
 

@@ -1,4 +1,4 @@
-"""The registrations of kernels, read from the symbols of compiled objects, or found in the bytes of any format.
+"""The registrations of kernels, read from symbols of compiled objects, or from the bytes of objects of any format.
 
 A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_kernel_LEVEL__stub``; one that says
 ``ISA_REGISTER_NO_DISPATCH(stub)`` defines ``isa_without_LEVEL__stub``. Where isagen does not read a build's objects,
@@ -24,9 +24,8 @@ from .compiled import Compiled, marks_of
 
 @dataclass(frozen=True)
 class Said:
-    """What one object says: its kernel source, the stubs that it registers or is without, and the data it shares.
-
-    `code` is None of shims, which contain none, and where isagen does not read objects.
+    """What one object registers: its kernel source, stubs with and without a kernel, and its shared data. `code` is
+    None for shims, and where isagen does not read objects.
     """
 
     source: str
@@ -37,7 +36,7 @@ class Said:
 
 
 def said(source: str, file: Compiled, level: str, addresses: LevelAddresses, shim: bool = False) -> Said:
-    """Return what the object of a kernel source, or of its `shim`, says."""
+    """Return what the object of a kernel source, or of its `shim`, registers."""
     names = [symbol.name for symbol in file.symbols if symbol.defined]
 
     def after(start: str) -> tuple[str, ...]:
@@ -49,7 +48,7 @@ def said(source: str, file: Compiled, level: str, addresses: LevelAddresses, shi
 
 
 def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
-    """Return what all objects of `level` say. Raises `BuildError` where two of them register one stub."""
+    """Return what all objects of `level` register. Raises `BuildError` where two of them register one stub."""
     registers: dict[str, list[str]] = {}
     without: dict[str, list[str]] = {}
     codes: dict[str, Code | None] = {}
@@ -81,7 +80,7 @@ def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
 def compiled_objects(plan: Plan, level: str, folder: str, known: CompiledObjects) -> list[str]:
     """Return the objects that Meson compiled at `level` in the `folder` of outputs, in the plan's order.
 
-    They are not named on a command line, which no system takes for thousands of kernels.
+    They are listed from folders: a command line has no room for thousands.
     """
     found = []
     for unit in (unit for unit in plan.units if unit.level == level):

@@ -1,4 +1,4 @@
-"""What sealing does for a plan: which objects of which levels, and where their sealed ones go."""
+"""The work of sealing a plan: compiled objects by level, and the paths of sealed ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .registrations import compiled_objects, source_of
 
 
 class Item(NamedTuple):
-    """A compiled object: its path, its kernel source, where the sealed one goes, and whether it is a shim's."""
+    """A compiled object: its path, its kernel source, the path of the sealed one, and whether it is a shim's."""
 
     path: str
     source: str
@@ -28,7 +28,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelWork:
-    """One level: those below it, where its registrations go, and its objects."""
+    """One level: those below it, the path of its registrations, and its objects."""
 
     name: str
     below: tuple[str, ...]

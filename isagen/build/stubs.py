@@ -1,4 +1,4 @@
-"""The table of stubs: which kernel every stub has at every level, as sealing found it in the compiled objects.
+"""The table of stubs: the kernel of each stub at each level, as sealing found it in the compiled objects.
 
 Every stub must have the kernels that it needs, and data that all levels share must have one initial value.
 """
@@ -21,7 +21,7 @@ from .modules import module_table, notes_text
 
 
 def stubs_source(text: str, project: str, levels: Sequence[str], found: Sequence[Registrations], module: str) -> str:
-    """Return the `text` that configuring laid out, with the stubs and notes of the levels in the places of marks.
+    """Return the template `text`, with the stubs and the notes of levels in the places of marks.
 
     `levels` are those of the plan of a `project`, lowest first, and `found` those that are built. A whole `module` is
     the only stub of its own. Raises `BuildError` where a stub is incomplete.
@@ -35,7 +35,7 @@ def stubs_source(text: str, project: str, levels: Sequence[str], found: Sequence
 
 
 def folded_stubs(found: Iterable[Registrations]) -> dict[tuple[str, str], str]:
-    """Return the level whose kernel a stub calls at a level, by (level, stub), where that is another."""
+    """Return the lower level whose kernel a folded stub calls, by (level, stub)."""
     return {
         (one.level, stub): lower
         for one in found
@@ -73,8 +73,8 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
     """Return, by stub, the levels at which it has a kernel. Raises `BuildError` for one that is incomplete.
 
-    A stub needs a kernel at the `lowest` level, and every kernel source that registers a stub must say something of it
-    at every level that it is compiled for.
+    A stub needs a kernel at the `lowest` level. A kernel source that registers a stub must register it, or register
+    that it has none, at each level that it is compiled for.
     """
     levels = list(levels)
     stubs: dict[str, list[str]] = {}
@@ -120,7 +120,7 @@ def _check_every_level(levels: Sequence[Registrations], stubs: Mapping[str, Sequ
 
 
 def _check_shared(levels: Sequence[Registrations]) -> None:
-    """Raise `BuildError` for a variable that all levels share, but whose size or initial value is not one."""
+    """Raise `BuildError` for a shared variable whose size or initial value differs between levels."""
     first: dict[str, tuple[str, str]] = {}
     for registrations in levels:
         for symbol, value in registrations.shared.items():

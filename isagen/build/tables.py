@@ -1,6 +1,5 @@
-"""The tables of stubs among the inputs of a link: no two may have the same stub.
-
-Of two static libraries with one, both call the first one's kernels: linkers never look for the second one's table.
+"""The tables of stubs among the inputs of a link: no two may have the same stub. If two static libraries have one, both
+call the first library's kernels, because linkers never extract the second one's table.
 """
 
 from __future__ import annotations

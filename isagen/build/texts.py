@@ -1,4 +1,4 @@
-"""The generated sources as configuring laid them out: files beside the copied tool."""
+"""The texts of generated sources, which configuring writes beside the copied tool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..model.names import TEXTS_FOLDER, TOOL_FOLDER
 
 
 def text_for(plan: str, output: str) -> str:
-    """Return what configuring laid out for an `output` in C or C++. Raises `BuildError` where it is missing."""
+    """Return the text for an `output` in C or C++. Raises `BuildError` where it is missing."""
     name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
     path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)
     try:

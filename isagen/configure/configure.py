@@ -1,4 +1,4 @@
-"""Configuring a build: probe, plan, and leave plan, tool and headers in the build folder."""
+"""Configuring a build: probe, plan, and write plan, tool and headers into the build folder."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def _section(request: Request) -> str:
 
 
 def _editor(request: Request, chosen: Chosen) -> Editor:
-    """Return what editors see, by the Meson option isa_editor. Raises `ConfigError` for a level that is unknown."""
+    """Return the level for editors, from the Meson option isa_editor. Raises `ConfigError` for a level that is
+    unknown."""
     word, table = request.editor.strip(), chosen.table
     names = {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
     level = names.get(word.casefold())
@@ -163,7 +164,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         verdicts=verdicts,
         source_root=_relative(request.project_root, request.build_root),
         style=_style(request, limit),
-        sealed=sealing.usable or limit.opaque,  # of one level there is nothing to seal
+        sealed=sealing.usable or limit.opaque,  # a single level needs no seal
         elsewhere=chosen.elsewhere,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
     )
@@ -200,7 +201,7 @@ def _record(request: Request, config: Config, table: Table, plan: Plan, sealing:
 
 
 def _relative(path: Path, start: Path) -> str:
-    """Return `path` as seen from `start`, with slashes; absolute only where there is no way (another drive)."""
+    """Return `path` relative to `start`, with slashes; absolute only on another drive."""
     try:
         return Path(os.path.relpath(path, start)).as_posix()
     except ValueError:
@@ -208,7 +209,7 @@ def _relative(path: Path, start: Path) -> str:
 
 
 def _style(request: Request, limit: Limit) -> Style:
-    """Return how the compilers spell what every kernel needs: include folders, no LTO, sealable statics.
+    """Return the compilers' options that every kernel needs: include folders, no LTO, sealable statics.
 
     Copies include their sources from the fragment's folder. What names files in objects, such as `__FILE__` and debug
     information, has the path from the build folder's root, as for Meson's own sources.
@@ -231,7 +232,7 @@ def _style(request: Request, limit: Limit) -> Style:
             maps = named and since is not None and not older(compiler.version, since)
             if maps and compiler.language != "fortran":
                 copies[compiler.language] = (f"-ffile-prefix-map={folder}/{up}=",)
-            # Of the folders of generated kernels, some do not exist.
+            # Folders of generated kernels may not exist.
             own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}
             flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
     headers = posixpath.join(folder, headers_folder(request.kernel_set))

@@ -1,4 +1,4 @@
-"""The data of the generated detection: levels as sets of features, and the words that features are read from."""
+"""The data of the generated detection: levels as sets of features, and the sources of these."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _sources(features: Features, used: Iterable[Feature]) -> list[Source]:
 
 
 def _used(features: Features, names: set[str]) -> list[Feature]:
-    """Return the features called `names` and all that they need, in the features file's order."""
-    for feature in reversed(list(features.features.values())):  # those that a feature needs stand above it
+    """Return the features `names` and their dependencies, in the features file's order."""
+    for feature in reversed(list(features.features.values())):  # dependencies precede a feature
         if feature.name in names:
             names.update(feature.needs)
     return [feature for name, feature in features.features.items() if name in names]
@@ -95,7 +95,7 @@ def _number(value: int) -> str:
 
 
 def _permission(features: Features, names: Iterable[str]) -> int:
-    """Return the number of what the OS must permit for features `names`, or -1."""
+    """Return the number of the permission that features `names` need from the OS, or -1."""
     for name in names:
         state = features.features[name].state
         if state is not None and (number := features.states[state].permission) is not None:

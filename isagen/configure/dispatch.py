@@ -1,4 +1,4 @@
-"""The dispatch header and source of a plan, and a module's front: data of the table, laid into the templates."""
+"""The dispatch header and source of a plan, and a module's front, rendered from templates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
 
-# The folder whose detect.c.j2 reads no registers, in C that every compiler takes.
+# The folder whose detect.c.j2 reads no registers, in C for any compiler.
 NO_REGISTERS = "generic"
 # The names of the dispatch source and that of stubs among the headers.
 SOURCE, STUBS = "", "stubs"
@@ -60,13 +60,13 @@ class DispatchTexts:
     stubs: str
 
     def sources(self, kernel_set: str) -> dict[str, str]:
-        """Return the sources by the names under which the build steps find them."""
+        """Return the sources by name, as the build steps look them up."""
         found = {dispatch_name(kernel_set, "c"): self.source, stubs_name(kernel_set, "c"): self.stubs}
         return {name: text for name, text in found.items() if text}
 
 
 def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
-    """Return the headers and sources of dispatch. Sealing lists the stubs, which compiled objects tell.
+    """Return the headers and sources of dispatch. Sealing adds the stubs, which it finds in compiled objects.
 
     The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
     record, which tells an audit how the binary was built, becomes part of the source.
@@ -157,13 +157,13 @@ def _notes(record: str, matrix: bytes) -> dict[str, bytes]:
 
 
 def _bytes(content: bytes) -> str:
-    """Return bytes as the lines of a C array; a string would be longer than C promises to take."""
+    """Return bytes as the lines of a C array; C limits the length of strings."""
     lines = (content[place : place + 32] for place in range(0, len(content), 32))
     return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
 
 
 def _unchecked(plan: Plan) -> Plan:
-    """Return a plan whose lowest level needs nothing: code for any compiler cannot ask the CPU."""
+    """Return a plan whose lowest level needs nothing, because code for any compiler cannot detect the CPU."""
     return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
 
 

@@ -15,9 +15,9 @@ from .request import Arguments, read_arguments, request_of
 
 
 def answer_fragment(words: Iterable[str]) -> int:
-    """Configure as the fragment asks, whose arguments are `words`, and write the answer to the standard output.
+    """Configure by the fragment's arguments, `words`, and write the answer to the standard output.
 
-    An error becomes an answer too: Meson hides what a failing command says, and shows what the fragment passes to
+    An error is an answer too: Meson hides the output of a failing command, and shows what the fragment passes to
     error().
     """
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
@@ -34,7 +34,7 @@ def answer_fragment(words: Iterable[str]) -> int:
 
 
 def _write_depfile(arguments: Arguments, inputs: Iterable[Path]) -> None:
-    """Write the file by which ninja configures again when one of the `inputs` changes. Meson reads it first."""
+    """Write the depfile, by which ninja configures again when one of the `inputs` changes."""
     if "depfile" in arguments.once:
         path = Path(arguments.once["depfile"])
         names = " ".join(one.as_posix().replace("$", "$$").replace(" ", "\\ ") for one in inputs)

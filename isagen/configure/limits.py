@@ -18,8 +18,8 @@ from ..processors.table import Table, load_table, other_levels
 class Chosen:
     """The table of a build, and the files that it was read from.
 
-    `elsewhere` are the levels of other architectures, which a project may name. `reason` says why the table has the
-    compiler's baseline alone, if it has.
+    `elsewhere` are the levels of other architectures, which a project may name. `reason` says why the table has only
+    the compiler's baseline, if so.
     """
 
     table: Table

@@ -1,4 +1,4 @@
-"""Copying the build steps to the build folder, where they outlive the isagen that configured it."""
+"""Copying the build steps to the build folder, so that builds need no installed isagen."""
 
 from __future__ import annotations
 
@@ -59,20 +59,19 @@ def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
 
 
 def _copy(path: str, content: bytes, target: Path) -> None:
-    """Copy a file with its time, by which Python knows that the bytecode beside it is of this file; copy that too."""
+    """Copy a file with its time, by which Python validates bytecode, and its bytecode."""
     state = os.stat(path)
     if not write_if_changed(target, content) and os.stat(target).st_mtime_ns == state.st_mtime_ns:
         return
     os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
     if path.endswith(".py"):
-        with suppress(FileNotFoundError):  # Python makes it in the build folder, then
+        with suppress(FileNotFoundError):  # Python then compiles it in the build folder
             write_atomically(cache_from_source(target), read_bytes(cache_from_source(path)))
 
 
 def own_python() -> str:
-    """Return the path of this Python: in a virtual environment the same one, by whichever of its names it was called.
-
-    It is part of the commands of all steps.
+    """Return the path of this Python, which is part of the commands of all steps: in a virtual environment one path for
+    all its names.
     """
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     same = sys.prefix != sys.base_prefix and os.path.exists(usual) and os.path.samefile(usual, sys.executable)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 class Alias:
     """An environment variable beside the override; the first of them that is set counts.
 
-    `values` maps words, in upper case, to what they mean; names of levels are understood besides. With `always`, every
-    value means that. What is meant is LEVEL (it and the levels that it requires) or -LEVEL (all but it and those that
-    require it).
+    `values` maps words, in upper case, to meanings; names of levels are accepted too. With `always`, every value has
+    that meaning. A meaning is LEVEL (it and the levels that it requires) or -LEVEL (all but it and those that require
+    it).
     """
 
     variable: str
@@ -25,7 +25,7 @@ class Alias:
 
     @property
     def shown(self) -> str:
-        """How a line about the build writes it."""
+        """The alias as reports show it."""
         if self.always:
             return f"{self.variable} (set: {self.always})"
         return f"{self.variable}={'|'.join([*(word.lower() for word in self.values), 'LEVEL'])}"

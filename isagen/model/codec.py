@@ -1,4 +1,4 @@
-"""Frozen dataclasses from JSON, which `json.dumps(value, default=vars)` writes: the fields' types say what is read."""
+"""Frozen dataclasses from JSON, which `json.dumps(value, default=vars)` writes; the fields' types are checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
-# The key of a field's metadata that says that data written by an earlier version may lack it, and then has its default.
+# Metadata key of fields that data of an earlier version may lack: they then have their defaults.
 ADDED = "added"
 
 

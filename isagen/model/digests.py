@@ -6,5 +6,5 @@ from hashlib import blake2b as blake2b
 
 
 def digest_of(content: bytes) -> str:
-    """Return the digest by which a text is known again that is not kept."""
+    """Return a digest of a text, to compare it later."""
     return blake2b(content, digest_size=16).hexdigest()

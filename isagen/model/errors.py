@@ -37,7 +37,7 @@ class KernelError(IsagenError):
 
 
 class CompilerError(IsagenError):
-    """A compiler is missing or is not one that isagen can drive."""
+    """A compiler is missing, or isagen does not support it."""
 
 
 class BuildError(IsagenError):
@@ -45,7 +45,7 @@ class BuildError(IsagenError):
 
 
 class PlanError(BuildError):
-    """A file that configuring or a build step left in a build folder is missing, damaged, or of another format."""
+    """A file that configuring or a build step wrote into a build folder is missing, damaged, or of another format."""
 
 
 class AuditError(IsagenError):
@@ -55,15 +55,15 @@ class AuditError(IsagenError):
 
 
 class CpuError(IsagenError):
-    """This machine cannot be asked what its CPU has."""
+    """The features of this machine's CPU cannot be read."""
 
 
 class ProjectError(IsagenError):
-    """A command was pointed at a folder that does not hold what it needs."""
+    """A folder given to a command lacks what the command needs."""
 
 
 def reported(problem: IsagenError | OSError) -> IsagenError:
-    """Return a problem as an error of isagen: one of the OS says what it refused, and for which file."""
+    """Return a problem as an error of isagen; an OSError becomes its reason and its file."""
     if isinstance(problem, IsagenError):
         return problem
     return IsagenError(problem.strerror or str(problem), where=str(problem.filename or ""))

@@ -1,4 +1,4 @@
-"""Reading files whole, and writing them so or not at all, and not at all when nothing changed.
+"""Reading files, and writing them atomically, only if they change.
 
 Build steps that have little to do import this: pathlib and typing would take longer to load than such a step runs.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 AnyPath = str | Path
 
-# What the OS answers where a file has no room to grow: the disk is full, or a limit of the user or the process is met.
+# The errors of the OS where a file cannot grow: a full disk, or a limit of the user or the process.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -67,7 +67,7 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
 
 
 def leave_exactly(texts: Mapping[str, str], folder: Path) -> None:
-    """Leave exactly the files `texts` (by path) in `folder`: a header that stayed behind would shadow another."""
+    """Write the files `texts` (by path) into `folder`, and remove all others: a stale header would shadow another."""
     for path in [p for p in folder.rglob("*") if p.is_file()]:
         if path.relative_to(folder).as_posix() not in texts:
             path.unlink()

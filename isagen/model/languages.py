@@ -1,4 +1,4 @@
-"""The languages of kernel sources, by their suffixes: which compiler takes one, and what its copies may hold."""
+"""The languages of kernel sources, by their suffixes: their compilers, and how copies refer to them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def takes_macros(source: str) -> bool:
 
 
 def can_be_included(source: str) -> bool:
-    """Return whether a copy can include a kernel source: another includes nothing, or has no escape for its name.
+    """Return whether a copy can include a kernel source.
 
     Meson reads Fortran sources for the modules that they define and use, and `#include` has no escapes.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Files and folders that configuring leaves beside the fragment's outputs. Each set of kernels has a plan of its own.
+# Files and folders that configuring writes beside the fragment's outputs. Each set of kernels has a plan of its own.
 PLAN_FILE = "isa_plan.json"
 PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
 TOOL_FOLDER = "isa_tool"
@@ -18,31 +18,31 @@ DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
 SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The mark in a source of stubs that sealing replaces with their table.
 STUBS_MARK = "/*@ISA_STUBS@*/"
-# And, as a note of each binary format, with what the private modules of the levels hold.
+# And the mark of the notes of a whole module's levels, for each binary format.
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
-# Where configuring puts the bytes of the matrix, and those of the notes of each binary format.
+# The marks that configuring replaces with the bytes of the matrix, and of the notes of each binary format.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
-# The format of matrices. Raise it when what is written changes in a way that an older reader does not know.
+# The format of matrices. Raise it for a change that an older reader does not understand.
 MATRIX_FORMAT = 3
 
 # The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
-# Demanglers read `.` and letters, or digits, as the marks of a clone; anything else makes them give up.
+# Demanglers take `.` and letters, or digits, for a clone's suffix, and reject anything else.
 SEALED = r"\.{level}\.\d+\Z"
-# The starts of two symbols of each stub, which read as sentences where a linker misses one: the function that a
-# stub calls which is not set, whose address the table of stubs has, and the one that sets it, in its definition.
+# The prefixes of two symbols of each stub, which read as sentences in a linker's errors: the function that an unset
+# stub calls, whose address is in the table of stubs, and the one that sets it, in its definition.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
-# The starts of the symbols of a set's table of stubs, and of a function in its dispatch source.
+# The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
-# Symbols of a kernel source that registers a stub at a level, or says that it has none there.
+# Symbols of a kernel source that registers a stub at a level, or registers that it has none.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
-# Sections of compilers' own that tell where code is, for their runtimes, which do not call it: profiles, coverage,
-# sanitizers and tracers.
+# Compilers' own sections with addresses of code, for runtimes that do not call it: profiles, coverage, sanitizers,
+# tracers.
 TOOLCHAIN_SETS = frozenset(
     {
         *("__llvm_prf_cnts", "__llvm_prf_bits", "__llvm_prf_data", "__llvm_prf_names", "__llvm_prf_vnds"),
@@ -52,8 +52,8 @@ TOOLCHAIN_SETS = frozenset(
     }
 )
 
-# An argument that no linker knows and that the scripts in the linkers' places accept: a link with it succeeds only
-# where the build calls such a script.
+# An argument that only isagen's scripts accept, and no linker: a link with it succeeds only if the build calls a
+# script.
 LINK_PROOF = "--isagen-proof"
 
 
@@ -83,7 +83,7 @@ def stubs_name(kernels: str, language: str) -> str:
 
 
 def symbols_suffix(project: str, kernels: str) -> str:
-    """Return how the symbols of a set's dispatch end, by its full name: those of no other set of a program do.
+    """Return the suffix of the symbols of a set's dispatch, by its full name; it is unique in a program.
 
     `foo_bar` gives foo__bar, and the set `stats` of `foo-bar` foo_2d_bar_set_stats.
     """
@@ -98,7 +98,7 @@ def front_name(kernels: str, language: str) -> str:
 
 
 def registrations_name(level: str, kernels: str = "") -> str:
-    """Return the name of the file that holds what a set's objects of `level` register."""
+    """Return the name of the file with the registrations of a set's objects of `level`."""
     return _of_set(f"isa_{level}", kernels, "json")
 
 
@@ -123,5 +123,5 @@ def copy_of_object(name: str) -> str:
 
 
 def flat_name(path: str) -> str:
-    """Return a path as Meson makes it part of an object's name."""
+    """Return a path as Meson writes it in an object's name."""
     return path.replace("/", "_").replace(":", "_")

@@ -10,7 +10,7 @@ from .languages import can_be_included
 from .names import dispatch_name, front_name
 from .record import Record
 
-# The verdicts of a cell: it is compiled, the compiler cannot, or project, packager or baseline make it needless.
+# The verdicts of a cell: compiled, not possible with the compiler, or not wanted by project, packager or baseline.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
@@ -18,8 +18,8 @@ BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 class Verdict:
     """The result of probing one level with the compiler of one language.
 
-    `flags` are the level's flags without the `dropped` ones (flag, reason). `features` is the closure that must be
-    checked at run time: the level's own, those of the levels below, and those whose macro is predefined under `flags`.
+    `flags` are the level's flags without the `dropped` ones (flag, reason). `features` are all that must be checked at
+    run time: the level's own, those of the levels below, and those whose macro is predefined under `flags`.
     """
 
     available: bool
@@ -63,7 +63,7 @@ class KernelRow:
 
     @property
     def included(self) -> bool:
-        """Whether copies include the source; others hold its text, and are written anew when it changes."""
+        """Whether copies include the source; others contain its text, and are written again when it changes."""
         return not self.generated and can_be_included(self.line)
 
 
@@ -115,7 +115,7 @@ class Plan:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that narrow the level, in the order in which they count."""
+        """The environment variables that narrow the level, the first of highest priority."""
         return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
     def built_levels(self) -> tuple[str, ...]:
@@ -144,8 +144,8 @@ class Plan:
 class Limit:
     """The reason why only the lowest level is built; empty where every level is tried.
 
-    Objects that are `opaque` are not read: nothing is sealed or audited, and the build finds in their bytes what they
-    register. Of a compiler that is `foreign`, no option or extension is assumed but those that all compilers have.
+    If objects are `opaque`, isagen cannot read them: nothing is sealed or audited, and the build searches their bytes
+    for registrations. For a `foreign` compiler, only options and extensions of all compilers are used.
     """
 
     reason: str = ""
@@ -189,9 +189,8 @@ class LinkAudit:
 
 @dataclass(frozen=True)
 class CompilerUse:
-    """A compiler of the build: Meson's name of it, its version, what is called, and the project's own arguments.
-
-    `name` is how messages name it.
+    """A compiler of the build: Meson's id, its version, its command, and the project's arguments. `name` is for
+    messages.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Files of a build folder: the plan, and what each level registers; their one writer and one reader."""
+"""Files of a build folder, written and read here alone: the plan, and the registrations of each level."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .registrations import Registrations
 
 T = TypeVar("T")
 
-# Raise it when what is written changes in a way that an older reader does not know.
+# Raise it for a change that an older reader does not understand.
 PLAN_FORMAT = 10
 # The first keys of what begins a line in a plan: levels and units, kernels, cells.
 OF_LINES = ("name", "source", "level")
@@ -46,7 +46,7 @@ def linkers_folder(plan_name: str, mode: str) -> str:
 
 
 def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
-    """Return that links are not audited, where scripts are gone from the build folder."""
+    """Return the reason why links are not audited, if scripts are missing from the build folder; else ""."""
     folder = linkers_folder(plan_path.name, audit.mode)
     lost = [name for name in audit.linkers if not (plan_path.parent / folder / name).is_file()]
     return f"{folder} lacks {' '.join(lost)}, so that links are not audited: {RECONFIGURE}" if lost else ""
@@ -63,7 +63,7 @@ def read_registrations(path: Path) -> Registrations:
 
 
 def outputs_folder(folder: Path) -> Path:
-    """Return where targets that are declared in a `folder` of a build have their outputs: Meson's option layout.
+    """Return the folder of the outputs of targets that a `folder` of a build declares, by Meson's option layout.
 
     With layout=flat, the outputs of all folders are in one.
     """

@@ -1,4 +1,4 @@
-"""What of a text neither a terminal nor a file takes as text, and what stands for it."""
+"""Characters that cannot be printed, and their replacements."""
 
 # A terminal obeys control characters, and a binary's notes may hold any.
 CONTROLS = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0))}

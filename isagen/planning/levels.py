@@ -1,4 +1,4 @@
-"""Levels by name: those that words select, that aliases of the override mean, and that a packager requires."""
+"""Levels by name: in lists of words, in aliases of the override, and in a packager's requirements."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REQUIRE = "Meson option isa_require"
 def select_levels(words: Iterable[str], table: Table, where: str, elsewhere: Set[str] = frozenset()) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
-    `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word,
-    or a list that starts with `-NAME`, starts from `all`. A word may contain several, parted by spaces or commas, in
+    `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word, or
+    a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or commas, in
     any case. The lowest level is always on: a stub must have something to call. Names of `elsewhere` are levels of
     other architectures, which are ignored. Raises `ConfigError` for an unknown name.
     """
@@ -69,7 +69,7 @@ def check_required(plan: Plan, words: str, table: Table, elsewhere: Set[str], li
         if level.name not in required:
             continue
         cells = [(kernel.source, kernel.cells[number]) for kernel in plan.kernels]
-        # Every CPU that runs the program has what the baseline contains.
+        # Every CPU that runs the program has the baseline's features.
         missing = [(source, cell) for source, cell in cells if not cell.reason.startswith(CONTAINED)]
         if level.verdict != BUILT and len(missing) == len(cells):
             by = "" if level.verdict == DISABLED else ":"
@@ -98,7 +98,7 @@ def _tokens(words: Iterable[str]) -> list[str]:
 def _level(word: str, table: Table, where: str, elsewhere: Set[str], *others: str) -> str:
     """Return the level of `LEVEL` or `-LEVEL` as the table writes it; "" for a level of another architecture.
 
-    `others` are words that may stand in its place.
+    `others` are further words that are valid.
     """
     name = word.removeprefix("-")
     found = next((level for level in table.names() if level.casefold() == name.casefold()), "")

@@ -1,7 +1,7 @@
 """Whether a build has all levels that its compilers can build, or its lowest alone; whether it is sealed; and why.
 
 isagen reads objects to seal and audit levels, and its tables hold the options and macros of compilers that it knows.
-Where it cannot, the project builds for its baseline instead.
+Otherwise the project builds for its baseline alone.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from ..binary.formats import are_made_under, format_names, known_systems
 from ..model.plan import Limit, Sealing
 
-# Meson's names of optimisation for debuggers, which show the level of each function.
+# Meson's names of optimisation for debugging, which folds nothing, so that debuggers show the level of each function.
 UNFOLDED = frozenset({"0", "g"})
 UNLISTED = "it does not list its macros (-dM -E)"
 
 
 @dataclass(frozen=True)
 class Maker:
-    """A compiler of the build: how messages name it, whether isagen knows it, and the macros that it predefines.
-
-    There are no `macros` where they cannot be read.
+    """A compiler of the build: its name in messages, whether isagen knows it, and its predefined macros, {} if
+    unreadable.
     """
 
     name: str

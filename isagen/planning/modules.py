@@ -1,4 +1,4 @@
-"""Whole modules: an extension module that is a kernel itself has each level whole, or not at all."""
+"""Whole modules: an extension module that is a kernel itself has all its sources at a level, or none."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Style:
     define: str = "-D"
 
     def near(self, language: str) -> str:
-        """Return the option that adds a folder of near includes; gfortran knows the one of all includes alone."""
+        """Return the option that adds a folder of near includes; gfortran has only that of all includes."""
         return "-I" if language == "fortran" else self.include_folder
 
 
@@ -128,7 +128,7 @@ def _disabled(
     packager: frozenset[str],
     elsewhere: Set[str],
 ) -> dict[str, str]:
-    """Return the levels that project or packager switched off for one kernel, each with where."""
+    """Return the levels that project or packager switched off for one kernel, each with the place of the setting."""
     found = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager}
     if own.levels is not None:
         chosen = select_levels(own.levels, table, own.levels_where, elsewhere)
@@ -146,7 +146,7 @@ def _cell(level: str, disabled: str, verdict: Verdict, defines: tuple[str, ...],
 
 
 def _of_kernel(cells: Iterable[Cell], name: str) -> tuple[Cell, ...]:
-    """Return cells with the names of the copies of a kernel, which are called after `name`."""
+    """Return cells with the names of the copies of a kernel, made of `name`."""
     suffix = posixpath.splitext(name)[1]
     return tuple(
         Cell(cell.level, BUILT, cell.reason, cell.flags, f"{name}.{cell.level}{suffix}")
@@ -200,7 +200,7 @@ def _unique_names(kernels: Sequence[str]) -> dict[str, str]:
         for source in clashing:
             parts = source.split("/")
             names[source] = "_".join(parts[-depth:])
-            if depth > len(parts):  # a_b.cpp beside a/b.cpp: folders alone cannot part them
+            if depth > len(parts):  # a_b.cpp beside a/b.cpp: folders alone do not make them unique
                 names[source] = f"{kernels.index(source)}_{names[source]}"
 
 
@@ -267,7 +267,7 @@ def _units(
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra, of_copies = style.kernel_flags or {}, style.copy_flags or {}
     for (level, folders, args), by_language in groups.items():
-        # A name that other kernels' folders and arguments do not change: theirs are then not compiled again.
+        # The name depends on no other kernel's folders and arguments, so that a change of these compiles nothing again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = digest_of("\0".join(key_words).encode())[:8]
         yield Unit(
@@ -289,8 +289,8 @@ def _units(
 def _near(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for near includes, from the build folder's root.
 
-    A source that copies include is in its own folder, but not the header that its copies register with. A generated
-    source finds what is generated beside it first, then what is at the same place in the project.
+    An included source finds headers in its own folder, but its copies also need the header of their registrations. A
+    generated source finds what is generated beside it first, then what is at the same place in the project.
     """
     if kernel.included and not kernel.header:
         return ()

@@ -13,7 +13,7 @@ from .kernel_settings import Settings
 
 
 def check_register(source: str, own: Settings, shown: str) -> None:
-    """Raise `ConfigError` where what `shown` says of registering functions of a kernel `source` cannot work."""
+    """Raise `ConfigError` if `shown` registers functions of a kernel `source` in a way that cannot work."""
     if own.register and not own.header and not takes_macros(source):
         raise ConfigError(
             "register needs the header that declares the stubs",
@@ -30,7 +30,7 @@ def check_register(source: str, own: Settings, shown: str) -> None:
 
 
 def unsealed(source: str, table: Table) -> dict[str, str]:
-    """Return the levels at which a kernel `source` is not built without the seal, each with the reason.
+    """Return the levels at which a kernel `source` cannot be built unsealed, each with the reason.
 
     C and C++ can make functions static; symbols of Fortran and assembly are the same at all levels, of which a linker
     would keep one.
