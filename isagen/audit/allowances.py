@@ -1,4 +1,4 @@
-"""What people allow: functions by name in isa.toml, and findings in files of allowances (`--allow`), with reasons."""
+"""Allowances: functions by name in isa.toml, and findings in files of allowances (`--allow`), each with a reason."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..model.record import Allowance, matches
 from ..model.toml import Section, read_toml
 from .findings import KINDS, Entry, Finding, Result
 
-# How the audit calls a function without a name.
+# The name of a function without a symbol in reports.
 NAMELESS = "function at 0x"
 
 
 def names_of(symbol: str) -> frozenset[str]:
     """Return the names by which a function can be allowed: the linker's, and as C++ writes it."""
-    compiled = name_in_source(symbol)  # without what the seal adds
-    names = (symbol, compiled, compiled.partition(".")[0])  # without what compilers append to parts and copies
+    compiled = name_in_source(symbol)  # without the seal's suffix
+    names = (symbol, compiled, compiled.partition(".")[0])  # without compilers' suffixes of parts and clones
     return frozenset((*names, *map(demangle, names)))
 
 
 @dataclass
 class Allowances:
-    """The entries of isa.toml, and which functions they were used for."""
+    """The entries of isa.toml, and the functions that each allowed."""
 
     entries: Sequence[Allowance] = ()
     used: dict[str, set[str]] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def _kind(section: Section, word: str) -> str:
 
 
 class AllowFiles:
-    """The entries of files of allowances, and what they were used for."""
+    """The entries of files of allowances, and the findings that each allowed."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = tuple(entries)

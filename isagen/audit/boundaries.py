@@ -1,4 +1,5 @@
-"""The rules for what passes between levels: calls past stubs, addresses of code, and names that others can bind to."""
+"""The rules at the boundaries of levels: calls past stubs, addresses of code, and names that other files can bind
+to."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from .subject import Subject
 
 
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
-    """Return findings of what leads to code of a level from outside of it, and where code of levels leads to outside.
+    """Return findings of references into a level from outside, and the addresses outside that code of levels refers to.
 
     A function that is called is not reported for its address as well.
     """
@@ -58,11 +59,11 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
 
 
 def bindable(subject: Subject) -> Iterator[Finding]:
-    """Yield functions of sealed levels that other objects can still borrow, or call past their stubs."""
+    """Yield functions of sealed levels that other objects can still bind to, or call past their stubs."""
     binary, functions = subject.binary, subject.code.functions
     for symbol in binary.symbols():
         level = subject.level_at(symbol.address) if symbol.defined and symbol.binding in MERGEABLE else ""
-        if level and symbol.visible:  # hidden ones are out of reach after the link
+        if level and symbol.visible:  # hidden ones cannot be bound to after the link
             yield subject.fault("shared", binary.name(symbol), "it is still weak", level)
     for _, symbol, _ in functions.bindable():
         level, name = subject.level_at(symbol.address), binary.name(symbol)

@@ -1,4 +1,4 @@
-"""The objects that a build linked: the level and the kernel of each, and the names that they define and refer to."""
+"""The objects that a build linked: the level, the kernel and the names of each."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class BuildObjects:
         return tuple(path for path in found if not self.level(path))
 
     def shown(self, path: Path) -> str:
-        """Return how a report names an object."""
+        """Return the path of an object for reports."""
         try:
             return path.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
@@ -123,22 +123,22 @@ class BuildObjects:
 
     @cached_property
     def private(self) -> Mapping[str, tuple[str, ...]]:
-        """The names, as in kernel sources, that one level or more define, each for itself; its levels."""
+        """The private names, as in kernel sources, each with the levels that define it."""
         return _by_name((name, level) for level, found in self._registrations.items() for name in found.private)
 
     @cached_property
     def initialised(self) -> Mapping[str, tuple[str, ...]]:
-        """The variables that code of levels initialises, by name as in kernel sources, of which each has its own."""
+        """The variables that code of levels initialises, by name as in kernel sources, each with its levels."""
         return _by_name((name, level) for level, found in self._registrations.items() for name in found.initialised)
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The names by which code of levels refers to what others know, and that others may refer to."""
+        """The names of levels' objects that are not private."""
         return frozenset().union(*(found.known for found in self._registrations.values()))
 
     @cached_property
     def variables(self) -> Mapping[str, Mapping[str, str]]:
-        """The names of data that levels define, and that no linker would merge; by level, the kernel that does so."""
+        """The names of global data that levels define, each with the kernel that defines it, by level."""
         found: dict[str, dict[str, str]] = {}
         for path, (level, source) in self._sealed.items():
             for symbol in load_object(path).symbols if path.is_file() else ():
@@ -186,13 +186,13 @@ class BuildObjects:
                     yield path, symbol.name, self.initialised[symbol.name]
 
     def _is_of_other_set(self, path: Path) -> bool:
-        """Return whether an object is a sealed one of another set, whose names are another plan's."""
+        """Return whether an object is a sealed one of another set."""
         starts = tuple(f"isa_{level.name}." for level in self.plan.levels)
         return path.parent.suffix != ".p" and path.name.startswith(starts)
 
 
 def placed(path: Path) -> Path:
-    """Return where an object is, without symbolic links; thousands are in few folders."""
+    """Return an object's path without symbolic links; folders are resolved once."""
     return path.resolve() if path.is_symlink() else _placed(path.parent) / path.name
 
 
@@ -209,10 +209,10 @@ def _by_name(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _object_with(path: Path, marks: Iterable[str]) -> ObjectFile | None:
-    """Return an object whose bytes hold one of the `marks`; None for others, and for those of no known format."""
+    """Return an object whose bytes contain one of the `marks`; None for others, and for unknown formats."""
     raw = path.read_bytes()
     if not any(mark.encode(errors="surrogateescape") in raw for mark in marks) or not is_binary(path):
-        return None  # Clang's objects for link-time optimisation are of a format of its own
+        return None  # Clang's LTO objects have a format of their own
     return load_object(path)
 
 
@@ -233,5 +233,5 @@ def functions_of(path: Path) -> frozenset[str]:
 
 @cache
 def borrowable(path: Path) -> frozenset[str]:
-    """Return the weak code and constants of an object, which a linker may take for those of other objects."""
+    """Return the weak code and constants of an object: a linker may use them in the place of other objects' own."""
     return frozenset(symbol.name for symbol in load_object(path).private_symbols)

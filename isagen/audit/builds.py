@@ -21,7 +21,7 @@ from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
 from .records import Baseline, merge, records_of, records_of_build
 
-# Folders of a build that hold no targets: objects, and isagen's own tool.
+# Folders of a build without targets: objects, and isagen's own tool.
 PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
 MESON_FOLDER = "meson-info"
 
@@ -42,7 +42,7 @@ def plans_of(root: Path | None) -> list[Path]:
 
 
 def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -> Iterator[Result]:
-    """Audit everything that is linked in a build folder and holds a record."""
+    """Audit every linked file with a record in a build folder."""
     found = False
     plans = find_plans(folder)
     paths = list(filter(is_binary, files_in(folder, PRIVATE_FOLDERS)))

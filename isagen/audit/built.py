@@ -24,7 +24,7 @@ from .subject import Origin, Subject
 
 
 def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:
-    """Audit a linked file by its records, and by the objects that it came from, where they are at hand."""
+    """Audit a linked file by its records, and by its objects if these are available."""
     record = merge(records)
     sets = sets_of(binary, record)
     if objects is not None and not record.sealed:
@@ -63,9 +63,8 @@ def _by_level(subject: Subject, others: Collection[str] | None = None) -> list[F
 
 
 def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects | None) -> Result:
-    """Audit a linked file by its record, and by the objects that it came from, where they are at hand.
-
-    Functions of no level are of the level whose private module the file is.
+    """Audit a linked file by its record, and by its objects if these are available. In a private module, functions of
+    no level are of the module's level.
     """
     if objects is None:
         subject = _subject(binary, record, sets, lambda *_: ("", ""))
@@ -97,8 +96,8 @@ def _audit_record(binary: Binary, record: Record, sets: InstructionSets, objects
 def _audit_unsealed(binary: Binary, record: Record, sets: InstructionSets, objects: BuildObjects) -> Result:
     """Audit a linked file whose levels are not sealed, by the objects that it was linked from.
 
-    The objects' findings count first. In the linked file, what a root reaches may be another level's copy, and what is
-    of no level may be from archives.
+    The objects' findings count first. In the linked file, a root may reach another level's copy, and functions of no
+    level may be from archives.
     """
     subject = Subject(binary, sets, frozenset(record.outside), Allowances(record.allow), objects.origin)
     findings = _shared(record, objects)

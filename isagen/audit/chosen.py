@@ -1,4 +1,4 @@
-"""Functions that ifunc resolvers choose from: they run behind a check of what the resolver asks the CPU for."""
+"""Functions that ifunc resolvers choose: they run only on a CPU with the features that the resolver checks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 
 @dataclass(frozen=True)
 class Chosen:
-    """The functions that run only where a resolver chose them, by number: with the features that it asks for.
-
-    These are None where the resolver asks in a way that does not tell. Resolvers of the C library are taken to ask for
-    what they choose, and so are those of stripped files, where no name tells what they ask for: those are `trusted`.
+    """The functions that run only if a resolver chooses them, by number, with the features that it checks; None if
+    these are unknown. Resolvers of the C library are taken to ask for what they choose, and so are those of stripped
+    files, where no name tells what they ask for: those are `trusted`.
     """
 
     asked: Mapping[int, frozenset[str] | None] = field(default_factory=dict)
@@ -31,7 +30,7 @@ class Chosen:
         return number in self.trusted or (asked is not None and {normal(name) for name in features} <= asked)
 
     def finding(self, number: int, finding: Finding) -> Finding:
-        """Return the finding of a function as the resolver's question makes it."""
+        """Return the finding of a function, by what its resolver checks."""
         if number not in self.asked:
             return finding
         asked = self.asked[number]
@@ -42,7 +41,7 @@ class Chosen:
 
 
 def chosen(subject: Subject) -> Chosen:
-    """Return the functions that resolvers which ask the CPU choose, and that nothing else leads to."""
+    """Return the functions that only resolvers with a check of the CPU lead to."""
     code, references = subject.code, subject.references
     asking: set[int] = set()  # resolvers that ask, and what they call to choose
     blind: set[int] = set()  # what others choose
@@ -79,7 +78,7 @@ def _pointed(subject: Subject, number: int) -> Iterator[int]:
 
 
 def _reads(subject: Subject, number: int) -> bool:
-    """Return whether a function reads a variable: in a stripped file, no name tells what such a variable holds."""
+    """Return whether a function reads a variable, whose meaning is unknown in a stripped file."""
     for one in subject.references.of(number):
         section = subject.binary.section_at(one.target) if one.kind in READS else None
         if section is not None and section.writable:

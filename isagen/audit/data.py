@@ -27,8 +27,7 @@ def as_data(
 
     With `counted`, functions that are not judged are named. Without `fail_on`, the kinds are those of `findings.fails`.
 
-    Names in it are the linker's, with `name` beside where C++ writes it otherwise. What a finding does not have is
-    left out of it.
+    Names in it are the linker's, with `name` beside where C++ writes it otherwise. Empty keys are left out.
     """
     used = allowances or AllowFiles()
     data: dict[str, Any] = {

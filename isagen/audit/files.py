@@ -13,11 +13,11 @@ from pathlib import Path
 from ..binary.formats import HEAD, starts_with_code
 from ..model.errors import AuditError
 
-# Is told which file is audited next: its name, its number and how many there are, both 0 where they are unknown.
+# Called before each file, with its name, its number and the number of files, both 0 if unknown.
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
-# How files of machine code start that are of no format isagen reads: Mach-O's of both widths and byte orders, and PE's.
+# First bytes of formats of machine code that isagen does not read: Mach-O of both widths and byte orders, and PE.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
 UNIVERSAL = b"\xca\xfe\xba\xbe"  # of Mach-O for several processors, and of Java's classes, whose version follows
 OLDEST_CLASS = 43
@@ -30,7 +30,7 @@ def unseen(name: str, number: int, total: int) -> None:
 
 
 def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
-    """Yield the files in a folder, but for those in folders whose names end in one of those `skipped`."""
+    """Yield the files in a folder, except in folders whose names end in one of `skipped`."""
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not skipped or not name.endswith(skipped))
         for name in sorted(names):

@@ -16,11 +16,11 @@ def _texts(table: str) -> Mapping[str, tuple[str, str]]:
     return {name: (entry.string("meaning"), entry.string("remedy")) for name, entry in _FILE.sections(table)}
 
 
-# What findings of each kind mean, and what helps; the same for the causes of unproven ones.
+# The meaning and the remedy of each kind of findings, and of each cause of unproven ones.
 KINDS, CAUSES = _texts("kinds"), _texts("causes")
-# Kinds that are reported, and fail no build.
+# Kinds that are warnings: they fail no build.
 WARNINGS = frozenset({"unproven", "split"})
-# The key in `Result.counted` of functions that hold bytes which are no known instruction.
+# The key in `Result.counted` of functions with bytes that are no known instruction.
 UNDECODABLE = "undecodable"
 
 

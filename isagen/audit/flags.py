@@ -1,4 +1,4 @@
-"""Whether what sources were compiled with is checked at run time: asks the compiler, by the build's own commands."""
+"""Whether the features that sources were compiled with are checked at run time, by the build's compile commands."""
 
 from __future__ import annotations
 
@@ -70,9 +70,8 @@ def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Findi
 
 
 def meant(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return functions of no level with instructions that older CPUs run as another one, where the compiler means them.
-
-    It does where its command turns them on.
+    """Return functions of no level with instructions that older CPUs run as others, if their compile command turns
+    these on.
     """
     alike, beyond = subject.sets.alike, subject.sets.beyond(subject.baseline)
     found: dict[int, Path] = {}

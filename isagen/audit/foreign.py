@@ -14,7 +14,7 @@ from .reachable import AtLoad, load_findings
 from .records import Baseline
 from .subject import Subject
 
-# How the function's name starts that Python calls when it imports a module.
+# The prefix of the function that Python calls when it imports a module.
 IMPORTED = "PyInit_"
 MANY = 3  # roots that lead beyond the baseline because of how their sources are compiled
 

@@ -1,4 +1,4 @@
-"""By what a file is judged: the records of the builds that it is from, and the baseline that people ask for."""
+"""The basis of judgement of a file: the records of its builds, and the baseline that the user asks for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .findings import Result
 class Baseline:
     """The CPUs that a file without a record must run on: the name of a level, and its features.
 
-    `everywhere`: files with a record have to keep to it too, where their own baseline has more.
+    `everywhere`: it limits the baseline of files with a record too.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return a record by which its build is judged."""
+        """Return a record, narrowed to the baseline."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
@@ -51,7 +51,7 @@ def records_of_build(build: Build) -> list[Record]:
 
 
 def merge(records: Sequence[Record]) -> Record:
-    """Return one record for a file with several: what all of them guarantee."""
+    """Return one record for a file with several, with the guarantees that all have."""
     first = records[0]
     if len(records) == 1:
         return first

@@ -1,4 +1,4 @@
-"""One binary under audit: its code, what it is judged by, and how a finding in it is described."""
+"""One binary under audit: its code, the features that are allowed in it, and the description of findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .allowances import Allowances
 from .findings import Finding
 from .known_functions import RUNS
 
-# Returns the object and the kernel that a function comes from, by symbol and level; empty strings where unknown.
+# Returns the object and the kernel of a function, by symbol and level; empty strings if unknown.
 Origin = Callable[[str, str], tuple[str, str]]
 
 
@@ -85,7 +85,7 @@ class Subject:
         return found
 
     def _is_asked(self, number: int) -> bool:
-        """Return whether a function asks what the CPU has, or all functions that call it do before."""
+        """Return whether a function detects the CPU's features, or all of its callers do before the call."""
         if self.references.asks_first(number):
             return True
         # In files of others this would take as long as all else.
@@ -100,12 +100,12 @@ class Subject:
                 yield number
 
     def is_checked(self, number: int) -> bool:
-        """Return whether a function is one of the toolchain's that run only behind a check of their own."""
+        """Return whether a function is the toolchain's, and runs only behind its own check."""
         symbol = self.code.name(number)
         return any(matches(symbol, pattern) for pattern in self.sets.rules.checked)
 
     def is_undecodable(self, number: int, codes: Codes) -> bool:
-        """Return whether a function holds what the decoder does not know: data, or an instruction newer than it."""
+        """Return whether a function contains bytes that the decoder does not know: data, or newer instructions."""
         piece = self.code.piece(number)
         return not piece.sound if piece is not None else self.sets.decoder.invalid in codes and self.code.sized(number)
 

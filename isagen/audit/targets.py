@@ -1,4 +1,4 @@
-"""Auditing what an audit is called for: build folders, files, wheels, and folders of them."""
+"""Auditing the targets of a command: build folders, files, wheels, and folders of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def require_audited(results: Sequence[Result]) -> None:
 
 
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
-    """Yield the results of an audit, and what went wrong with it: other files can still be audited."""
+    """Yield the results of an audit, or its error, after which other files can still be audited."""
     try:
         yield from audit()
     except (IsagenError, OSError) as problem:
@@ -72,7 +72,7 @@ class _Audit:
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
-            # A library may hold the end of a wheel anywhere.
+            # The end-of-archive record of a wheel may be in any library.
             yield from self._wheel(target, target.name)
         else:
             self.progress(shown, 1, 1)

@@ -45,9 +45,8 @@ class Code:
     # ---- where control arrives
 
     def entry(self, address: int) -> int:
-        """Return the number of what runs where control arrives at `address`; -1 if it is no code.
-
-        That is a function of known size, or a piece.
+        """Return the number of the function of known size, or of the piece, that runs from `address`; -1 if it is no
+        code.
         """
         number = self.functions.at(address)
         if number < 0 or address < self.functions.end(number) or address < self._end(number):
@@ -67,7 +66,7 @@ class Code:
         return self._piece_at[address]
 
     def body(self, number: int) -> int:
-        """Return the number of what runs when a function is called: itself, or a piece where its size is unknown."""
+        """Return the number of a function's code: its own, or that of a piece if its size is unknown."""
         return number if self.sized(number) or self.piece(number) else self.entry(self.functions.starts[number])
 
     def piece(self, number: int) -> Flow | None:
@@ -75,7 +74,7 @@ class Code:
         return self._pieces[number - len(self)][1] if number >= len(self) else None
 
     def target(self, reference: Reference) -> int:
-        """Return where a direct jump leads to; 0 if the linker has yet to say it."""
+        """Return the target of a direct jump; 0 before the link."""
         if self.binary.relocatable:
             section = self.functions.section_of(reference.at)
             if self.pointers.reference(section, reference.at, reference.after):
@@ -102,8 +101,8 @@ class Code:
     def runs_on(self, number: int, last: Reference | None = None) -> int:
         """Return where control goes on behind the last byte of a function or piece; 0 where it does not.
 
-        `last` is the last reference of its code, where that is at hand. What comes after an instruction that leaves,
-        and is padding, does not run: some compilers count it in.
+        `last` is the last reference of its code, where that is at hand. Padding after an instruction that leaves does
+        not run: some compilers include it in the size.
         """
         piece = self.piece(number)
         if piece is not None:
@@ -175,7 +174,7 @@ class Code:
 
     @cached_property
     def _labels(self) -> Mapping[int, Symbol]:
-        """The first label with a name at each address."""
+        """The first named label at each address."""
         labels = [one for one in self.binary.symbols() if one.kind == Kind.LABEL and one.defined and one.named]
         return {one.address: one for one in reversed(labels)}
 

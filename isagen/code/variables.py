@@ -1,4 +1,4 @@
-"""The variables of a binary, by address: what its symbols tell of their names and sizes."""
+"""The variables of a binary, by address, with names and sizes from its symbols."""
 
 from __future__ import annotations
 
