@@ -14,7 +14,7 @@ from .sealing_protocol import Format, ObjectFile
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
 NAMES = ("elf",)
-FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
+FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
 HEAD = 64  # bytes that tell a file's format, and what its code is for
 # How archives of objects start: the same for all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")

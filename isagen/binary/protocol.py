@@ -54,10 +54,6 @@ class Section(Protocol):
     @property
     def size(self) -> int: ...
     @property
-    def in_file(self) -> bool:
-        """Whether it is loaded from the file."""
-
-    @property
     def executable(self) -> bool:
         """Whether it holds code that is loaded."""
 
@@ -143,10 +139,6 @@ class Pointers(Protocol):
         """Where pointers that matter are: (first address, address after the last) of each, in order."""
 
     @property
-    def arrays(self) -> Sequence[tuple[int, int]]:
-        """Where arrays of functions that the loader calls are, in the form of `spans`."""
-
-    @property
     def jumps(self) -> Sequence[tuple[int, int]]:
         """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
 
@@ -189,9 +181,6 @@ class Pointers(Protocol):
 
         `after` is the address after the instruction.
         """
-
-    def is_absolute(self, reference: Reference) -> bool:
-        """Return whether an object's relocation is for an address, not for a distance from itself."""
 
     def target_name(self, reference: Reference) -> str:
         """Return the name of the symbol that an object's relocation is for."""

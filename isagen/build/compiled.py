@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NamedTuple
 
 from ..binary.formats import load_object
 from ..binary.protocol import MERGEABLE, Binding
 from ..binary.sealing_protocol import Held
-from ..model.digests import blake2b
 from ..model.files import AnyPath, read_bytes
 from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL

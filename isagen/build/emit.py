@@ -15,11 +15,10 @@ from pathlib import Path
 from ..model.errors import KernelError
 from ..model.files import write_if_changed
 from ..model.languages import is_preprocessed, language_of, takes_macros
-from ..model.memo import state_of
 from ..model.names import guard_name
 from ..model.plan import KernelRow, Plan
 from ..model.plan_file import read_plan
-from .last_run import LastRun, plan_files
+from .last_run import LastRun, plan_files, state_of
 from .texts import text_for
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

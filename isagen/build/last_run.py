@@ -7,40 +7,50 @@ times of its outputs.
 from __future__ import annotations
 
 import os
+import pickle
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..model.memo import State, read_memo, state_of, write_memo
+from ..model.files import AnyPath, read_bytes, write_atomically
+
+# The state of a file: size, mtime, ctime (nanoseconds) and inode. A file changed if it differs.
+State = tuple[int, int, int, int]
+
+
+def state_of(path: AnyPath) -> State:
+    """Return the state of a file. Raises OSError if it is missing.
+
+    Archives and caches restore a file's mtime, not its ctime.
+    """
+    state = os.stat(path)
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
 class LastRun:
     """The last run of a step with the arguments `words`: the files that it read and wrote, and its memo, `noted`."""
 
-    def __init__(self, path: str | Path, words: Sequence[str]) -> None:
+    def __init__(self, path: AnyPath, words: Sequence[str]) -> None:
         self._path = path
         self._words = list(words)
         self.noted: Any = None
         self.states: dict[str, State] = {}
         self._outputs: set[str] = set()
         self._changed: set[str] | None = None
-        self._is_read = False
+        with suppress(Exception):  # whatever a file that is missing, damaged or of another form leads to
+            found = pickle.loads(zlib.decompress(read_bytes(path)))  # which has a checksum
+            self.states = {path: state_of(path) for path in found["files"]}
+            self.noted, self._outputs = found["noted"], set(found["outputs"])
+            if found["words"] == self._words:
+                self._changed = {path for path, state in self.states.items() if state != found["files"][path]}
 
     def changed(self) -> set[str] | None:
         """Return the files of the last run that changed.
 
         Return None if a file is missing, or if the memo is missing, damaged or of other arguments.
         """
-        if not self._is_read:
-            self._is_read = True
-            found = read_memo(self._path)
-            try:
-                self.states = {path: state_of(path) for path in found["files"]}
-                self.noted, self._outputs = found["noted"], set(found["outputs"])
-                if found["words"] == self._words:
-                    self._changed = {path for path, state in self.states.items() if state != found["files"][path]}
-            except (OSError, ValueError, TypeError, KeyError, AttributeError):
-                pass
         return self._changed
 
     def refresh(self) -> None:
@@ -63,11 +73,10 @@ class LastRun:
         `read` contains states from before files were read, as they may change meanwhile. `outputs` are those that ninja
         knows of.
         """
-        try:
+        with suppress(OSError):  # on a full disk, the next build runs the step again
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
-            write_memo(self._path, {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)})
-        except OSError:
-            pass  # on a full disk, the next build runs the step again
+            memo = {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)}
+            write_atomically(self._path, zlib.compress(pickle.dumps(memo), 1))
 
 
 def plan_files(plan: Path) -> list[Path]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from ..binary.formats import emptied_object, load_object, note_in_object, seal_objects
-from ..model.digests import blake2b
 from ..model.files import read_bytes, write_if_changed
 from .compiled import Compiled
 from .sealing_work import Work

@@ -18,7 +18,6 @@ from typing import Any
 from ..binary.protocol import Binding
 from ..model.files import AnyPath
 from ..model.matrix_notes import pack
-from ..model.memo import State, state_of
 from ..model.names import stubs_name
 from ..model.plan_file import registrations_text
 from ..model.record import LEVEL_OWNER, NOTE_OWNER
@@ -28,7 +27,7 @@ from .addresses import LevelAddresses
 from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
 from .fold import Folding
-from .last_run import LastRun, plan_files
+from .last_run import LastRun, State, plan_files, state_of
 from .measure import Codes, Measure
 from .modules import check_objects
 from .outputs import Outputs, Sealed

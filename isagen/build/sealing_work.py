@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from ..model.digests import blake2b
 from ..model.files import read_bytes
 from ..model.names import registrations_name, sealed_name
 from ..model.objects import CompiledObjects

@@ -225,9 +225,8 @@ class Code:
 
     def named_by(self, number: int) -> set[int]:
         """Return the addresses that the instructions of a linked file's function name, and numbers that are none."""
-        read, named, fixed = self.binary.read, self.decoder.named, self.binary.fixed
-        found = [named(read(start, end - start), start, fixed) for start, end in self.blocks(number)]
-        return found[0] if len(found) == 1 else set().union(*found)
+        found = (self.decoder.references(raw, start, self.binary.fixed) for start, raw in self.raw(number))
+        return {one.address for listed in found for one in listed}
 
     def raw(self, number: int) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of a function, block by block: (address, bytes)."""

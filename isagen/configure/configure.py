@@ -7,9 +7,8 @@ import posixpath
 from pathlib import Path
 
 from .. import __version__
-from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
-from ..model.files import leave_exactly, write_if_changed
+from ..model.files import digest_of, leave_exactly, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text

@@ -9,8 +9,7 @@ from contextlib import suppress
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from ..model.digests import digest_of
-from ..model.files import read_bytes, write_atomically, write_if_changed
+from ..model.files import digest_of, read_bytes, write_atomically, write_if_changed
 from ..model.names import TEXTS_FOLDER, TOOL_MAIN
 from ..processors.processor import Processor
 

@@ -1,13 +1,12 @@
-"""Reading files, and writing them atomically, only if they change.
-
-Build steps that have little to do import this: pathlib and typing would take longer to load than such a step runs.
-"""
+"""Reading files, and writing them atomically, only if they change."""
 
 from __future__ import annotations
 
 import errno
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 
 AnyPath = str | Path
@@ -22,6 +21,11 @@ def read_bytes(path: AnyPath) -> bytes:
         return stream.read()
 
 
+def digest_of(content: bytes) -> str:
+    """Return a digest of a content, to compare it later."""
+    return blake2b(content, digest_size=16).hexdigest()
+
+
 def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> bool:
     """Write `content` to `path` atomically; return whether the file changed.
 
@@ -29,11 +33,9 @@ def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> 
     that are not UTF-8 keep their bytes.
     """
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
-    try:
+    with suppress(OSError):
         if read_bytes(path) == data:
             return False
-    except OSError:
-        pass
     write_atomically(path, data, mode)
     return True
 
@@ -57,10 +59,8 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
             stream.write(data)
         os.replace(temporary, path)
     except BaseException as problem:
-        try:  # noqa: SIM105  contextlib takes longer to load than all else here
+        with suppress(OSError):
             os.unlink(temporary)
-        except OSError:
-            pass
         if isinstance(problem, OSError):
             problem.filename, problem.filename2 = str(path), None
         raise

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from ..model.digests import digest_of
 from ..model.errors import ConfigError, KernelError
+from ..model.files import digest_of
 from ..model.languages import language_of, takes_macros
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table

@@ -9,8 +9,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from ..model.digests import digest_of
-from ..model.files import write_atomically
+from ..model.files import digest_of, write_atomically
 
 
 class Cache:

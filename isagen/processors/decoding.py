@@ -126,12 +126,6 @@ class Decoder(Protocol):
     def codes(self, raw: bytes, address: int) -> Codes:
         """Return the codes of the instructions in `raw`, which is at an address."""
 
-    def named(self, raw: bytes, address: int, fixed: bool) -> set[int]:
-        """Return the addresses that the instructions in `raw` name, and numbers that are none.
-
-        These are those of `references`, in less time; with `fixed` addresses, numbers too.
-        """
-
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
         """Yield, in order, what the instructions in `raw` refer to; with `fixed` addresses, numbers too."""
 

@@ -1,12 +1,13 @@
 """Steps that have nothing to do: what counts as done, and that such a step does no work."""
 
 import os
+import pickle
+import zlib
 
 import pytest
 
 from isagen.build import main as build_main
-from isagen.build.last_run import LastRun, plan_files
-from isagen.model.memo import read_memo, state_of, write_memo
+from isagen.build.last_run import LastRun, plan_files, state_of
 
 WORDS = ["seal", "isa_plan.json", "isagen"]
 
@@ -25,7 +26,8 @@ def test_done(record):
     kept = LastRun(record, WORDS)
     assert kept.changed() == set()
     assert kept.noted == {"more": [1]}
-    assert kept.states.keys() == read_memo(record)["files"].keys()
+    names = ("isa_plan.json", "isa_plan.conf", "a.o", "sealed.o")
+    assert kept.states.keys() == {str(record.with_name(name)) for name in names}
     assert LastRun(record, [*WORDS, "--more"]).changed() is None
     assert LastRun(record.with_name("none"), WORDS).changed() is None
 
@@ -53,7 +55,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_done(record):
 
 @pytest.mark.parametrize("data", [[], {}, 1, {"words": 1}, {"words": WORDS, "files": 3, "noted": 0}, {"files": {}}])
 def test_a_record_of_another_form_is_none(record, data):
-    write_memo(record, data)
+    record.write_bytes(zlib.compress(pickle.dumps(data)))
     assert LastRun(record, WORDS).changed() is None
 
 
@@ -66,13 +68,6 @@ def test_a_damaged_record_is_none(record):
         assert LastRun(record, WORDS).changed() is None
     record.write_bytes(content)
     assert LastRun(record, WORDS).changed() == set()
-
-
-def test_a_record_that_somebody_changed_is_none(record):
-    content = record.read_bytes()
-    assert b"sealed.o" in content
-    record.write_bytes(content.replace(b"sealed.o", b"xxxxxx.o"))
-    assert LastRun(record, WORDS).changed() is None
 
 
 def test_a_record_that_cannot_be_written_is_no_error(tmp_path):

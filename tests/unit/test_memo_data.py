@@ -5,16 +5,14 @@ import re
 
 import pytest
 
-from isagen.model.memo import read_memo, state_of, write_memo
+from isagen.build.last_run import LastRun, state_of
 from isagen.model.names import SEALED, is_sealed_name
 
-VALUE = [{"a": [1, 2]}, frozenset({"b"}), ("c", None, True, "\udcff")]
 
-
-def test_where_nothing_can_be_kept_all_goes_on(tmp_path):
+def test_where_no_memo_can_be_written_all_goes_on(tmp_path):
     (tmp_path / "file").touch()
-    write_memo(str(tmp_path / "file/kept"), VALUE)
-    assert read_memo(str(tmp_path / "file/kept")) is None
+    LastRun(tmp_path / "file/memo", []).note([])
+    assert LastRun(tmp_path / "file/memo", []).changed() is None
 
 
 def test_a_changed_file_has_another_state(tmp_path):

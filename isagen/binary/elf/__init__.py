@@ -1,3 +1,33 @@
-"""ELF: the objects, programs and libraries of Linux and the BSDs."""
+"""ELF: the objects, programs and libraries of Linux and the BSDs (`isagen.binary.sealing_protocol.Format`)."""
 
-from .format import FORMAT as FORMAT
+from __future__ import annotations
+
+from .. import itanium
+from ..protocol import Mangling
+from .layout import MAGIC, architecture_of
+from .notes import note_of
+from .objects import ElfObject
+from .pointers import LoadedElf
+from .rewritten import emptied as emptied
+from .rewritten import note_added
+from .sealing import sealed
+
+name, shown = "elf", "ELF"
+systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
+macro = "__ELF__"
+mangling: Mangling = itanium
+architecture = architecture_of
+open = LoadedElf
+load_object = ElfObject.load
+seal = sealed
+record = note_of
+
+
+def starts(head: bytes) -> bool:
+    """Return whether a file with these first bytes is of the format."""
+    return head.startswith(MAGIC)
+
+
+def with_note(content: bytes, owner: str, text: bytes) -> bytes:
+    """Return an object with the `content` of a sealed one that also says `text`."""
+    return note_added(ElfObject(content, "object"), owner, text)

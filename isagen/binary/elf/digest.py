@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 
-from ...model.digests import blake2b
 from ..protocol import Binding, Kind
 from . import layout as e
 from .reader import Elf

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import blake2b
 
-from ...model.digests import blake2b
 from ..protocol import CODE_KINDS, Binding, Kind
 from ..sealing_protocol import Held
 from . import layout as e

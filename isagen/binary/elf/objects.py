@@ -10,17 +10,19 @@ from itertools import takewhile
 from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SETS
-from ..itanium import initialised
+from ..itanium import initialised, is_type
 from ..protocol import CODE_KINDS, Binding, Kind
 from ..sealing_protocol import Held
 from . import layout as e
 from .besides import variables_besides
 from .digest import digest_of
 from .held import HeldAddresses
-from .private import COUNTERS, is_private
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
 
+# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping): as many as that level's code branches. No
+# source names them, so that they count as constants; tools add up those of all levels.
+COUNTERS = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 
 
@@ -222,3 +224,19 @@ class ElfObject:
         for symbol in self.elf.symbols_of(table):
             if symbol.section == section and not self.elf.name(symbol).startswith(("__", ".")) and symbol.name_offset:
                 yield symbol
+
+
+def is_private(symbol: ObjectSymbol) -> bool:
+    """Return whether a mergeable symbol belongs to its object's level alone.
+
+    Code does, and constants with it: vtables hold addresses of a level's code, and tables may be laid out for its
+    vectors. So do variables that code initialises: each level might compute another value. Other data that the program
+    writes to, such as function statics and inline variables, stays shared as the language says; so does type
+    information, by which exceptions are caught. Shared data must have one initial value at all levels, which the
+    registrations check.
+    """
+    if symbol.code:
+        return True
+    if symbol.kind not in (Kind.DATA, Kind.LABEL):  # assembly need not say what a symbol names
+        return False
+    return symbol.section != 0 and symbol.constant and not is_type(symbol.name)

@@ -10,7 +10,7 @@ from ..protocol import Kind, Reference, Relocations, Section, within
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations, word_at
-from .stored import stored_in_linked, stored_in_object
+from .stored import stored_pointers
 
 # Sections of pointers to functions that the loader calls, by their names and types; and the tags by which .dynamic says
 # their address and size.
@@ -22,6 +22,8 @@ ARRAYS = {
 DYNAMIC_ARRAYS = {WHEN_LOADED: ((25, 27), (32, 33)), AT_EXIT: ((26, 28),)}
 DYNAMIC_FUNCTIONS = {WHEN_LOADED: 12, AT_EXIT: 13}  # DT_INIT, DT_FINI
 JUMPS = (".plt", ".iplt")
+# Tables that say where code is, for unwinding the stack; no code is called through them.
+DESCRIPTIONS = (".eh_frame", ".gcc_except_table")
 NO_FUNCTION = (0, (1 << 64) - 1)  # ends or starts an array
 
 
@@ -162,7 +164,14 @@ class ElfPointers:
 
     def stored(self) -> Iterator[tuple[int, int]]:
         """Yield the pointers in data: (where each is, address that it leads to in this file)."""
-        return stored_in_object(self) if self.elf.relocatable else stored_in_linked(self.elf, self._kinds)
+        if not self.elf.relocatable:
+            yield from stored_pointers(self.elf, self._kinds)
+            return
+        for section in self.elf.sections:
+            if section.in_file and not section.executable and not section.name.startswith(DESCRIPTIONS):
+                for reference in self.references(section):
+                    if reference.kind in self._kinds.absolute and (target := self.target(reference)):
+                        yield reference.address, target
 
     # In an object, whose pointers are not known yet.
 
@@ -217,10 +226,6 @@ class ElfPointers:
         symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
         section = self.elf.section_at(target) if target else None
         return target if section is not None and section.index == symbol.section else symbol.address
-
-    def is_absolute(self, reference: Reference) -> bool:
-        """Return whether an object's relocation is for an address, not for a distance from itself."""
-        return reference.kind in self._kinds.absolute
 
     def target_name(self, reference: Reference) -> str:
         """Return the name of what an object's relocation is for."""

@@ -1,4 +1,4 @@
-"""Reading ELF files piece by piece, so that a library of hundreds of megabytes needs little memory."""
+"""Reading ELF files, which are mapped into memory: a library may have hundreds of megabytes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from ...model.errors import AuditError
@@ -15,17 +16,20 @@ from ...model.files import AnyPath
 from .. import itanium
 from ..protocol import Kind, Mangling, Symbol
 from . import layout as e
-from .machines import architecture_of
 from .notes import notes_of
 from .unwind import unwound
 from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 
-WINDOW = 1 << 20
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
 # The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
 CODE_SECTION = ".isa_text."
 UNREADABLE = "is not an ELF file that can be read: "
+
+
+def _mapped(path: AnyPath) -> bytes | mmap:
+    with open(path, "rb") as stream:
+        return mmap(stream.fileno(), 0, access=ACCESS_READ) if os.fstat(stream.fileno()).st_size else b""
 
 
 class Elf:
@@ -37,26 +41,15 @@ class Elf:
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
         self._path = path
         self.shown = shown or str(path)
-        self._data = data
-        self._handle = -1
-        self._window = (0, b"")
         try:
-            if data is None:
-                self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            self._size = len(data) if data is not None else os.fstat(self._handle).st_size
+            self._data = data if data is not None else _mapped(path)
             self._read_headers()
         except OSError as problem:
-            self.close()
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
-        except AuditError:
-            self.close()
-            raise
 
     @property
     def path(self) -> Path:
         """The file."""
-        from pathlib import Path  # few ask
-
         return Path(self._path)
 
     def fail(self, what: str, remedy: str = "") -> AuditError:
@@ -75,7 +68,7 @@ class Elf:
         if len(raw) < layout.header.size:
             raise self.fail("its header is cut off")
         _, kind, self.machine, _, _, _, table, _, _, _, _, entry, count, names = layout.header.unpack(raw)
-        self.architecture = architecture_of(raw)
+        self.architecture = e.architecture_of(raw)
         self.relocatable = kind == e.ET_REL
         self.fixed = kind == e.ET_EXEC  # its addresses are those of the process
         if not table:
@@ -86,7 +79,7 @@ class Elf:
         # Numbers that are too large for the header are in the section that is none.
         count = count or layout.section.unpack(first)[5]
         names = layout.section.unpack(first)[6] if names == e.SHN_XINDEX else names
-        if table + entry * count > self._size or names >= count:
+        if table + entry * count > self.size or names >= count:
             raise self.fail("its section headers are cut off")
         self.headers_at: int = table
         self.names_section: int = names
@@ -103,7 +96,7 @@ class Elf:
                 free = address + size
             end = strings.find(b"\0", name)
             shown = strings[name : end if end >= 0 else len(strings)][:LONGEST_NAME].decode(errors="surrogateescape")
-            if kind not in (e.SHT_NULL, e.SHT_NOBITS) and offset + size > self._size:
+            if kind not in (e.SHT_NULL, e.SHT_NOBITS) and offset + size > self.size:
                 raise self.fail(f"section {shown or index} is cut off")
             if flags & e.SHF_ALLOC and address + size > END:
                 raise self.fail(f"section {shown or index} is at an address that no process has")
@@ -112,33 +105,23 @@ class Elf:
                 raise self.fail(f"section {shown or index} is linked to one that is not there")
             yield ElfSection(index, shown, kind, flags, address, offset, size, link, info, align)
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-
     def __enter__(self) -> Elf:
         return self
 
     def __exit__(self, *details: object) -> None:
-        self.close()
+        if isinstance(self._data, mmap):
+            self._data.close()
 
     # ---- bytes
 
     @property
     def size(self) -> int:
         """The size of the file in bytes."""
-        return self._size
+        return len(self._data)
 
     def at_offset(self, offset: int, size: int) -> bytes:
         """Return bytes of the file, fewer where it ends."""
-        size = min(size, self._size - offset)
-        if size <= 0:
-            return b""
-        if self._data is not None:
-            return self._data[offset : offset + size]
-        return os.pread(self._handle, size, offset)
+        return self._data[offset : offset + max(size, 0)]
 
     @cached_property
     def _loaded(self) -> list[ElfSection]:
@@ -182,13 +165,7 @@ class Elf:
         if section is None or section.type == e.SHT_NOBITS:
             return b""
         place = address - section.address
-        size = min(size, section.size - place)
-        offset = section.offset + place
-        start, held = self._window
-        if not (start <= offset and offset + size <= start + len(held)):
-            start, held = offset, self.at_offset(offset, max(size, WINDOW))
-            self._window = (start, held)
-        return held[offset - start : offset - start + size]
+        return self.at_offset(section.offset + place, min(size, section.size - place))
 
     # ---- symbols
 
@@ -224,14 +201,10 @@ class Elf:
         """Yield the symbols of a table, from number `first` on."""
         if table is None:
             return
-        # In pieces: the table of a large library is larger than all else that is kept of it.
         size = self.layout.symbol.size
-        chunk = size * 65536
-        for start in range(first * size, table.size, chunk):
-            raw = self.at_offset(table.offset + start, min(chunk, table.size - start))
-            whole = self.layout.symbol.iter_unpack(raw[: len(raw) // size * size])
-            for number, values in enumerate(whole, start // size):
-                yield self._symbol(table, number, values)
+        raw = self.at_offset(table.offset + first * size, (table.size // size - first) * size)
+        for number, values in enumerate(self.layout.symbol.iter_unpack(raw[: len(raw) // size * size]), first):
+            yield self._symbol(table, number, values)
 
     def symbol(self, number: int) -> ElfSymbol:
         """Return one symbol of `symbols`; one that is not defined where there is none of that number."""
@@ -276,12 +249,6 @@ class Elf:
                 found[section.link] = indexes
         return found
 
-    @cached_property
-    def _dynamic_strings(self) -> bytes:
-        """The names of the symbols that other files can bind to."""
-        table = self.dynamic_table
-        return self.content(self.sections[table.link]) if table is not None else b""
-
     def name(self, symbol: Symbol) -> str:
         """Return the name of a symbol of this file."""
         assert isinstance(symbol, ElfSymbol)
@@ -289,18 +256,12 @@ class Elf:
         if table.link >= len(self.sections):
             return ""  # no symbol table, though a relocation says so
         strings = self.sections[table.link]
-        if table.type == e.SHT_DYNSYM:  # asked for in whole; the full table of a large file is not kept in memory
-            known, at = self._dynamic_strings, symbol.name_offset
-            stop = known.find(b"\0", at)
-            return known[at : stop if stop >= 0 else len(known)].decode(errors="surrogateescape")
-        size = 256
-        while True:
-            start = symbol.name_offset
-            raw = self.at_offset(strings.offset + start, min(size, strings.size - start))
-            found, end, _ = raw.partition(b"\0")
-            if end or len(raw) < size or size >= LONGEST_NAME:
-                return found.decode(errors="surrogateescape")
-            size *= 4
+        start = strings.offset + symbol.name_offset
+        limit = min(strings.offset + strings.size, start + LONGEST_NAME, self.size)
+        if start >= limit:
+            return ""
+        end = self._data.find(b"\0", start, limit)
+        return self._data[start : end if end >= 0 else limit].decode(errors="surrogateescape")
 
     # ---- what else the format holds
 

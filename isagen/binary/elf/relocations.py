@@ -46,11 +46,9 @@ def word_at(elf: Elf, address: int) -> int:
 def _plain(elf: Elf, section: ElfSection) -> Iterator[Entry]:
     own = section.type == e.SHT_RELA
     form = elf.layout.relocation(addend=own)
-    chunk = form.size * 65536
-    for start in range(0, section.size, chunk):
-        raw = elf.at_offset(section.offset + start, min(chunk, section.size - start))
-        found = form.iter_unpack(raw[: len(raw) // form.size * form.size])
-        yield from found if own else ((offset, info, None) for offset, info in found)
+    raw = elf.content(section)
+    found = form.iter_unpack(raw[: len(raw) // form.size * form.size])
+    yield from found if own else ((offset, info, None) for offset, info in found)
 
 
 def _packed(elf: Elf, section: ElfSection) -> Iterator[Entry]:

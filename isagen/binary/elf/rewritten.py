@@ -18,7 +18,7 @@ ATTRIBUTES = frozenset({0x70000003, 0x7000002A, 0x6FFFFFF5})
 NAMES = ".shstrtab"
 
 
-def with_note(file: ElfObject, owner: str, text: bytes) -> bytes:
+def note_added(file: ElfObject, owner: str, text: bytes) -> bytes:
     """Return the content of the object with a note of `owner` that says `text`."""
     layout, elf = file.elf.layout, file.elf
     note = note_of(owner, text, layout.byteorder)

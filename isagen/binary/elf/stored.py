@@ -1,50 +1,21 @@
-"""The pointers in the data of an ELF file: by its relocations, or as they stand in a program at fixed addresses."""
+"""The pointers in the data of a linked ELF file: by relocations, or as they stand in one at fixed addresses."""
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
 
-from ..protocol import Kind, Reference, Relocations
+from ..protocol import Kind, Relocations
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations, word_at
 from .values import ElfSection
 
 DATA = frozenset({e.SHT_PROGBITS, e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY})
-# Tables that say where code is, for unwinding the stack; no code is called through them.
-DESCRIPTIONS = (".eh_frame", ".gcc_except_table")
 
 
-class ObjectPointers(Protocol):
-    """The relocations of an object, by section."""
-
-    @property
-    def elf(self) -> Elf:
-        """The object."""
-
-    def references(self, section: ElfSection) -> Sequence[Reference]:
-        """Return the relocations of a section."""
-
-    def is_absolute(self, reference: Reference) -> bool:
-        """Return whether a relocation is for an address, not a distance."""
-
-    def target(self, reference: Reference) -> int:
-        """Return the address that a relocation is for; 0 if it is not in this object."""
-
-
-def stored_in_object(pointers: ObjectPointers) -> Iterator[tuple[int, int]]:
-    """Yield the pointers in the data of an object: (where each is, address that it leads to)."""
-    for section in pointers.elf.sections:
-        if section.in_file and not section.executable and not section.name.startswith(DESCRIPTIONS):
-            for reference in pointers.references(section):
-                if pointers.is_absolute(reference) and (target := pointers.target(reference)):
-                    yield reference.address, target
-
-
-def stored_in_linked(elf: Elf, kinds: Relocations) -> Iterator[tuple[int, int]]:
+def stored_pointers(elf: Elf, kinds: Relocations) -> Iterator[tuple[int, int]]:
     """Yield the pointers in the data of a linked file: (where each is, address that it leads to)."""
     for section in elf.sections:
         if not section.flags & e.SHF_ALLOC:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from operator import attrgetter
 
 import iced_x86
@@ -18,8 +17,6 @@ from .tracking import NUMBERS, Tracking
 
 # Of an instruction; faster than a generator expression.
 CODE = attrgetter("code")
-NAMED = attrgetter("near_branch_target", "ip_rel_memory_address")
-NAMED_AT_FIXED_PLACES = attrgetter("near_branch_target", "ip_rel_memory_address", "immediate32", "memory_displacement")
 # Immediates that an address fits into.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
 SMALL = 4  # bytes of a flag
@@ -64,11 +61,6 @@ class X86Decoder:
     def codes(self, raw: bytes, address: int) -> Codes:
         """Return the codes of the instructions in `raw`, which is at an address."""
         return frozenset(map(CODE, iced_x86.Decoder(64, raw, ip=address)))
-
-    def named(self, raw: bytes, address: int, fixed: bool) -> set[int]:
-        """Return the addresses that the instructions in `raw` name, and numbers that are none."""
-        named = NAMED_AT_FIXED_PLACES if fixed else NAMED
-        return set(chain.from_iterable(map(named, iced_x86.Decoder(64, raw, ip=address))))
 
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
         """Yield, in order, what the instructions in `raw` refer to; with `fixed` addresses, numbers too."""
