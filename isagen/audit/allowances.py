@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..binary.formats import demangle
 from ..binary.private_names import name_in_source
-from ..code.demangle import demangle
 from ..model.errors import AuditError, did_you_mean
 from ..model.record import Allowance, matches
 from ..model.toml import Section, read_toml

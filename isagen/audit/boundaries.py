@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..binary.formats import demangle
 from ..binary.protocol import MERGEABLE, within
-from ..code.demangle import demangle
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects

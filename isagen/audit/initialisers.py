@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cached_property
 
+from ..binary.formats import demangle
 from ..binary.protocol import MERGEABLE, Binding
-from ..code.demangle import demangle
 from ..code.references import Refers
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
 from .findings import Finding

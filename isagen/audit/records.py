@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
+from ..binary.formats import demangle
 from ..binary.protocol import Binary
-from ..code.demangle import demangle
 from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import NOTE_OWNER, Record, record_from_json

@@ -104,6 +104,12 @@ def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) ->
     return next(one for one in FORMATS if one.name == file.format).with_note(content, owner, text)
 
 
+def demangle(symbol: str) -> str:
+    """Return a symbol as C++ writes it, or unchanged. The end of a name that is private to a level stays."""
+    shown = (one.mangling.demangle(symbol) for one in FORMATS)
+    return next((text for text in shown if text != symbol), symbol)
+
+
 def _format(path: AnyPath) -> Format | None:
     return _format_of(_head(path))
 

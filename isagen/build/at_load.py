@@ -67,7 +67,7 @@ def _findings(
 
 
 def _variable(finding: Finding) -> str:
-    from ..code.demangle import demangle
+    from ..binary.formats import demangle
 
     return demangle(finding.variable or finding.symbol)
 
@@ -75,7 +75,7 @@ def _variable(finding: Finding) -> str:
 def _shown(finding: Finding) -> str:
     if finding.kind == "address":
         return f"what initialises it {finding.detail}"
-    from ..code.demangle import demangle
+    from ..binary.formats import demangle
 
     needs = " ".join(finding.features)
     return f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"

@@ -8,10 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
-from ..binary.formats import is_binary, load_object
+from ..binary.formats import demangle, is_binary, load_object
 from ..binary.protocol import Binding
 from ..binary.sealing_protocol import NamedSymbol
-from ..code.demangle import demangle
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
 from ..model.plan_file import outputs_folder, read_registrations

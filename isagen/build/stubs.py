@@ -126,7 +126,7 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
         for symbol, value in registrations.shared.items():
             level, known = first.setdefault(symbol, (registrations.level, value))
             if value != known:
-                from ..code.demangle import demangle
+                from ..binary.formats import demangle
 
                 raise BuildError(
                     f"all levels share this variable, but its initial value is {known} at {level} and {value} at "

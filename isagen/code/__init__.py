@@ -3,7 +3,6 @@
 - `functions`, `variables`: what the symbols name, and where it starts and ends;
 - `flow`, `code`: which bytes are instructions, also where no symbol tells a size;
 - `references`: what each function calls, jumps to and takes the address of, as linker and loader resolve it;
-- `demangle`: names as people write them.
 
 It reads files through `binary.protocol` and instructions through `processors.decoding`.
 """

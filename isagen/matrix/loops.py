@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..binary.formats import open_binary
+from ..binary.formats import demangle, open_binary
 from ..code.code import Code
-from ..code.demangle import demangle
 from ..model.matrix import Matrix
 from ..processors.decoding import Instruction, Kind
 from ..processors.instruction_sets import InstructionSets, instruction_sets

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 
 from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
@@ -41,20 +41,19 @@ def aliases_of(config: Config, table: Table, elsewhere: Set[str]) -> tuple[Alias
 
     Raises `ConfigError` for a level that no table has, and for the lowest one where it would be switched off.
     """
-    return tuple(_aliases(config, table, elsewhere))
 
-
-def _aliases(config: Config, table: Table, elsewhere: Set[str]) -> Iterator[Alias]:
     def meaning(word: str, where: str) -> str:
         level = _level(word, table, where, elsewhere)
         return "-" + level if level and word.startswith("-") else level
 
+    found = []
     for alias in config.aliases:
         where = f"{config.shown}: override_aliases.{alias.variable}"
         values = {word: meaning(level, f"{where}.{word}") for word, level in alias.values.items()}
         always = meaning(alias.always, where) if alias.always else ""
         if always or not alias.always:
-            yield Alias(alias.variable, {word: level for word, level in values.items() if level}, always)
+            found.append(Alias(alias.variable, {word: level for word, level in values.items() if level}, always))
+    return tuple(found)
 
 
 def check_required(plan: Plan, words: str, table: Table, elsewhere: Set[str], limit: str) -> None:

@@ -27,24 +27,18 @@ from .compiler import Compiler
 from .level import Answer, Settled, available, known_without_asking, probe, probe_text, settle
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 4
+PROBE_FORMAT = 5
 # The clock of the times of files on Linux, which advances in ticks.
 CLOCK_REALTIME_COARSE = 5
-# Between the headers of a kept verdict: no path holds it.
-NUL = "\0"
 Group = tuple[Level, ...]
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict as the cache keeps it, with the headers that the probe included, and a hash of their sizes and times.
-
-    The headers are one text, which is read faster than a list: each verdict has a hundred.
-    """
+    """A verdict as the cache keeps it, with the size and time (nanoseconds) of each header that the probe included."""
 
     verdict: Verdict
-    headers: str
-    states: str
+    headers: Mapping[str, tuple[int, int]]
 
 
 def probe_all(
@@ -68,20 +62,20 @@ def probe_each(
     Those that are kept are read before any compiler is asked.
     """
     questions = [question for compiler in compilers for question in _questions(table, compiler)]
-    states = _States()
-    known = {question: question.known(cache, states) for question in questions}
+    begun = _clock()
+    known = {question: question.known(cache) for question in questions}
     unknown = [question for question in questions if known[question] is None]
     with ExitStack() as stack:
         answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
         if unknown:
-            answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache, states)
+            answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache, begun)
         for question in questions:
             name = question.level.name
             yield (name, question.compiler.language), known[question] or answers[question].result()[name]
 
 
 def _asked(
-    questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache, states: _States
+    questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache, begun: int
 ) -> Mapping[_Question, Future[Mapping[str, Verdict]]]:
     """Let compilers answer in parallel; what is known of a question comes with all that is asked together with it.
 
@@ -94,19 +88,19 @@ def _asked(
     answers = {}
     for group in groups.values():
         own = {one.level.name: settled[one] for one in group if one in settled}
-        answer = pool.submit(_answers, group, own, cache, states)
+        answer = pool.submit(_answers, group, own, cache, begun)
         answers.update(dict.fromkeys(group, answer))
     return answers
 
 
 def _answers(
-    questions: Sequence[_Question], settled: Mapping[str, Future[Settled | None]], cache: Cache, states: _States
+    questions: Sequence[_Question], settled: Mapping[str, Future[Settled | None]], cache: Cache, begun: int
 ) -> Mapping[str, Verdict]:
     """Ask a compiler about a group of levels, highest first, keep the answers, and return the verdicts by name."""
     levels = tuple(question.level for question in questions)
     found = questions[0].answers(levels, {name: one.result() for name, one in settled.items()})
     for question in questions:
-        question.keep(found[question.level.name], cache, states)
+        question.keep(found[question.level.name], cache, begun)
     return {name: verdict for name, (verdict, _) in found.items()}
 
 
@@ -172,14 +166,14 @@ class _Question:
     def _of_group(self) -> tuple[object, ...]:
         return probe_text(self._table, self.group), question_of(self.group, self.compiler)
 
-    def known(self, cache: Cache, states: _States) -> Verdict | None:
+    def known(self, cache: Cache) -> Verdict | None:
         """Return the verdict that needs no compiler, or that of an earlier build, if it is still good."""
         verdict = known_without_asking(self._table, self.level, self.compiler, self._bare)
         if verdict is not None:
             return verdict
         with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
             kept = from_data(Kept, cache.get(self._key))
-            if states.of(kept.headers) == kept.states:
+            if states_of(kept.headers) == kept.headers:
                 return kept.verdict
         return None
 
@@ -191,35 +185,23 @@ class _Question:
         """Ask about several levels, this one the highest."""
         return ask(self._table, levels, self.compiler, self._bare, settled)
 
-    def keep(self, answer: Answer, cache: Cache, states: _States) -> None:
-        """Keep an answer to this question, if it is one to keep."""
+    def keep(self, answer: Answer, cache: Cache, begun: int) -> None:
+        """Keep an answer to this question, if it is one to keep: if no header changed since probing began."""
         verdict, headers = answer
-        if headers is not None and not states.is_new(headers):
-            listed = NUL.join(sorted(headers))
-            cache.put(self._key, asdict(Kept(verdict, listed, states.of(listed))))
+        if headers is not None and not any(_changed_at(header) >= begun for header in headers):
+            cache.put(self._key, asdict(Kept(verdict, states_of(headers))))
 
 
-class _States:
-    """The hashes of headers' states; levels that were probed together have the same headers."""
+def _clock() -> int:
+    """Return the time by the clock of files."""
+    return time.clock_gettime_ns(CLOCK_REALTIME_COARSE) if sys.platform == "linux" else time.time_ns()
 
-    def __init__(self) -> None:
-        self._found: dict[str, str] = {}
-        is_coarse = sys.platform == "linux"
-        self._begun = time.clock_gettime_ns(CLOCK_REALTIME_COARSE) if is_coarse else time.time_ns()
 
-    def is_new(self, headers: Iterable[str]) -> bool:
-        """Return whether a header changed since probing began, perhaps after the compiler read it."""
-        for header in headers:
-            with suppress(OSError):  # a header may be gone
-                if os.stat(header).st_ctime_ns >= self._begun:
-                    return True
-        return False
-
-    def of(self, headers: str) -> str:
-        """Return the hash of the sizes and times of `headers`, which are one text."""
-        if headers not in self._found:
-            self._found[headers] = Cache.key(states_of(headers.split(NUL)))
-        return self._found[headers]
+def _changed_at(path: str) -> int:
+    try:
+        return os.stat(path).st_ctime_ns
+    except OSError:  # a header may be gone
+        return 0
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -112,7 +112,7 @@ def load_table(reference: str, folder: Path, where: str = "") -> Table:
 
     Raises `TableError`, which names the file and key, for anything that is not a table.
     """
-    data, files = read_extended(reference, folder, where)
+    data, files = _read(reference, folder, where)
     top = Section(data, shown_name(reference), TableError)
     name = Path(reference).stem
     features = load_features(top)
@@ -210,14 +210,6 @@ def _check_cycles(levels: Iterable[Level], sections: Mapping[str, Section]) -> N
 # ---- tables that extend tables
 
 
-def read_extended(reference: str, folder: Path, where: str) -> tuple[Data, tuple[Path, ...]]:
-    """Return the data of the table called `reference`, and the project's files that it was read from.
-
-    The reference is the name of a table of isagen, or a path to a TOML file, relative to `folder`. Raises `TableError`.
-    """
-    return _read(reference, folder, where, ())
-
-
 def shown_name(reference: str) -> str:
     """Return how messages name a table."""
     return reference if _is_path(reference) else f"table {reference}"
@@ -227,7 +219,8 @@ def _is_path(reference: str) -> bool:
     return reference.endswith(".toml") or "/" in reference or "\\" in reference
 
 
-def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...]) -> tuple[Data, tuple[Path, ...]]:
+def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) -> tuple[Data, tuple[Path, ...]]:
+    """Return the data of a table, and the files of the project's own that it was read from; `seen` extend it."""
     path, own = _find(reference, folder, where)
     key, shown = str(path), shown_name(reference)
     if key in seen:

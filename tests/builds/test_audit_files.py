@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.code.demangle import demangle
+from isagen.binary.formats import demangle
 from isagen.model.errors import AuditError
 from support.damaged import mutations
 from support.foreign import AVX2, CALLS, CONSTRUCTOR, DOUBLE, EXPORTED, audit, counted, findings, run

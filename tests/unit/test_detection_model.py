@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from isagen.cli.cpu import report_text
 from isagen.processors.detection import Presence, ask_permissions, detect, missing_by_level
-from isagen.processors.report import report_text
 from isagen.processors.table import load_table
 from support.recorded import FEATURES, SAMPLE, X86_TABLES, recorded
 

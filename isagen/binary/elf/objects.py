@@ -27,7 +27,10 @@ BOUNDS = ("__start_", "__stop_")
 
 
 class ElfObject:
-    """An ELF object in memory. Raises `BuildError`, which names `path`, if `data` is not one."""
+    """An ELF object in memory (`isagen.binary.sealing_protocol.ObjectFile`).
+
+    Raises `BuildError`, which names `path`, if `data` is not one.
+    """
 
     format = Elf.format
 
@@ -146,7 +149,6 @@ class ElfObject:
 
     @cached_property
     def private_symbols(self) -> tuple[ObjectSymbol, ...]:
-        """Those of the mergeable symbols that belong to the object's level alone."""
         return tuple(s for s in self.mergeable_symbols if is_private(s))
 
     @cached_property
@@ -154,29 +156,23 @@ class ElfObject:
         return HeldAddresses(self.elf, self.symbol_section)
 
     def held(self, symbol: ObjectSymbol) -> Held:
-        """Return the addresses that the data of one of `symbols` holds."""
         return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
 
     def value(self, symbol: ObjectSymbol) -> str:
-        """Return the size and the initial value of the data of one of `symbols` as text."""
         value = self._addresses.value(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
         return f"{value} ({symbol.size} bytes)"
 
     @property
     def loaded_bytes(self) -> int:
-        """How many of its bytes a program loads: code, constants and data that is not zero."""
         return sum(section.size for section in self.sections if section.in_file)
 
     def code(self) -> list[bytes]:
-        """Return the bytes of each section of code."""
         return [self.elf.content(section) for section in self.sections if section.executable]
 
     def digest(self, marks: Sequence[str]) -> str:
-        """Return a text that two objects share if they are the same but for the `marks` that names start with."""
         return digest_of(self.elf, marks)
 
     def variables_besides(self) -> frozenset[str] | None:
-        """Return the variables that it contains besides code and constants; None where it contains more."""
         return variables_besides(self.elf, self.symbols)
 
     @cached_property
@@ -196,7 +192,6 @@ class ElfObject:
 
     @cached_property
     def initialised(self) -> frozenset[str]:
-        """The names of variables that code initialises, when they are first used or at load, and of their guards."""
         return frozenset(initialised(symbol.name for symbol in self.symbols))
 
     def findable(self) -> dict[str, Held]:

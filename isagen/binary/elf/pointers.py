@@ -28,7 +28,7 @@ NO_FUNCTION = (0, (1 << 64) - 1)  # ends or starts an array
 
 
 class ElfPointers:
-    """The pointers of an ELF file; `kinds` are the relocation types of its processor."""
+    """The pointers of an ELF file (`isagen.binary.protocol.Pointers`); `kinds` are its processor's relocation types."""
 
     def __init__(self, elf: Elf, kinds: Relocations) -> None:
         self.elf = elf
@@ -68,14 +68,12 @@ class ElfPointers:
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """Where pointers that matter are, as (first address, address after the last) of each, in order."""
         spans = list(self.arrays)
         spans += [(s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(".got")]
         return sorted(spans)
 
     @cached_property
     def jumps(self) -> list[tuple[int, int]]:
-        """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
         return sorted(
             (s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(JUMPS)
         )
@@ -101,7 +99,6 @@ class ElfPointers:
 
     @cached_property
     def resolvers(self) -> tuple[int, ...]:
-        """The addresses of ifunc resolvers, which the loader calls."""
         found = [address for how, address in self._slots.values() if how == "resolver"]
         for table in {self.elf.symbol_table, self.elf.dynamic_table}:
             found += [s.address for s in self.elf.symbols_of(table) if s.kind == Kind.RESOLVER and s.defined]
@@ -122,21 +119,17 @@ class ElfPointers:
         return word_at(self.elf, slot) if how == "none" and self._is_slot(slot) else 0
 
     def name(self, slot: int) -> str:
-        """Return the name of the symbol that a pointer is for, if the loader looks for it by name."""
         how, value = self._slots.get(slot, ("none", 0))
         table = self.elf.dynamic_table
         return self.elf.name(self.elf.symbol_of(table, value)) if how == "symbol" and table is not None else ""
 
     def is_null(self, slot: int) -> bool:
-        """Return whether a pointer of the linker's tables stays NULL: for a weak symbol that nothing defines."""
         return slot not in self._slots and self._is_slot(slot) and not word_at(self.elf, slot)
 
     def is_resolved(self, slot: int) -> bool:
-        """Return whether a pointer holds what a resolver answers."""
         return self._slots.get(slot, ("none", 0))[0] == "resolver"
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
-        """Yield the functions that the loader calls: (address, when)."""
         for address in self.resolvers:
             yield address, f"{WHEN_LOADED}, as an ifunc resolver"
         if self.elf.relocatable:
@@ -163,7 +156,6 @@ class ElfPointers:
                         yield self.target(reference), when
 
     def stored(self) -> Iterator[tuple[int, int]]:
-        """Yield the pointers in data: (where each is, address that it leads to in this file)."""
         if not self.elf.relocatable:
             yield from stored_pointers(self.elf, self._kinds)
             return
@@ -195,20 +187,14 @@ class ElfPointers:
         return found
 
     def references(self, section: Section) -> list[Reference]:
-        """Return the relocations of an object's section, in order."""
         return self._references.get(section.index, [])
 
     def reference(self, section: Section, start: int, end: int) -> Reference | None:
-        """Return the relocation of an object's section from `start` to before `end`, if there is one."""
         listed = self.references(section)
         place = bisect_right(listed, start - 1, key=lambda reference: reference.address)
         return listed[place] if place < len(listed) and listed[place].address < end else None
 
     def target(self, reference: Reference, after: int = 0) -> int:
-        """Return the address that an object's relocation is for; 0 if it is not in this object, or not in memory.
-
-        `after` is the address after the instruction that it is in.
-        """
         symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
         if not symbol.defined:
             return 0
@@ -228,7 +214,6 @@ class ElfPointers:
         return target if section is not None and section.index == symbol.section else symbol.address
 
     def target_name(self, reference: Reference) -> str:
-        """Return the name of what an object's relocation is for."""
         return self.elf.name(self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol))
 
 
@@ -236,7 +221,6 @@ class LoadedElf(Elf):
     """An ELF file whose pointers are read too (`isagen.binary.protocol.Binary`)."""
 
     def pointers(self, kinds: Relocations) -> ElfPointers:
-        """Return the pointers of the file; `kinds` are the relocation types of its processor."""
         for section in self.sections:
             if section.type == e.SHT_CREL:  # sealing passes them on as they are
                 raise self.fail(f"section {section.name} holds relocations in a form that is not read (CREL)")

@@ -33,7 +33,10 @@ def _mapped(path: AnyPath) -> bytes | mmap:
 
 
 class Elf:
-    """An ELF file, on disk or, given its `data`, in memory. Raises `AuditError` where it is damaged."""
+    """An ELF file, on disk or, given its `data`, in memory. Raises `AuditError` where it is damaged.
+
+    `isagen.binary.protocol.Binary` documents its methods.
+    """
 
     format = "elf"
     mangling: Mangling = itanium
@@ -135,7 +138,6 @@ class Elf:
         return [section.address for section in self._loaded]
 
     def section_at(self, address: int) -> ElfSection | None:
-        """Return the loaded section that covers `address`."""
         place = bisect_right(self._starts, address) - 1
         if place >= 0:
             section = self._loaded[place]
@@ -145,12 +147,10 @@ class Elf:
 
     @cached_property
     def levels(self) -> frozenset[str]:
-        """The sealed levels whose code it contains."""
         names = (section.name for section in self.sections if section.size)
         return frozenset(name.removeprefix(CODE_SECTION) for name in names if name.startswith(CODE_SECTION))
 
     def level_at(self, address: int) -> str:
-        """Return the sealed level whose code is at an address; "" where there is none."""
         section = self.section_at(address)
         of_level = section is not None and section.executable and section.name.startswith(CODE_SECTION)
         return section.name.removeprefix(CODE_SECTION) if section is not None and of_level else ""
@@ -160,7 +160,6 @@ class Elf:
         return b"" if section.type == e.SHT_NOBITS else self.at_offset(section.offset, section.size)
 
     def read(self, address: int, size: int) -> bytes:
-        """Return up to `size` bytes at an address, none where nothing is loaded from the file."""
         section = self.section_at(address)
         if section is None or section.type == e.SHT_NOBITS:
             return b""
@@ -186,15 +185,12 @@ class Elf:
 
     @property
     def stripped(self) -> bool:
-        """Whether the full symbol table is gone."""
         return self.full_table is None
 
     def symbols(self) -> Iterator[ElfSymbol]:
-        """Yield all symbols that the file tells of, with the addresses that `read` takes."""
         return self.symbols_of(self.symbol_table)
 
     def exports(self) -> Iterator[ElfSymbol]:
-        """Yield the symbols that other files can bind to: all of an object."""
         return self.symbols_of(self.full_table if self.relocatable else self.dynamic_table)
 
     def symbols_of(self, table: ElfSection | None, first: int = 0) -> Iterator[ElfSymbol]:
@@ -207,7 +203,6 @@ class Elf:
             yield self._symbol(table, number, values)
 
     def symbol(self, number: int) -> ElfSymbol:
-        """Return one symbol of `symbols`; one that is not defined where there is none of that number."""
         table = self.symbol_table
         return self.symbol_of(table, number) if table is not None else undefined(number, 0)
 
@@ -250,7 +245,6 @@ class Elf:
         return found
 
     def name(self, symbol: Symbol) -> str:
-        """Return the name of a symbol of this file."""
         assert isinstance(symbol, ElfSymbol)
         table = self.sections[symbol.table]
         if table.link >= len(self.sections):
@@ -266,7 +260,6 @@ class Elf:
     # ---- what else the format holds
 
     def notes(self, owner: str) -> list[bytes]:
-        """Return what the notes of `owner` say."""
         found: list[bytes] = []
         for section in self.sections:
             if section.type == e.SHT_NOTE or section.name.startswith(".note"):
@@ -274,7 +267,6 @@ class Elf:
         return found
 
     def unwound(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size in bytes) of the functions that .eh_frame describes."""
         table = next((s for s in self.sections if s.name == ".eh_frame"), None)
         if table is not None and table.in_file and not self.relocatable:
             yield from unwound(self.content(table), table.address)

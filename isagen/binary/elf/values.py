@@ -26,7 +26,10 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class ElfSection:
-    """A section; `address` is where its bytes are looked for, made up in an object, which has no addresses."""
+    """A section (`isagen.binary.protocol.Section`).
+
+    `address` is where its bytes are looked for, made up in an object, which has no addresses.
+    """
 
     index: int
     name: str
@@ -46,12 +49,10 @@ class ElfSection:
 
     @property
     def executable(self) -> bool:
-        """Whether it holds code that is loaded."""
         return self.in_file and bool(self.flags & e.SHF_EXECINSTR)
 
     @property
     def writable(self) -> bool:
-        """Whether the program may write to it."""
         return bool(self.flags & e.SHF_WRITE)
 
     @property
@@ -70,9 +71,10 @@ class ElfSection:
 
 
 class ElfSymbol(NamedTuple):
-    """A symbol: its place in its table, and what the table says of it. `address` is 0 for one that is not defined.
+    """A symbol (`isagen.binary.protocol.Symbol`): its place in its table, and what the table says of it.
 
-    `section` is 0 where no section of the file holds it: it is undefined, absolute or common.
+    `address` is 0 for one that is not defined. `section` is 0 where no section of the file holds it: it is undefined,
+    absolute or common.
     """
 
     number: int
@@ -88,12 +90,10 @@ class ElfSymbol(NamedTuple):
 
     @property
     def defined(self) -> bool:
-        """Whether this file defines it, in a section of its own."""
         return self.section != e.SHN_UNDEF
 
     @property
     def visible(self) -> bool:
-        """Whether other programs and libraries can refer to it."""
         return self.visibility in (e.STV_DEFAULT, e.STV_PROTECTED)
 
     @property
@@ -106,7 +106,6 @@ class ElfSymbol(NamedTuple):
 
     @property
     def named(self) -> bool:
-        """Whether it has a name."""
         return self.name_offset != 0
 
 

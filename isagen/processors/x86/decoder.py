@@ -41,7 +41,7 @@ PADDING = re.compile(
 
 
 class X86Decoder:
-    """The instructions of x86-64."""
+    """The instructions of x86-64 (`isagen.processors.decoding.Decoder`)."""
 
     name = "x86"
     invalid: int = Code.INVALID
@@ -55,15 +55,12 @@ class X86Decoder:
         self.abi = abi
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
-        """Yield the instructions in `raw`, which is at an address."""
         return iter(iced_x86.Decoder(64, raw, ip=address))
 
     def codes(self, raw: bytes, address: int) -> Codes:
-        """Return the codes of the instructions in `raw`, which is at an address."""
         return frozenset(map(CODE, iced_x86.Decoder(64, raw, ip=address)))
 
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
-        """Yield, in order, what the instructions in `raw` refer to; with `fixed` addresses, numbers too."""
         for one in iced_x86.Decoder(64, raw, ip=address):
             flow = one.flow_control
             if flow == FlowControl.NEXT:
@@ -111,7 +108,6 @@ class X86Decoder:
                 yield Reference(one.ip, one.next_ip, Kind.NUMBER, one.memory_displacement)
 
     def text(self, instruction: Instruction) -> str:
-        """Return an instruction as Intel's assembly has it."""
         assert isinstance(instruction, iced_x86.Instruction)
         return self._formatter.format(instruction)
 
@@ -124,7 +120,6 @@ class X86Decoder:
         return formatter
 
     def padding(self, raw: bytes) -> int:
-        """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
         found = PADDING.match(raw)
         return found.end() if found else 0
 
@@ -136,11 +131,9 @@ class X86Decoder:
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return which values calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown."""
         return self._tracking.handed(raw, address, formed, entered, calls)
 
     def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:
-        """Return which bits of the toolchain's variables instructions test."""
         return self._tracking.asked(raw, address, words, slots)
 
     @cached_property
@@ -148,15 +141,12 @@ class X86Decoder:
         return Tracking(self.abi)
 
     def codes_of(self, mnemonic: str) -> Codes:
-        """Return the codes of a mnemonic."""
         return codes_of(mnemonic)
 
     def width(self, code: int) -> int:
-        """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
         return width(code)
 
     def memory_bytes(self, instruction: Instruction) -> int:
-        """Return how many bytes of memory an instruction reads or writes; 1 where none."""
         assert isinstance(instruction, iced_x86.Instruction)
         kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
         if OpKind.MEMORY not in kinds or instruction.mnemonic == Mnemonic.LEA:
@@ -164,5 +154,4 @@ class X86Decoder:
         return iced_x86.MemorySizeExt.size(instruction.memory_size) or TILE
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that codes need, without codes that every CPU has or ignores."""
         return needs(rules)
