@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Container
 from importlib import import_module
 
-from ..model.errors import AuditError, BuildError
+from ..model.errors import AuditError
 from ..model.files import AnyPath
 from .protocol import Architecture, Binary
 from .sealing_protocol import Format, ObjectFile
@@ -76,32 +76,9 @@ def load_object(path: AnyPath) -> ObjectFile:
     return (_format(path) or FORMATS[0]).load_object(path)
 
 
-def seal_objects(
-    files: Sequence[ObjectFile], level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
-) -> Sequence[bytes]:
-    """Return the sealed contents of objects of one level, which are all of one format.
-
-    `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are sections that
-    other objects of the level look for by name.
-    Raises `BuildError` where the objects are of several formats.
-    """
-    formats = [one for one in FORMATS if any(file.format == one.name for file in files)]
-    if len(formats) > 1:
-        names = ", ".join(one.shown for one in formats)
-        raise BuildError(
-            f"are of several formats: {names}", where=f"objects of {level}", remedy="clean the build folder"
-        )
-    return formats[0].seal(files, level, mark, private, bounded) if formats else ()
-
-
-def emptied_object(file: ObjectFile) -> bytes:
-    """Return an object that takes the place of a sealed one, and defines nothing; `file` is what was to be sealed."""
-    return next(one for one in FORMATS if one.name == file.format).emptied(file)
-
-
-def note_in_object(file: ObjectFile, content: bytes, owner: str, text: bytes) -> bytes:
-    """Return the `content` of a sealed object with a note of `owner` that says `text`; `file` is what was sealed."""
-    return next(one for one in FORMATS if one.name == file.format).with_note(content, owner, text)
+def format_of(file: ObjectFile) -> Format:
+    """Return the format of an object, which seals it."""
+    return next(one for one in FORMATS if one.name == file.format)
 
 
 def demangle(symbol: str) -> str:

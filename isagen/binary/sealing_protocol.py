@@ -141,12 +141,12 @@ class Format(Protocol):
         """Read an object."""
 
     def seal(
-        self, files: Sequence[Any], level: str, mark: str, private: Collection[str], bounded: Collection[str]
-    ) -> Sequence[bytes]:
-        """Return the sealed contents of objects of `level`; `mark` is a number, unique to the project.
+        self, file: Any, level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
+    ) -> bytes:
+        """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-        The files are those that `load_object` returned. `private` are names that are private to the level; those
-        of `private_symbols` are added. `bounded` are the sections that other objects look for by name.
+        `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are the
+        sections that other objects look for by name.
         """
 
     def emptied(self, file: Any) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from ..binary.formats import emptied_object, load_object, note_in_object, seal_objects
+from ..binary.formats import format_of, load_object
 from ..model.files import read_bytes, write_if_changed
 from .compiled import Compiled
 from .sealing_work import Work
@@ -66,12 +66,13 @@ class Outputs:
 
     def _content(self, one: Sealed) -> bytes:
         file = load_object(one.file.path)
+        own = format_of(file)
         if one.emptied:
-            return emptied_object(file)
+            return own.emptied(file)
         if one.whole:
             content = read_bytes(one.file.path)
         else:
-            (content,) = seal_objects([file], one.level, self._work.build.sealing.mark, one.private, one.bounded)
+            content = own.seal(file, one.level, self._work.build.sealing.mark, one.private, one.bounded)
         for owner, text in one.notes:
-            content = note_in_object(file, content, owner, text)
+            content = own.with_note(content, owner, text)
         return content

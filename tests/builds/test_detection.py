@@ -314,10 +314,6 @@ def test_the_name_of_a_cpu_without_a_brand(x86, monkeypatch, tmp_path):
 def test_this_machine(x86):
     assert x86.cpuid(0, 0)[0] >= 1
     assert all(0 <= value < 1 << 32 for value in x86.cpuid(1, 0))
-    with pytest.raises(ValueError, match="only XCR0"):
-        x86.xgetbv(7)
-    with pytest.raises(ValueError, match="0 to 63"):
-        x86.permission(64)
     assert x86.sysctl("no.such.sysctl") == 0
 
 

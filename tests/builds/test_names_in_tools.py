@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.binary.formats import load_object, seal_objects
+from isagen.binary.formats import format_of, load_object
 from isagen.build.addresses import LevelAddresses
 from support.compiling import need_runtime, read_object
 from support.projects import PACKAGES, Project, make_project, need
@@ -193,7 +193,8 @@ def sealed_kernel(folder: Path, text: str, *compile_: str, suffix: str = ".cpp")
     output(*compile_, "-c", source, "-o", plain)
     private = LevelAddresses("AVX2", [read_object(plain, "AVX2")]).private_names()
     sealed = folder / "sealed.o"
-    sealed.write_bytes(seal_objects([load_object(plain)], "AVX2", "7", private)[0])
+    file = load_object(plain)
+    sealed.write_bytes(format_of(file).seal(file, "AVX2", "7", private))
     return sealed
 
 

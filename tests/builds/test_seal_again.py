@@ -272,8 +272,8 @@ def test_another_isagen_writes_all_results_anew(project, monkeypatch):
     check(project)
     monkeypatch.chdir(project.path(""))
     monkeypatch.setattr("isagen.build.seal.registrations_text", lambda registered: f"new {registered.level}")
-    monkeypatch.setattr("isagen.build.outputs.seal_objects", lambda *arguments: [b"new"])
-    monkeypatch.setattr("isagen.build.outputs.note_in_object", lambda *arguments: b"noted")
+    monkeypatch.setattr("isagen.binary.elf.seal", lambda *arguments: b"new")
+    monkeypatch.setattr("isagen.binary.elf.with_note", lambda *arguments: b"noted")
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
     assert build_main.main(words) == 0
     assert project.path("isagen/isa_AVX2.json").read_text() != "new AVX2"

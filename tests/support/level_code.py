@@ -9,7 +9,7 @@ from isagen.audit.initialisers import Member, initialiser_findings
 from isagen.audit.records import Baseline
 from isagen.audit.subject import Subject
 from isagen.binary.elf.notes import note_of
-from isagen.binary.formats import load_object, open_binary, seal_objects
+from isagen.binary.formats import format_of, load_object, open_binary
 from isagen.build.addresses import LevelAddresses
 from isagen.model.record import NOTE_OWNER, Record
 from support.compiling import read_object
@@ -59,7 +59,8 @@ class Level:
     def linked(self, *flags: str, stripped: bool = False) -> Path:
         """Seal and link it, as builds do."""
         private = LevelAddresses(LEVEL, [read_object(self.object, LEVEL)]).private_names()
-        (sealed,) = seal_objects([load_object(self.object)], LEVEL, "1", private)
+        file = load_object(self.object)
+        sealed = format_of(file).seal(file, LEVEL, "1", private)
         kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
         kernel.write_bytes(sealed)
         note.write_text(assembly_of(RECORD))

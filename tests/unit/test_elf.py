@@ -9,11 +9,11 @@ import pytest
 from isagen.audit.data import as_data
 from isagen.audit.records import Baseline
 from isagen.audit.report import as_text
-from isagen.binary import formats
+from isagen.binary import elf, formats
 from isagen.binary.elf.notes import note_of, notes_of
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.reader import Elf
-from isagen.binary.formats import load_object, open_binary, seal_objects
+from isagen.binary.formats import load_object, open_binary
 from isagen.model.errors import AuditError
 from isagen.model.names import PLAN_FILE
 from isagen.model.plan_file import plan_text
@@ -41,10 +41,11 @@ X86_64 = Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
 def test_objects_of_all_layouts_are_sealed(tmp_path, order, wide):
     path = tmp_path / "a.o"
     path.write_bytes(with_function(b"_Z1fv", order, wide))
-    (content,) = seal_objects([load_object(path)], "AVX2", "7")
+    content = elf.seal(load_object(path), "AVX2", "7")
     sealed = ElfObject(content, path)
     assert [found.name for found in sealed.symbols] == ["_Z1fv.avx2.7"]
-    assert sealed.symbols[0].hidden
+    (symbol,) = (one for one in sealed.elf.symbols() if one.named)
+    assert not symbol.visible
     assert [section.name for section in sealed.sections][1] == ".isa_text.AVX2"
 
 
@@ -67,7 +68,7 @@ def test_packed_relocations_are_sealed_but_not_audited(tmp_path):
     parts = [Part(b".text", 1, b"\xc3", 6), Part(b".crel.text", CREL, b"\0", link=0, info=1)]
     path = tmp_path / "a.o"
     path.write_bytes(elf_object(parts))
-    (content,) = seal_objects([load_object(path)], "AVX2", "7")
+    content = elf.seal(load_object(path), "AVX2", "7")
     assert ElfObject(content, path).sections[1].name == ".isa_text.AVX2"
     with pytest.raises(AuditError, match=r"a\.o: is not an ELF file that can be read: section \.crel\.text .*CREL"):
         audit_targets([path], X86_64)

@@ -90,22 +90,17 @@ class ElfObject:
                 form = f"{self.elf.layout.order}{section.size // 4}I"
                 words = struct.unpack_from(form, self.data, section.offset)
                 if words[0] & e.GRP_COMDAT:
-                    yield Group(section.index, section.info, self._name_of(section.info), words[1:])
-
-    def _name_of(self, place: int) -> str:
-        table = self.sections[self.symbol_section]
-        symbol = self.elf.symbol_of(table, place)
-        return self._text(self.sections[table.link].offset + symbol.name_offset)
+                    signature = self.elf.symbol_of(self.sections[self.symbol_section], section.info)
+                    yield Group(section.index, section.info, self.elf.name(signature), words[1:])
 
     def _symbols(self) -> Iterator[ObjectSymbol]:
         """Yield the symbols that are not local; those come first, and their number is the table's `info`."""
         if not self.symbol_section:
             return
         table = self.sections[self.symbol_section]
-        strings = self.sections[table.link]
         constant = [section.constant for section in self.sections]
         for symbol in self.elf.symbols_of(table, table.info):
-            yield self._symbol(symbol, strings.offset, constant)
+            yield self._symbol(symbol, constant)
 
     @cached_property
     def local_functions(self) -> tuple[tuple[int, str], ...]:
@@ -113,32 +108,24 @@ class ElfObject:
         table = self.sections[self.symbol_section]
         if not self.symbol_section:
             return ()
-        strings = self.sections[table.link].offset
         local = takewhile(lambda symbol: symbol.number < table.info, self.elf.symbols_of(table))
         found = (symbol for symbol in local if symbol.kind in CODE_KINDS and symbol.section and symbol.name_offset)
-        try:
-            return tuple((symbol.number, self._text(strings + symbol.name_offset)) for symbol in found)
-        except ValueError as problem:
-            raise self.broken(str(problem)) from None
+        return tuple((symbol.number, self.elf.name(symbol)) for symbol in found)
 
-    def _symbol(self, symbol: ElfSymbol, strings: int, constant: list[bool]) -> ObjectSymbol:
-        name = self._text(strings + symbol.name_offset)
+    def _symbol(self, symbol: ElfSymbol, constant: list[bool]) -> ObjectSymbol:
+        name = self.elf.name(symbol)
         return ObjectSymbol(
             name,
             symbol.kind,
             symbol.binding,
             symbol.size,
             symbol.section != 0 and (constant[symbol.section] or name.startswith(COUNTERS)),
-            symbol.visibility in (e.STV_INTERNAL, e.STV_HIDDEN),
             symbol.placed,
             symbol.section,
             symbol.number,
             symbol.address,
             symbol.section != 0 and (symbol.kind in CODE_KINDS or self.sections[symbol.section].executable),
         )
-
-    def _text(self, start: int) -> str:
-        return self.data[start : self.data.index(0, start)].decode(errors="surrogateescape")
 
     @cached_property
     def mergeable_symbols(self) -> tuple[ObjectSymbol, ...]:

@@ -12,7 +12,7 @@ of a program or library, even of a stripped one, tell which code belongs to whic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from ..itanium import is_type
 from ..private_names import private_name
@@ -28,28 +28,23 @@ WHOLE_SECTIONS = (".init", ".fini")
 
 
 def sealed(
-    files: Sequence[ElfObject], level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
-) -> list[bytes]:
-    """Return the sealed contents of objects of `level`; `mark` is a number that no other project has.
+    file: ElfObject, level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
+) -> bytes:
+    """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
     `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are sections that
     other objects of the level look for by name.
     """
-    merged = [file.private_symbols for file in files]
-    names = {symbol.name for symbols in merged for symbol in symbols}.union(private)
-    renamed = {name: private_name(name, level, mark) for name in sorted(names)}
-    looked_for = frozenset(bounded).union(*(file.looks_for for file in files))
-    contents = []
-    for file, mergeable in zip(files, merged, strict=True):
-        changes = Renaming(file)
-        _rename_private(file, changes, renamed)
-        _rename_groups(file, changes, mergeable, renamed, private_name("", level, mark))
-        for place, name in file.local_functions:
-            changes.rename_symbol(place, private_name(name, level, mark))
-        _share_types(file, changes)
-        _rename_code(file, changes, CODE_SECTION + level, looked_for)
-        contents.append(changes.content())
-    return contents
+    mergeable = file.private_symbols
+    renamed = {name: private_name(name, level, mark) for name in sorted({*private, *(one.name for one in mergeable)})}
+    changes = Renaming(file)
+    _rename_private(file, changes, renamed)
+    _rename_groups(file, changes, mergeable, renamed, private_name("", level, mark))
+    for place, name in file.local_functions:
+        changes.rename_symbol(place, private_name(name, level, mark))
+    _share_types(file, changes)
+    _rename_code(file, changes, CODE_SECTION + level, file.looks_for.union(bounded))
+    return changes.content()
 
 
 def _rename_private(file: ElfObject, changes: Renaming, private: Mapping[str, str]) -> None:

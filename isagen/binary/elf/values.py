@@ -117,8 +117,7 @@ def undefined(number: int, table: int) -> ElfSymbol:
 class ObjectSymbol(NamedTuple):
     """A symbol that is not local; `size` is in bytes, `place` its index in the symbol table.
 
-    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it,
-    `code` that it names code that the object defines.
+    `constant` tells that the program never writes to it, `code` that it names code that the object defines.
     `section` is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`)
     absolute or common.
     """
@@ -128,7 +127,6 @@ class ObjectSymbol(NamedTuple):
     binding: Binding
     size: int
     constant: bool
-    hidden: bool
     defined: bool
     section: int
     place: int

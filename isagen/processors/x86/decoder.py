@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from operator import attrgetter
 
@@ -11,7 +11,6 @@ import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
 from ..decoding import Abi, Codes, Instruction, Kind, Reference
-from ..instructions import Instructions
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
@@ -40,7 +39,7 @@ PADDING = re.compile(
 )
 
 
-class X86Decoder:
+class X86Decoder(Tracking):
     """The instructions of x86-64 (`isagen.processors.decoding.Decoder`)."""
 
     name = "x86"
@@ -51,7 +50,10 @@ class X86Decoder:
     # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
 
+    codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
+
     def __init__(self, abi: Abi) -> None:
+        super().__init__(abi)
         self.abi = abi
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
@@ -123,35 +125,9 @@ class X86Decoder:
         found = PADDING.match(raw)
         return found.end() if found else 0
 
-    def handed(
-        self,
-        raw: bytes,
-        address: int,
-        formed: Mapping[int, int],
-        entered: Container[int],
-        calls: Mapping[int, Sequence[int]],
-    ) -> Mapping[int, Sequence[int]]:
-        return self._tracking.handed(raw, address, formed, entered, calls)
-
-    def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:
-        return self._tracking.asked(raw, address, words, slots)
-
-    @cached_property
-    def _tracking(self) -> Tracking:
-        return Tracking(self.abi)
-
-    def codes_of(self, mnemonic: str) -> Codes:
-        return codes_of(mnemonic)
-
-    def width(self, code: int) -> int:
-        return width(code)
-
     def memory_bytes(self, instruction: Instruction) -> int:
         assert isinstance(instruction, iced_x86.Instruction)
         kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
         if OpKind.MEMORY not in kinds or instruction.mnemonic == Mnemonic.LEA:
             return 1
         return iced_x86.MemorySizeExt.size(instruction.memory_size) or TILE
-
-    def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        return needs(rules)
