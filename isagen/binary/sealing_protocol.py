@@ -22,28 +22,24 @@ class Held(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class NamedSymbol(Protocol):
-    """A global symbol of an object, by name; `size` is in bytes."""
+class NamedSymbol(NamedTuple):
+    """A global symbol of an object, by name; `size` is in bytes, `place` its index in the symbol table.
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> Kind: ...
-    @property
-    def binding(self) -> Binding: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def constant(self) -> bool:
-        """Whether the program never writes to it."""
+    `constant` tells that the program never writes to it, `code` that it names code that the object defines. `section`
+    is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`) absolute
+    or common.
+    """
 
-    @property
-    def defined(self) -> bool:
-        """Whether the object defines it."""
-
-    @property
-    def code(self) -> bool:
-        """Whether it names code that the object defines."""
+    name: str
+    kind: Kind
+    binding: Binding
+    size: int
+    constant: bool
+    defined: bool
+    section: int
+    place: int
+    address: int
+    code: bool
 
 
 class ObjectFile(Protocol):
@@ -63,10 +59,10 @@ class ObjectFile(Protocol):
     def private_symbols(self) -> Sequence[NamedSymbol]:
         """The weak symbols that are private to the object's level; a linker would merge them."""
 
-    def held(self, symbol: Any) -> Held:
+    def held(self, symbol: NamedSymbol) -> Held:
         """Return the addresses that the data of one of `symbols` holds."""
 
-    def value(self, symbol: Any) -> str:
+    def value(self, symbol: NamedSymbol) -> str:
         """Return size and initial value of a symbol's data, as text that is equal for equal data."""
 
     @property

@@ -214,9 +214,8 @@ class Code:
 
     def codes(self, number: int) -> Codes:
         """Return the codes of a function's instructions."""
-        read, codes, blocks = self.binary.read, self.decoder.codes, self.blocks(number)
-        found = [codes(read(start, end - start), start) for start, end in blocks]
-        every = found[0] if len(found) == 1 else frozenset().union(*found)
+        blocks = self.blocks(number)
+        every = frozenset().union(*(self.decoder.codes(raw, start) for start, raw in self.raw(number)))
         if self.decoder.invalid in every and number < len(self):
             self._end(number)
             if self.blocks(number) != blocks:  # the symbol's size had cut off the last instruction

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..model.errors import ConfigError, KernelError
 from ..model.files import digest_of
-from ..model.languages import language_of, takes_macros
+from ..model.languages import language_of
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
 from .config import Config
@@ -78,22 +78,20 @@ def make_plan(
     packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
     made = generated or {}
     defines = {level: tuple(style.define + one for one in table.defines(level)) for level in table.names()}
-    alike: dict[tuple[object, ...], tuple[Cell, ...]] = {}
     rows = []
     for source in kernels:
         language = language_of(source)
         own = settings_of(source, config)
         check_register(source, own, config.shown)
-        kind = (language, takes_macros(source), own.levels, own.levels_where, own.args)
-        if kind not in alike:  # thousands of kernels are of few kinds
-            disabled = _disabled(table, config, own, project, packager, elsewhere)
-            if not sealed:
-                disabled |= unsealed(source, table)
-            alike[kind] = tuple(
-                _cell(level, disabled.get(level, ""), verdicts[level, language], defines[level], own.args)
-                for level in table.names()
+        disabled = _disabled(table, config, own, project, packager, elsewhere)
+        if not sealed:
+            disabled |= unsealed(source, table)
+        cells = tuple(
+            _cell(
+                level, disabled.get(level, ""), verdicts[level, language], (*defines[level], *own.args), names[source]
             )
-        cells = _of_kernel(alike[kind], names[source])
+            for level in table.names()
+        )
         if own.register:
             cells = tuple(with_shim(source, own, cell) for cell in cells)
         if cells[0].verdict != BUILT:
@@ -136,24 +134,14 @@ def _disabled(
     return found | {level: f"by {config.shown}: levels" for level in table.names() if level not in project}
 
 
-def _cell(level: str, disabled: str, verdict: Verdict, defines: tuple[str, ...], args: tuple[str, ...]) -> Cell:
-    """Return the cell of a kernel at one level that has `defines`, without the copy's name."""
+def _cell(level: str, disabled: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
+    """Return the cell at one level of a kernel, whose copies are called after `name`."""
     if disabled:
         return Cell(level, DISABLED, disabled)
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
-    return Cell(level, BUILT, verdict.reason, (*verdict.flags, *defines, *args))
-
-
-def _of_kernel(cells: Iterable[Cell], name: str) -> tuple[Cell, ...]:
-    """Return cells with the names of the copies of a kernel, made of `name`."""
     suffix = posixpath.splitext(name)[1]
-    return tuple(
-        Cell(cell.level, BUILT, cell.reason, cell.flags, f"{name}.{cell.level}{suffix}")
-        if cell.verdict == BUILT
-        else cell
-        for cell in cells
-    )
+    return Cell(level, BUILT, verdict.reason, (*verdict.flags, *args), f"{name}.{level}{suffix}")
 
 
 def check_kernels(kernels: Sequence[str], config: Config, others: Sequence[str] = ()) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ..model.plan import Verdict
@@ -38,21 +37,13 @@ def probe(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str
     outcome = compiler.builds(probe_text(table, [level]), flags)
     if not outcome.ok:
         return no(_why(outcome)), None
-    return available(compiler, Settled(flags, dropped, features)), outcome.headers
+    return _available(compiler, flags, dropped, features), outcome.headers
 
 
-@dataclass(frozen=True)
-class Settled:
-    """What a level's macros tell: the flags that are used, those that are dropped with reasons, and the features."""
-
-    flags: tuple[str, ...]
-    dropped: tuple[tuple[str, str], ...]
-    features: tuple[str, ...]
-
-
-def available(compiler: Compiler, settled: Settled) -> Verdict:
-    """Return the verdict on a level whose program was built."""
-    return Verdict(True, f"probed with {compiler.name}", settled.flags, settled.dropped, settled.features)
+def _available(
+    compiler: Compiler, flags: tuple[str, ...], dropped: tuple[tuple[str, str], ...], features: tuple[str, ...]
+) -> Verdict:
+    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 
 
 def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
@@ -71,8 +62,8 @@ def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: M
     return None
 
 
-def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Settled | None:
-    """Return what the macros of a level tell where nothing is wrong with them; none where it is asked by itself.
+def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
+    """Return the verdict on a level if its program is built, by its macros; none where the level is asked by itself.
 
     That the optional flags are taken without a warning is left to the program that is compiled with them.
     """
@@ -85,7 +76,7 @@ def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, st
     if not outcome.ok:
         return None
     features, reason = _features(table, level, compiler, flags, macros, bare)
-    return None if reason else Settled(flags, dropped, features)
+    return None if reason else _available(compiler, flags, dropped, features)
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:

@@ -5,10 +5,10 @@ Nothing is linked here: a program for a system that isagen does not know may nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from ..model.plan import Limit, Verdict
-from ..processors.table import Level, Table
+from ..processors.table import Table
 from .compiler import Compiler
 
 
@@ -17,31 +17,21 @@ def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) 
 
     A compiler that the limit calls foreign gets no flags.
     """
-    found = {}
+    found: dict[tuple[str, str], Verdict] = {}
     for compiler in compilers:
-        lowest = _lowest(table, compiler, limit)
-        for level in table.levels:
-            found[level.name, compiler.language] = lowest if level is table.base else Verdict(False, limit.reason)
+        found |= {(level.name, compiler.language): Verdict(False, limit.reason) for level in table.levels}
+        found[table.base.name, compiler.language] = _lowest(table, compiler, limit)
     return found
 
 
 def _lowest(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
-    reason = "the lowest level is always built"
-    if limit.foreign:
-        return Verdict(True, reason)
-    flags = _flags(table.base, compiler)
+    """Return the verdict on the lowest level, without flags that the compiler refuses."""
+    flags = () if limit.foreign else table.base.flags.get(compiler.dialect, ())
+    flags = flags if flags and compiler.accepts(flags).ok else ()
+    features: Iterable[str] = ()
     if compiler.dialect == "msvc":
-        return Verdict(True, reason, flags, (), table.required_features(table.base.name) if flags else ())
-    return Verdict(True, reason, flags, (), tuple(_turned_on(table, compiler, flags)))
-
-
-def _flags(level: Level, compiler: Compiler) -> tuple[str, ...]:
-    """Return the level's flags, or none where the compiler refuses them."""
-    flags = level.flags.get(compiler.dialect, ())
-    return flags if flags and compiler.accepts(flags).ok else ()
-
-
-def _turned_on(table: Table, compiler: Compiler, flags: tuple[str, ...]) -> Iterator[str]:
-    """Yield the features, in their order, that the compiler's macros name under `flags`."""
-    macros, _ = compiler.macros(flags)
-    return (name for name, feature in table.features.features.items() if feature.is_on(macros))
+        features = table.required_features(table.base.name) if flags else ()
+    elif not limit.foreign:
+        macros, _ = compiler.macros(flags)
+        features = (name for name, feature in table.features.features.items() if feature.is_on(macros))
+    return Verdict(True, "the lowest level is always built", flags, (), tuple(features))

@@ -24,7 +24,7 @@ from ..processors.flags import units
 from ..processors.table import Level, Table
 from .cache import Cache
 from .compiler import Compiler
-from .level import Answer, Settled, available, known_without_asking, probe, probe_text, settle
+from .level import Answer, known_without_asking, probe, probe_text, settle
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 5
@@ -94,7 +94,7 @@ def _asked(
 
 
 def _answers(
-    questions: Sequence[_Question], settled: Mapping[str, Future[Settled | None]], cache: Cache, begun: int
+    questions: Sequence[_Question], settled: Mapping[str, Future[Verdict | None]], cache: Cache, begun: int
 ) -> Mapping[str, Verdict]:
     """Ask a compiler about a group of levels, highest first, keep the answers, and return the verdicts by name."""
     levels = tuple(question.level for question in questions)
@@ -177,11 +177,11 @@ class _Question:
                 return kept.verdict
         return None
 
-    def settled(self) -> Settled | None:
+    def settled(self) -> Verdict | None:
         """Ask for the level's macros."""
         return settle(self._table, self.level, self.compiler, self._bare)
 
-    def answers(self, levels: Group, settled: Mapping[str, Settled | None]) -> Mapping[str, Answer]:
+    def answers(self, levels: Group, settled: Mapping[str, Verdict | None]) -> Mapping[str, Answer]:
         """Ask about several levels, this one the highest."""
         return ask(self._table, levels, self.compiler, self._bare, settled)
 
@@ -232,7 +232,7 @@ def groups_of(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> list
 
 
 def ask(
-    table: Table, group: Group, compiler: Compiler, bare: Mapping[str, str], settled: Mapping[str, Settled | None]
+    table: Table, group: Group, compiler: Compiler, bare: Mapping[str, str], settled: Mapping[str, Verdict | None]
 ) -> dict[str, Answer]:
     """Return the answers to a group of levels by name; `settled` is what their macros tell.
 
@@ -243,7 +243,7 @@ def ask(
 
 
 def _together(
-    table: Table, group: Group, compiler: Compiler, settled: Mapping[str, Settled | None]
+    table: Table, group: Group, compiler: Compiler, settled: Mapping[str, Verdict | None]
 ) -> dict[str, Answer]:
     """Return the answers to those levels of a group that one program shows to be available."""
     highest = settled.get(group[0].name)
@@ -258,7 +258,7 @@ def _together(
     outcome = compiler.builds(probe_text(table, [one for one, _ in able]), highest.flags)
     if not outcome.ok:
         return {}
-    return {one.name: (available(compiler, own), outcome.headers) for one, own in able}
+    return {one.name: (own, outcome.headers) for one, own in able}
 
 
 def question_of(group: Sequence[Level], compiler: Compiler) -> list[list[object]]:

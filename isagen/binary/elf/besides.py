@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..protocol import Kind
+from ..sealing_protocol import NamedSymbol
 from . import layout as e
 from .reader import Elf
 from .unwind import UNWINDING
-from .values import ElfSection, ObjectSymbol
+from .values import ElfSection
 
 # What compilers make of functions and constants, and tables that describe functions. A name of an assembler's or a
 # user's choice may be one by which a linker script, or a program, finds what it gathers.
@@ -25,7 +26,7 @@ UNLOADED = (
 SHF_GNU_RETAIN = 0x200000
 
 
-def variables_besides(elf: Elf, symbols: Collection[ObjectSymbol]) -> frozenset[str] | None:
+def variables_besides(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[str] | None:
     """Return the variables that an object contains besides code and constants; None where it contains more.
 
     The variables are those of groups, of which a linker takes one for all objects. More are variables of its own,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from hashlib import blake2b
 
 from ..protocol import Binding, Kind
 from . import layout as e
 from .reader import Elf
 from .relocations import relocations
-from .values import ElfSection, ElfSymbol
+from .values import ElfSymbol
 
 DIGEST_SIZE = 8  # bytes; a build has thousands of objects, and 2**-64 per pair is no accident to expect
 # Arrays of functions whose order at load is in the names of the sections: .init_array.00101.
@@ -33,49 +34,28 @@ def digest_of(elf: Elf, marks: Sequence[str]) -> str:
         found.update(elf.content(section))
     for piece in sorted(_named(elf, marks, place)):
         found.update(piece)
-    said = _Relocations(elf, place)
+    target = cache(partial(_target, elf, place))
     for section in elf.sections:
         if section.type in (e.SHT_RELA, e.SHT_REL, e.SHT_CREL) and section.info in place:
             found.update(struct.pack("<Q", place[section.info]))
             if section.type == e.SHT_CREL:  # not decoded: objects with other numbers of symbols then differ
                 found.update(elf.content(section))
             else:
-                found.update(said.of(section))
+                for offset, kind, number, addend in relocations(elf, section):
+                    found.update(RELOCATION.pack(offset, kind, addend) + target(section.link, number))
     return found.hexdigest()
 
 
-class _Relocations:
-    """What the relocations of one object say; `place` is the number of each section that is loaded."""
-
-    def __init__(self, elf: Elf, place: dict[int, int]) -> None:
-        self._elf = elf
-        self._place = place
-        self._targets: dict[tuple[int, int], bytes] = {}  # by the symbol's table and number
-
-    def of(self, section: ElfSection) -> bytes:
-        """Return what the relocations of a section say, in order."""
-        if section.link >= len(self._elf.sections):
-            return b""
-        targets, pack, link = self._targets, RELOCATION.pack, section.link
-        found: list[bytes] = []
-        for offset, kind, number, addend in relocations(self._elf, section):
-            target = targets.get((link, number))
-            if target is None:
-                target = targets[link, number] = self._target(link, number)
-            found += (pack(offset, kind, addend), target)
-        return b"".join(found)
-
-    def _target(self, table: int, number: int) -> bytes:
-        """Return what a symbol refers to, by its name only where the object has no more."""
-        elf = self._elf
-        symbol = elf.symbol_of(elf.sections[table], number)
-        if symbol.section in self._place:
-            return _place_of(elf, symbol, self._place)
-        # The address is the value of one that is absolute, and the alignment of one that is common.
-        values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
-        if symbol.section:  # of what is not loaded
-            values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
-        return values + elf.name(symbol).encode(errors="surrogateescape") + b"\0"
+def _target(elf: Elf, place: dict[int, int], table: int, number: int) -> bytes:
+    """Return what a symbol refers to, by its name only where the object has no more."""
+    symbol = elf.symbol_of(elf.sections[table], number)
+    if symbol.section in place:
+        return _place_of(elf, symbol, place)
+    # The address is the value of one that is absolute, and the alignment of one that is common.
+    values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
+    if symbol.section:  # of what is not loaded
+        values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
+    return values + elf.name(symbol).encode(errors="surrogateescape") + b"\0"
 
 
 def _named(elf: Elf, marks: Sequence[str], place: dict[int, int]) -> Iterator[bytes]:

@@ -12,13 +12,13 @@ from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SETS
 from ..itanium import initialised, is_type
 from ..protocol import CODE_KINDS, Binding, Kind
-from ..sealing_protocol import Held
+from ..sealing_protocol import Held, NamedSymbol
 from . import layout as e
 from .besides import variables_besides
 from .digest import digest_of
 from .held import HeldAddresses
 from .reader import UNREADABLE, Elf
-from .values import ElfSection, ElfSymbol, Group, ObjectSymbol
+from .values import ElfSection, ElfSymbol, Group
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping): as many as that level's code branches. No
 # source names them, so that they count as constants; tools add up those of all levels.
@@ -93,7 +93,7 @@ class ElfObject:
                     signature = self.elf.symbol_of(self.sections[self.symbol_section], section.info)
                     yield Group(section.index, section.info, self.elf.name(signature), words[1:])
 
-    def _symbols(self) -> Iterator[ObjectSymbol]:
+    def _symbols(self) -> Iterator[NamedSymbol]:
         """Yield the symbols that are not local; those come first, and their number is the table's `info`."""
         if not self.symbol_section:
             return
@@ -112,9 +112,9 @@ class ElfObject:
         found = (symbol for symbol in local if symbol.kind in CODE_KINDS and symbol.section and symbol.name_offset)
         return tuple((symbol.number, self.elf.name(symbol)) for symbol in found)
 
-    def _symbol(self, symbol: ElfSymbol, constant: list[bool]) -> ObjectSymbol:
+    def _symbol(self, symbol: ElfSymbol, constant: list[bool]) -> NamedSymbol:
         name = self.elf.name(symbol)
-        return ObjectSymbol(
+        return NamedSymbol(
             name,
             symbol.kind,
             symbol.binding,
@@ -128,24 +128,24 @@ class ElfObject:
         )
 
     @cached_property
-    def mergeable_symbols(self) -> tuple[ObjectSymbol, ...]:
+    def mergeable_symbols(self) -> tuple[NamedSymbol, ...]:
         """The symbols that other objects may define too: weak and unique ones, and all that are in groups."""
         grouped = {member for group in self.groups for member in group.members}
         merged = (Binding.WEAK, Binding.UNIQUE)
         return tuple(s for s in self.symbols if s.defined and (s.binding in merged or s.section in grouped))
 
     @cached_property
-    def private_symbols(self) -> tuple[ObjectSymbol, ...]:
+    def private_symbols(self) -> tuple[NamedSymbol, ...]:
         return tuple(s for s in self.mergeable_symbols if is_private(s))
 
     @cached_property
     def _addresses(self) -> HeldAddresses:
         return HeldAddresses(self.elf, self.symbol_section)
 
-    def held(self, symbol: ObjectSymbol) -> Held:
+    def held(self, symbol: NamedSymbol) -> Held:
         return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
 
-    def value(self, symbol: ObjectSymbol) -> str:
+    def value(self, symbol: NamedSymbol) -> str:
         value = self._addresses.value(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
         return f"{value} ({symbol.size} bytes)"
 
@@ -208,7 +208,7 @@ class ElfObject:
                 yield symbol
 
 
-def is_private(symbol: ObjectSymbol) -> bool:
+def is_private(symbol: NamedSymbol) -> bool:
     """Return whether a mergeable symbol belongs to its object's level alone.
 
     Code does, and constants with it: vtables hold addresses of a level's code, and tables may be laid out for its

@@ -17,11 +17,11 @@ from collections.abc import Collection, Iterable, Mapping
 from ..itanium import is_type
 from ..private_names import private_name
 from ..protocol import Binding
+from ..sealing_protocol import NamedSymbol
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
 from .reader import CODE_SECTION
 from .renaming import Renaming
-from .values import ObjectSymbol
 
 # Their parts from all objects make one function each, in the order of the link.
 WHOLE_SECTIONS = (".init", ".fini")
@@ -57,10 +57,10 @@ def _rename_private(file: ElfObject, changes: Renaming, private: Mapping[str, st
 
 
 def _rename_groups(
-    file: ElfObject, changes: Renaming, own: Iterable[ObjectSymbol], private: Collection[str], end: str
+    file: ElfObject, changes: Renaming, own: Iterable[NamedSymbol], private: Collection[str], end: str
 ) -> None:
     """Rename the groups that hold `own`, the private symbols of this object, where no private name does it."""
-    first: dict[int, ObjectSymbol] = {}
+    first: dict[int, NamedSymbol] = {}
     for symbol in own:
         first.setdefault(symbol.section, symbol)
     done = {symbol.place for symbol in file.symbols if symbol.name in private}

@@ -114,26 +114,6 @@ def undefined(number: int, table: int) -> ElfSymbol:
     return ElfSymbol(number, table, 0, Kind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
 
 
-class ObjectSymbol(NamedTuple):
-    """A symbol that is not local; `size` is in bytes, `place` its index in the symbol table.
-
-    `constant` tells that the program never writes to it, `code` that it names code that the object defines.
-    `section` is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`)
-    absolute or common.
-    """
-
-    name: str
-    kind: Kind
-    binding: Binding
-    size: int
-    constant: bool
-    defined: bool
-    section: int
-    place: int
-    address: int
-    code: bool
-
-
 class Group(NamedTuple):
     """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's `name`."""
 
