@@ -229,9 +229,3 @@ def functions_of(path: Path) -> frozenset[str]:
     """Return the names of all functions that an object defines."""
     with open_binary(path) as binary:
         return frozenset(binary.name(s) for s in binary.symbols() if s.defined and s.kind in CODE_KINDS)
-
-
-@cache
-def borrowable(path: Path) -> frozenset[str]:
-    """Return the weak code and constants of an object: a linker may use them in the place of other objects' own."""
-    return frozenset(symbol.name for symbol in load_object(path).private_symbols)

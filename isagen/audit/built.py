@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..binary.formats import open_binary
+from ..binary.formats import load_object, open_binary
 from ..binary.protocol import Binary
 from ..model.record import Record
 from ..processors.features import features_of
@@ -14,7 +14,7 @@ from ..processors.instruction_sets import InstructionSets, instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .boundaries import bindable, code_outside, crossings, split, stored, unresolved
-from .build_objects import BuildObjects, borrowable
+from .build_objects import BuildObjects
 from .by_level import level_findings
 from .findings import Finding, Result
 from .flags import meant
@@ -123,8 +123,8 @@ def _shared(record: Record, objects: BuildObjects) -> list[Finding]:
         # A level that needs no more than the baseline has the baseline's code.
         group = level if level and not baseline.issuperset(record.levels.get(level, ())) else ""
         for path in paths:
-            for symbol in borrowable(path):
-                users.setdefault(symbol, {}).setdefault(group, path)
+            for one in load_object(path).private_symbols:
+                users.setdefault(one.name, {}).setdefault(group, path)
     findings = []
     for symbol, found in sorted(users.items()):
         if len(found) > 1:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from ..binary.protocol import CODE_KINDS, Binary, Binding, Kind, Section, Symbol
 
-SIZE = (1 << 34) - 1
+# A function: its start, a number that is lower for a preferred symbol, its size, and its symbol's number + 1, or 0.
+Place = tuple[int, int, int, int]
 # A function of the unwinding tables that goes on in the next known one is new if it starts so many bytes before it.
 APART = 16
 
@@ -22,38 +23,37 @@ class Functions:
     def __init__(self, binary: Binary) -> None:
         self.binary = binary
         executable = {s.index: s for s in binary.sections if s.executable and self.is_code(s.address)}
-        packed: list[int] = []  # start, preference, size, symbol's number + 1: in one number each, which sorts fast
+        places: list[Place] = []
         for symbol in binary.symbols():
             # Some are beyond the last byte: `etext` and its like.
             if symbol.section not in executable or not self.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
             if symbol.kind in CODE_KINDS or (symbol.kind == Kind.LABEL and not local):
-                packed.append(_pack(symbol.address, int(local), symbol.size, symbol.number + 1))
-        packed += [_pack(section.address, 3, 0, 0) for section in executable.values()]
-        self._number(packed)
+                places.append((symbol.address, int(local), symbol.size, symbol.number + 1))
+        places += [(section.address, 3, 0, 0) for section in executable.values()]
+        self._number(places)
         tails = list(self._tails())
         if tails:
-            packed += tails
-            self._number(packed)
-        more = [_pack(start, 2, size, 0) for start, size in binary.unwound() if self._is_new(start, size)]
+            places += tails
+            self._number(places)
+        more = [(start, 2, size, 0) for start, size in binary.unwound() if self._is_new(start, size)]
         if more:
-            self._number(packed + more)
+            self._number(places + more)
 
-    def _number(self, packed: list[int]) -> None:
+    def _number(self, places: list[Place]) -> None:
         """Number functions by address; of those at one address, the preferred one counts."""
-        packed.sort()
+        places.sort()
         self.starts, self.sizes, self.numbers = array("Q"), array("Q"), array("I")
-        for one in packed:
-            start = one >> 68
+        for start, _, size, number in places:
             if not self.starts or self.starts[-1] != start:
                 self.starts.append(start)
-                self.sizes.append(one >> 32 & SIZE)
-                self.numbers.append(one & 0xFFFFFFFF)
+                self.sizes.append(size)
+                self.numbers.append(number)
             elif not self.sizes[-1]:
-                self.sizes[-1] = one >> 32 & SIZE
+                self.sizes[-1] = size
 
-    def _tails(self) -> Iterator[int]:
+    def _tails(self) -> Iterator[Place]:
         """Yield, as `_number` takes them, the parts of functions that come after one nested in them."""
         reach, outer = 0, 0
         for number in range(len(self.starts) - 1):
@@ -63,7 +63,7 @@ class Functions:
             elif end and end < self.starts[number + 1]:
                 section = self.binary.section_at(self.starts[outer])
                 if section is not None and section is self.binary.section_at(end):
-                    yield _pack(end, 1, reach - end, self.numbers[outer])
+                    yield end, 1, reach - end, self.numbers[outer]
 
     def _is_new(self, address: int, size: int) -> bool:
         """Return whether no function of known size covers an address that is code.
@@ -140,7 +140,3 @@ class Functions:
                 if known is None or (known[2] == "exported" and why != "exported"):
                     found[number] = (number, symbol, why)
         yield from found.values()
-
-
-def _pack(start: int, preference: int, size: int, number: int) -> int:
-    return start << 68 | preference << 66 | min(size, SIZE) << 32 | number

@@ -163,10 +163,10 @@ class Compiler:
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
-            source, target = Path(folder, f"empty{SUFFIX[self.language]}"), Path(folder, "empty.o")
+            source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "int isagen_empty;\n")
-            into = ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", str(target))
-            return self.run([*self.args, *args, *into, str(source)]).ok and target.is_file()
+            done = self.run([*self.args, *args, *self._object(folder), str(source)])
+            return done.ok and Path(folder, "empty.o").is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.

@@ -47,17 +47,13 @@ def resulting_flags(
 
     `own` has the levels lowest rank first. A compiler family for which a level has no flags cannot build it.
     """
-    levels = list(_contributors(name, own, requires))
+    # Its own come last.
+    found = closure([name], lambda level: () if own[level].stand_alone else requires[level])
+    levels = [flags for level, flags in own.items() if level in found]
     mine = own[name]
     flags = {dialect: joined(one.flags.get(dialect, ()) for one in levels) for dialect in mine.flags}
     optional = {dialect: joined(one.optional.get(dialect, ()) for one in levels) for dialect in mine.flags}
     return flags, {dialect: found for dialect, found in optional.items() if found or dialect in mine.optional}
-
-
-def _contributors(name: str, own: Mapping[str, OwnFlags], requires: Mapping[str, Sequence[str]]) -> Iterator[OwnFlags]:
-    """Yield the flags of the levels that `name` takes flags from, lowest rank first; its own come last."""
-    found = closure([name], lambda level: () if own[level].stand_alone else requires[level])
-    return (flags for level, flags in own.items() if level in found)
 
 
 def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:

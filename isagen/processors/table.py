@@ -63,10 +63,7 @@ class Table:
 
     def level(self, name: str) -> Level:
         """Return the level called `name` (KeyError if there is none)."""
-        for level in self.levels:
-            if level.name == name:
-                return level
-        raise KeyError(name)
+        return {level.name: level for level in self.levels}[name]
 
     def names(self) -> tuple[str, ...]:
         """Return the levels' names, lowest rank first."""
