@@ -1,4 +1,5 @@
-"""Features that CPUs must have unsaid: those of a baseline beyond its architecture, of levels beyond their table."""
+"""Features that CPUs must have although nothing names them: of a baseline beyond its architecture, of levels beyond
+their table."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def baseline_origin(build: Build) -> str:
 
 
 def baseline_warnings(build: Build) -> Iterator[str]:
-    """Yield what Meson shall warn of: a baseline that old CPUs do not have."""
+    """Yield warnings for Meson: a baseline that old CPUs do not have."""
     features = beyond_architecture(build)
     if features:
         origin = baseline_origin(build)
@@ -58,7 +59,7 @@ def additions_text(level: LevelRow) -> str:
 
 
 def additions_warnings(build: Build) -> Iterator[str]:
-    """Yield what Meson shall warn of: levels that need features which the table does not list."""
+    """Yield warnings for Meson: levels that need features which the table does not list."""
     for level in build.plan.levels:
         said = additions_text(level)
         if said:

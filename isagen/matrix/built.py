@@ -1,4 +1,4 @@
-"""Matrices of what was built: a build folder's, with how long compiling took, and those in a binary's notes."""
+"""The matrices of builds: of a build folder, with compile times, and those in a binary's notes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
 
 
 def _noted(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield what the build noted of each level's objects, with the level."""
+    """Yield the measures of each level's objects, with the level."""
     for level in build.plan.levels:
         path = folder / registrations_name(level.name, build.plan.kernel_set)
         if level.verdict == BUILT and path.is_file():

@@ -1,4 +1,4 @@
-"""What this CPU and OS run of a matrix: the rules of the generated code, applied to the levels that were built."""
+"""The level of a matrix that this CPU and OS run: the rules of the generated code, applied to the built levels."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ UNKNOWN = " (unknown to this isagen)"
 
 @dataclass(frozen=True)
 class Here:
-    """This machine, as a matrix sees it.
-
-    `problem` says why nothing is known of it: the build is for another architecture. `missing` are the features that
-    CPU and OS lack, by level. `variable` is the variable that narrows the level, `override` its value, and `asked` the
-    level that it names; `excluded` are the levels that it switches off. `selected` is the level in use. All are empty
-    where there is none.
+    """This machine for a matrix. `problem` is the reason if nothing is known: the build is for another architecture.
+    `missing` are the features that CPU and OS lack, by level. `variable` is the variable that narrows the level,
+    `override` its value, and `asked` the level that it names; `excluded` are the levels that it switches off.
+    `selected` is the level in use. All are empty where there is none.
     """
 
     problem: str = ""
@@ -37,7 +35,7 @@ class Here:
 
 
 def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
-    """Return what this machine runs of a matrix, if a program or library of it were loaded now."""
+    """Return the state of this machine for a matrix, as if a program or library of the build were loaded now."""
     if matrix.cpu_family != this_cpu_family():
         return Here(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:

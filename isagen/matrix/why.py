@@ -1,4 +1,4 @@
-"""Why a level, or a kernel at a level, is or is not built, supported and selected: one sentence, and what to do."""
+"""The reason why a level, or a kernel at a level, is or is not built, supported and selected, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How output words sizes, widths, verdicts and the facts of a build."""
+"""The words of output: sizes, widths, verdicts, and the facts of a build."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def level_lines(matrix: Matrix, level: MatrixLevel) -> list[str]:
 
 
 def override_text(matrix: Matrix) -> str:
-    """Return the variables that narrow the level at run time, in the order in which they count; "" without one."""
+    """Return the variables that narrow the level at run time, highest priority first; "" without one."""
     own = (Alias(matrix.override),) if matrix.override else ()
     return ", else ".join(alias.shown for alias in (*own, *matrix.aliases))
 

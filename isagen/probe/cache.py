@@ -1,4 +1,4 @@
-"""Answers kept across builds: one small file per question, written whole, so that concurrent builds cannot clash."""
+"""A cache of answers across builds: one small file per question, written atomically for concurrent builds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Cache:
 
     @staticmethod
     def key(question: Any) -> str:
-        """Return the name under which the answer to `question` (plain JSON data) is kept."""
+        """Return the cache key of a `question` (plain JSON data)."""
         return digest_of(json.dumps(question, sort_keys=True).encode())
 
     def get(self, key: str) -> Any:
-        """Return the answer kept under `key`, or None."""
+        """Return the cached answer under `key`, or None."""
         if self._folder is None:
             return None
         try:
@@ -36,7 +36,7 @@ class Cache:
             return None
 
     def put(self, key: str, answer: Any) -> None:
-        """Keep `answer` (plain JSON data) under `key`."""
+        """Cache `answer` (plain JSON data) under `key`."""
         if self._folder is not None:
             data = json.dumps(answer, indent=1, sort_keys=True).encode()
             with contextlib.suppress(OSError):

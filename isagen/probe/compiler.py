@@ -56,10 +56,10 @@ class Outcome:
 class Compiler:
     """A compiler of one language, as Meson knows it.
 
-    `command` is what is called, wrappers such as ccache included; `args` are the project's own arguments
-    (`CFLAGS`, `-Dc_args`), which a probe must use too. `dialect` is `gnu` or `msvc`: how its options are spelled.
-    `linker` is what Meson calls the one that the project links with: ``ld.lld``. `link_args` are the project's own
-    arguments of links (`LDFLAGS`, `-Dc_link_args`).
+    `command` includes wrappers such as ccache; `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which a
+    probe must use too. `dialect` is `gnu` or `msvc`: how its options are spelled. `linker` is what Meson calls the one
+    that the project links with: ``ld.lld``. `link_args` are the project's own arguments of links (`LDFLAGS`,
+    `-Dc_link_args`).
     """
 
     language: str
@@ -73,7 +73,7 @@ class Compiler:
 
     @property
     def name(self) -> str:
-        """How messages name it: ``GCC 12.2.0``."""
+        """The compiler's name in messages: ``GCC 12.2.0``."""
         return f"{DISPLAY_NAME.get(self.id, self.id)} {self.version}".rstrip()
 
     @property
@@ -83,12 +83,12 @@ class Compiler:
 
     @property
     def machine(self) -> str:
-        """The processor that it says it makes code for: ``aarch64``; nothing where it says none."""
+        """The processor of its code, as it prints it: ``aarch64``; nothing if it prints none."""
         return self.run([*self.args, "-dumpmachine"]).out.partition("-")[0].strip() if self.known else ""
 
     @property
     def quiet_args(self) -> tuple[str, ...]:
-        """The project's arguments without its choice of warnings, which are about its code, not about ours."""
+        """The project's arguments without its choice of warnings, which is meant for its own code."""
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
         if self.language == "fortran":  # of options of Fortran alone, the C compiler warns
             warning = re.compile(r"-(?!m|B|O|-sysroot)")
@@ -101,7 +101,7 @@ class Compiler:
         return bool(said) and not said[-1].startswith("-fno") and not said[-1].endswith("-")
 
     def run(self, args: Sequence[str]) -> Outcome:
-        """Call the compiler with `args`, in English, and return what it said."""
+        """Call the compiler with `args`, with messages in English, and return the outcome."""
         command = [*self.command, *args]
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}
         try:
@@ -118,7 +118,7 @@ class Compiler:
             done.stderr.decode(errors="replace"),
         )
         full = next((said for said in map(os.strerror, FULL) if said in outcome.err and not outcome.ok), "")
-        if full:  # not an answer about the compiler, so no verdict may be made of it
+        if full:  # no property of the compiler, so it makes no verdict
             raise CompilerError(
                 f"{self.name} cannot write: {full}",
                 where=tempfile.gettempdir(),
@@ -137,7 +137,7 @@ class Compiler:
 
     @cached_property
     def bare_macros(self) -> Mapping[str, str]:
-        """The macros that it predefines under the project's own arguments; none where it lists none."""
+        """The macros that it predefines under the project's own arguments; none if it cannot list them."""
         if self.dialect == "msvc":
             return {}
         macros, outcome = self.macros(())
@@ -161,7 +161,7 @@ class Compiler:
             return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
-        """Return whether it compiles an empty source, whatever it warns of; with options that every compiler has."""
+        """Return whether it compiles an empty source, warnings aside, with options that every compiler has."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"empty{SUFFIX[self.language]}")
             write_if_changed(source, "int isagen_empty;\n")
@@ -189,7 +189,8 @@ class Compiler:
 
     @cached_property
     def _links(self) -> tuple[str, ...]:
-        """The option that chooses the project's linker, where the compiler finds no other: `args` lack Meson's own."""
+        """The option that chooses the project's linker, if the compiler finds no `ld`: Meson's own option is not in
+        `args`."""
         if self.dialect == "msvc" or not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
@@ -215,7 +216,7 @@ class Compiler:
 
     @cached_property
     def identity(self) -> str:
-        """A text that changes whenever the compiler, its assembler or its linker may answer differently."""
+        """A text that changes with the compiler, its assembler and its linker."""
         parts = [self.id, self.version, self.run(["--version"]).out]
         tools = [shutil.which(part) for part in self.command] + [self.program("as"), self.program("ld")]
         parts += self._links
@@ -269,7 +270,7 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
 
 
 def first_error(text: str) -> str:
-    """Return the line of a compiler's output that says what is wrong, without the temporary file's name."""
+    """Return the first error in a compiler's output, without the temporary file's name."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"\b(fatal )?error\b", line, re.IGNORECASE)]
     line = (telling or lines or [""])[0]

@@ -1,4 +1,4 @@
-"""The decoder that the audit needs of a processor: what code refers to, and the CPU features that it needs.
+"""The protocol of a processor's decoder: the references of code, and the CPU features that it needs.
 
 A `code` is a decoder's number for one encoding of one instruction, and stands for the features that it needs.
 """
@@ -33,7 +33,7 @@ class Kind(IntEnum):
     WRITE = 11  # may write memory at the address
     FLAG = 12  # reads a small number from the address, which the next branch may depend on
     NUMBER = 13  # has a number that may be an address where addresses are fixed
-    QUESTION = 14  # asks the CPU what it has
+    QUESTION = 14  # detects CPU features
     INVALID = 15  # is no known instruction
 
 
@@ -143,14 +143,14 @@ class Decoder(Protocol):
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return which values calls in `raw` hand over as arguments, by the calls' addresses; 0 where unknown.
+        """Return the arguments of calls in `raw`, by the calls' addresses; 0 where unknown.
 
         `formed` has a number for the value that an instruction forms, by its address; `entered` are the addresses of
         instructions that control may come to from elsewhere, and `calls` have the numbers of the arguments, from 0.
         """
 
     def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:
-        """Return which bits of the toolchain's variables instructions test; a negative one stands for other questions.
+        """Return the bits of the toolchain's variables that instructions test; a negative one stands for other tests.
 
         `words` has the number of the first bit in each word of these variables, by address, and `slots` the addresses
         of the variables, by those of the linker's pointers to them.
@@ -163,7 +163,7 @@ class Decoder(Protocol):
         """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
 
     def memory_bytes(self, instruction: Instruction) -> int:
-        """Return how many bytes of memory an instruction reads or writes; 1 where none, or where that is unknown."""
+        """Return the size of an instruction's memory access in bytes; 1 if it has none or if it is unknown."""
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that codes need, without codes that every CPU of the processor has or ignores."""

@@ -22,7 +22,8 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """The result of detection: registers, the CPU's features, the states that the OS saves, and those it refuses."""
+    """The result of detection: registers, the CPU's features, the states that the OS saves, and those that it
+    denies."""
 
     features: Features
     registers: Mapping[str, int]
@@ -47,9 +48,9 @@ class Cpu:
 
 
 def detect(features: Features, machine: Machine) -> Cpu:
-    """Read what CPU and OS have. Permissions are not asked for: `ask_permissions` does."""
+    """Detect the features of CPU and OS. `ask_permissions` requests permissions."""
     bits: set[str] = set()
-    for name, feature in features.features.items():  # those that a feature needs stand above it
+    for name, feature in features.features.items():  # dependencies precede a feature
         if bits.issuperset(feature.needs) and any(one.holds(machine.read(one.source)) for one in feature.conditions):
             bits.add(name)
     saved = frozenset(name for name, state in features.states.items() if machine.saves(state.saved))

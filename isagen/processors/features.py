@@ -1,4 +1,4 @@
-"""CPU features: how they are detected, the OS state that they need, and the macros that stand for them, from TOML."""
+"""CPU features, from TOML: their detection, the OS state that they need, and their macros."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from .sources import SYSTEM_KINDS, Condition, read_conditions
 
 @dataclass(frozen=True)
 class State:
-    """State that the OS must save for a feature to be usable.
-
-    `saved` says how that is known, in the processor's own form. `permission` is the number by which the process must
-    ask the OS for the state first.
+    """State that the OS must save for a feature to be usable. `saved` is how to detect that, in the processor's own
+    form. `permission` is the number by which the process must ask the OS for the state first.
     """
 
     name: str
@@ -59,7 +57,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a processor, in an order in which each stands below those that it needs.
+    """The features of a processor; each follows those that it needs.
 
     `cpu_macros` is a regular expression of macros that name CPUs. `never_required` maps features that flags may
     turn on without a check to the reason, and `implied` maps features to those of every CPU that has them.
@@ -85,11 +83,11 @@ class Features:
         return next((f for f in self.features.values() if macro in (one.partition("=")[0] for one in f.macros)), None)
 
     def ignores(self, macro: str) -> bool:
-        """Return whether `macro` says nothing about instructions."""
+        """Return whether `macro` is unrelated to instructions."""
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
 
     def unknown(self, macros: Collection[str], bare: Collection[str]) -> list[str]:
-        """Return those of `macros`, without `bare` ones, that may stand for instructions and that no feature names."""
+        """Return those of `macros`, without `bare` ones, that may mean instructions and belong to no feature."""
         new = (macro for macro in macros if macro not in bare and not self._names_cpu(macro, macros))
         return sorted(macro for macro in new if self.of_macro(macro) is None and not self.ignores(macro))
 
@@ -100,7 +98,7 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` turn on and that must be checked at run time, in their order."""
+        """Return the features that `macros` turn on and that must be checked at run time, in order."""
         found = (f for f in self.features.values() if f.name not in self.never_required)
         return tuple(f.name for f in found if f.is_on(macros))
 

@@ -31,7 +31,7 @@ class InstructionSets:
         self.alike = {code: macros for name, macros in self.rules.alike.items() for code in codes_of(name)}
 
     def beyond(self, allowed: Iterable[str]) -> Codes:
-        """Return the codes that a CPU with the `allowed` features alone may not have."""
+        """Return the codes that need features beyond the `allowed` ones."""
         known = frozenset(map(normal, allowed))
         if known not in self._beyond:
             beyond = {needed for needed, names in self._normal.items() if not names <= known}

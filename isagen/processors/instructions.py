@@ -1,4 +1,4 @@
-"""What a features file says about instructions: which features they need, and how code asks what the CPU has."""
+"""Instructions in a features file: the features that they need, and how code detects the CPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.toml import Section
 
 @dataclass(frozen=True)
 class Asked:
-    """How code asks what the CPU has, in a way that symbols show.
+    """How code detects CPU features, as far as symbols show it.
 
     `functions` are functions of the toolchain that tell it, and the names of `variables` start so that hold it; names
     that start as one of `own` does are of C libraries, which use them themselves. `words`
@@ -47,7 +47,7 @@ class Instructions:
 
 
 def normal(name: str) -> str:
-    """Return a CPU feature's name as it is compared: ``AVX512F`` and ``avx512_f`` are one."""
+    """Return a CPU feature's name in normal form: ``AVX512F`` and ``avx512_f`` are equal."""
     return name.lower().replace("_", "")
 
 

@@ -40,7 +40,7 @@ class Machine:
         return False
 
     def permission(self, number: int) -> bool:
-        """Ask the OS for what a state needs, and return whether the process may use it."""
+        """Request the permission for a state from the OS, and return whether the process has it."""
         return True
 
     def hwcap(self, word: int) -> int:

@@ -54,7 +54,7 @@ class DecodableCode:
 
 @dataclass(frozen=True)
 class OldestCpu:
-    """How a function is compiled for every CPU of an architecture, whatever the command line turns on.
+    """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
 
     `macro` is predefined where code is made for the architecture. `gcc` and `clang` are the values of the compilers'
     attribute `target`. `clang_where` adds to Clang's where a macro is defined, which old versions do not know.

@@ -1,4 +1,4 @@
-"""The processors that isagen knows, one line for each, and the look-ups that every other part makes."""
+"""The registry of processors, one line for each, and the lookups of other packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .decoding import Decoder
 from .machines import Machine
 from .processor import Processor
 
-# One line for each processor's folder. The last one stands for every architecture that the others are not for.
+# One line for each processor's folder. The last one is for all other architectures.
 NAMES = (
     "x86",
     "generic",
@@ -50,7 +50,7 @@ def is_decoded(architecture: Architecture) -> bool:
 
 
 def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
-    """Return the decoder for the code of a file, which messages name `shown`.
+    """Return the decoder for the code of a file, called `shown` in messages.
 
     Raises `AuditError` where there is none, or where the library that it needs is not installed.
     """

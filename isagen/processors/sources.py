@@ -1,4 +1,4 @@
-"""Where features are read: kinds of sources, each a number of at most 64 bits, and the conditions for features."""
+"""Sources of features: their kinds, each a number of at most 64 bits, and the conditions for features."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SourceKind:
         return Source(self.name, tuple(place)), *field
 
 
-# The kinds that an OS answers, whichever the processor: `machines.Machine` and isa_system.c.j2 read them.
+# The kinds that an OS provides, for any processor: `machines.Machine` and isa_system.c.j2 read them.
 SYSTEM_KINDS = (
     SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word"),
     SourceKind("sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', parameter="const char *name"),

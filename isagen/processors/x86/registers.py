@@ -1,4 +1,4 @@
-"""CPUID and XCR0 as sources of features: what lies beyond the highest leaf or subleaf counts as zero."""
+"""CPUID and XCR0 as sources of features: leaves and subleaves beyond the highest read as zero."""
 
 from __future__ import annotations
 
