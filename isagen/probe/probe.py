@@ -1,4 +1,4 @@
-"""Asking compilers about every level of a table, in parallel, unless an earlier build's answer is still good.
+"""Probing every level of a table with each compiler, in parallel, unless the cache has a valid verdict.
 
 Levels are asked about together: one program for all of a group, compiled under the flags of the highest. GCC and Clang
 take nearly all of the time of a probe for the headers of intrinsics, which this reads once. What is compiled,
@@ -28,7 +28,7 @@ from .level import Answer, known_without_asking, probe, probe_text, settle
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 5
-# The clock of the times of files on Linux, which advances in ticks.
+# The clock of file times on Linux, which advances in ticks.
 CLOCK_REALTIME_COARSE = 5
 Group = tuple[Level, ...]
 
@@ -57,10 +57,7 @@ def probe_each(
     cache: Cache,
     jobs: int | None = None,
 ) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does, and yield each verdict, in their order, as soon as it is known.
-
-    Those that are kept are read before any compiler is asked.
-    """
+    """Probe as `probe_all` does, and yield verdicts in order, each as soon as it is known. Cached ones come first."""
     questions = [question for compiler in compilers for question in _questions(table, compiler)]
     begun = _clock()
     known = {question: question.known(cache) for question in questions}
@@ -79,7 +76,7 @@ def _asked(
 ) -> Mapping[_Question, Future[Mapping[str, Verdict]]]:
     """Let compilers answer in parallel; what is known of a question comes with all that is asked together with it.
 
-    The runs for macros come first: who waits for one waits for a run that a thread has begun.
+    The runs for macros come first, so that no thread waits for one that has not begun.
     """
     groups: dict[tuple[Compiler, str], list[_Question]] = {}
     for question in questions:
@@ -96,7 +93,7 @@ def _asked(
 def _answers(
     questions: Sequence[_Question], settled: Mapping[str, Future[Verdict | None]], cache: Cache, begun: int
 ) -> Mapping[str, Verdict]:
-    """Ask a compiler about a group of levels, highest first, keep the answers, and return the verdicts by name."""
+    """Probe a group of levels, highest first, cache the answers, and return the verdicts by name."""
     levels = tuple(question.level for question in questions)
     found = questions[0].answers(levels, {name: one.result() for name, one in settled.items()})
     for question in questions:
@@ -139,7 +136,7 @@ def _questions(table: Table, compiler: Compiler) -> Iterator[_Question]:
 
 
 class _Question:
-    """One level of a table, and one compiler; the answer is kept under the hash of all that it depends on.
+    """One level of a table, and one compiler; the answer is cached under the hash of its inputs.
 
     `group` are the levels that may be asked about together, `bare` the macros without the flags of any level, and
     `common` returns the hash of what all levels depend on.
@@ -205,7 +202,7 @@ def _changed_at(path: str) -> int:
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the sizes and times (nanoseconds) of those of the files that there are."""
+    """Return the sizes and times (nanoseconds) of the files that exist."""
     found = {}
     for path in paths:
         with suppress(OSError):

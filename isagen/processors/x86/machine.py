@@ -1,4 +1,4 @@
-"""The machine that isagen runs on, as `processors.detection` asks it; the rules are those of machine.c.
+"""The machine that isagen runs on, for `processors.detection`; the rules are those of machine.c.
 
 Sources: arch_prctl(2) and Linux, Documentation/arch/x86/xstate.rst (permissions); Apple, sysctlbyname(3).
 """
@@ -55,7 +55,7 @@ class ThisMachine(X86Machine):
         return int(self._xgetbv(index))
 
     def permission(self, component: int) -> bool:
-        """Ask Linux for an XSAVE component, for this process; the answer counts only when it is read again."""
+        """Request an XSAVE component from Linux, for this process; it counts once the permission is read again."""
         if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) == 4:
             return True
         return _is_permitted(component) or (
