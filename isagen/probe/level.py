@@ -1,4 +1,4 @@
-"""Asking a compiler about one level by itself: would the build work, and what does the compiler turn on?
+"""Probing one level with a compiler: does the build work, and which features does the compiler turn on?
 
 A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
 used, compiled and assembled, and then linked as a build links. It is never run, and never compiled without the flags.
@@ -14,10 +14,10 @@ from ..model.plan import Verdict
 from ..processors.table import Level, Table
 from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
 
-# What the body of a probe may name without a header. Reading the intrinsics' takes most of the time of a probe.
+# Names that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
 OWN_WORDS = {"return", "argc", "argv"}
-# A verdict, and the headers that the program included which showed it. They are None where a compilation failed:
-# whether by a flag, a header or a wrapper of the compiler is not known, so that the verdict is not to be kept.
+# A verdict, and the headers that the probe's program included. They are None where a compilation failed: the cause may
+# be a flag, a header or a wrapper, so the verdict is not cached.
 Answer = tuple[Verdict, Sequence[str] | None]
 
 
@@ -103,7 +103,7 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     optional = level.optional_flags.get(compiler.dialect, ())
     if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
-    if not compiler.accepts(flags).ok:  # then it says nothing about the optional ones
+    if not compiler.accepts(flags).ok:  # the optional flags cannot be tried then
         return flags, ()
     dropped = []
     for flag in optional:
@@ -117,7 +117,7 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
 
 def _macros(compiler: Compiler, flags: Sequence[str], bare: Mapping[str, str]) -> tuple[Mapping[str, str], Outcome]:
     """Return the macros that are predefined under `flags`, without a run of the compiler where none is needed."""
-    if not flags or compiler.dialect == "msvc":  # cl predefines too few macros to tell
+    if not flags or compiler.dialect == "msvc":  # cl predefines too few macros
         return bare, Outcome(True, "", "")
     return compiler.macros(flags)
 
@@ -132,7 +132,7 @@ def _features(
 ) -> tuple[tuple[str, ...], str]:
     """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
     required = table.required_features(level.name)
-    if compiler.dialect == "msvc":  # what the table says is all there is
+    if compiler.dialect == "msvc":  # only the table lists features then
         return required, ""
     known = table.features
     unknown = known.unknown(macros, bare)
@@ -150,7 +150,7 @@ def _features(
 
 
 def _why(outcome: Outcome) -> str:
-    """Say in one line why a compilation failed, and which tool refused."""
+    """Return in one line why a compilation failed, and in which tool."""
     text = outcome.err or outcome.out
     if "Assembler messages:" in text:
         line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()
