@@ -25,9 +25,9 @@ class Held(NamedTuple):
 class NamedSymbol(NamedTuple):
     """A global symbol of an object, by name; `size` is in bytes, `place` its index in the symbol table.
 
-    `constant` tells that the program never writes to it, `code` that it names code that the object defines. `section`
-    is the index of the section that holds it; 0 where there is none: the symbol is undefined, or (`defined`) absolute
-    or common.
+    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it,
+    `code` that it names code that the object defines. `section` is the index of the section that holds it; 0 where
+    there is none: the symbol is undefined, or (`defined`) absolute or common.
     """
 
     name: str
@@ -35,6 +35,7 @@ class NamedSymbol(NamedTuple):
     binding: Binding
     size: int
     constant: bool
+    hidden: bool
     defined: bool
     section: int
     place: int

@@ -29,10 +29,12 @@ def compiled(folder: Path, name: str, text: str, *command: str) -> Path:
 
 def seal(level: str, *objects: Path) -> list[Path]:
     """Seal the objects of a level into files beside them."""
-    contents = sealed([ElfObject.load(path) for path in objects], level, MARK)
+    files = [ElfObject.load(path) for path in objects]
+    private = {symbol.name for file in files for symbol in file.private_symbols}
+    bounded = frozenset().union(*(file.looks_for for file in files))
     places = [path.with_suffix(f".{level}.o") for path in objects]
-    for place, content in zip(places, contents, strict=True):
-        place.write_bytes(content)
+    for place, file in zip(places, files, strict=True):
+        place.write_bytes(sealed(file, level, MARK, private, bounded))
     return places
 
 
@@ -120,8 +122,8 @@ def test_nothing_but_names_changes(tmp_path, machine):
 def test_sealing_twice_gives_the_same_bytes(tmp_path):
     need("g++")
     path = compiled(tmp_path, "x.cpp", CXX, "g++", "-g")
-    files = [ElfObject.load(path)]
-    assert sealed(files, "AVX2", MARK) == sealed(files, "AVX2", MARK)
+    file = ElfObject.load(path)
+    assert sealed(file, "AVX2", MARK) == sealed(file, "AVX2", MARK)
 
 
 def test_objects_of_one_level_go_on_sharing_and_refer_to_each_other(tmp_path):
@@ -246,7 +248,7 @@ def test_projects_in_one_program_have_names_of_their_own(tmp_path):
     need("g++")
     text = "template <class T> T f(T x) { return x; }\nint a() { return f(1); }\n"
     elf = ElfObject.load(compiled(tmp_path, "x.cpp", text, "g++"))
-    one, other = (ElfObject(sealed([elf], "AVX2", mark)[0], Path(mark)) for mark in ("1", "2"))
+    one, other = (ElfObject(sealed(elf, "AVX2", mark), Path(mark)) for mark in ("1", "2"))
     assert {s.name for s in one.symbols} & {s.name for s in other.symbols} == {"_Z1av"}
 
 
@@ -288,7 +290,7 @@ def test_damaged_objects_are_errors_and_nothing_else(tmp_path, name, text, comma
             damaged[place] = chance.randrange(256)
         damaged = damaged[: chance.choice((len(whole), len(whole), chance.randrange(len(whole))))]
         try:
-            sealed([ElfObject(bytes(damaged), Path("damaged.o"))], "AVX2", MARK)
+            sealed(ElfObject(bytes(damaged), Path("damaged.o")), "AVX2", MARK)
         except BuildError as problem:
             errors += 1
             assert str(problem).startswith("damaged.o: is not an object file that isagen can read")

@@ -44,8 +44,7 @@ def test_objects_of_all_layouts_are_sealed(tmp_path, order, wide):
     content = elf.seal(load_object(path), "AVX2", "7")
     sealed = ElfObject(content, path)
     assert [found.name for found in sealed.symbols] == ["_Z1fv.avx2.7"]
-    (symbol,) = (one for one in sealed.elf.symbols() if one.named)
-    assert not symbol.visible
+    assert sealed.symbols[0].hidden
     assert [section.name for section in sealed.sections][1] == ".isa_text.AVX2"
 
 

@@ -91,7 +91,7 @@ class ElfObject:
                 words = struct.unpack_from(form, self.data, section.offset)
                 if words[0] & e.GRP_COMDAT:
                     signature = self.elf.symbol_of(self.sections[self.symbol_section], section.info)
-                    yield Group(section.index, section.info, self.elf.name(signature), words[1:])
+                    yield Group(section.index, section.info, self._name(signature), words[1:])
 
     def _symbols(self) -> Iterator[NamedSymbol]:
         """Yield the symbols that are not local; those come first, and their number is the table's `info`."""
@@ -110,22 +110,31 @@ class ElfObject:
             return ()
         local = takewhile(lambda symbol: symbol.number < table.info, self.elf.symbols_of(table))
         found = (symbol for symbol in local if symbol.kind in CODE_KINDS and symbol.section and symbol.name_offset)
-        return tuple((symbol.number, self.elf.name(symbol)) for symbol in found)
+        try:
+            return tuple((symbol.number, self._name(symbol)) for symbol in found)
+        except ValueError as problem:
+            raise self.broken(str(problem)) from None
 
     def _symbol(self, symbol: ElfSymbol, constant: list[bool]) -> NamedSymbol:
-        name = self.elf.name(symbol)
+        name = self._name(symbol)
         return NamedSymbol(
             name,
             symbol.kind,
             symbol.binding,
             symbol.size,
             symbol.section != 0 and (constant[symbol.section] or name.startswith(COUNTERS)),
+            symbol.visibility in (e.STV_INTERNAL, e.STV_HIDDEN),
             symbol.placed,
             symbol.section,
             symbol.number,
             symbol.address,
             symbol.section != 0 and (symbol.kind in CODE_KINDS or self.sections[symbol.section].executable),
         )
+
+    def _name(self, symbol: ElfSymbol) -> str:
+        """Return the name of a symbol. Raises ValueError where it does not end."""
+        start = self.sections[self.sections[symbol.table].link].offset + symbol.name_offset
+        return self.data[start : self.data.index(0, start)].decode(errors="surrogateescape")
 
     @cached_property
     def mergeable_symbols(self) -> tuple[NamedSymbol, ...]:
