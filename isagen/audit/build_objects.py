@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from ..binary.formats import is_binary, load_object, open_binary
+from ..binary.formats import is_binary, is_library_name, is_object_name, load_object, objects_in, open_binary
 from ..binary.protocol import CODE_KINDS, Binding, Kind
 from ..binary.sealing_protocol import ObjectFile
 from ..model.names import (
@@ -44,7 +44,7 @@ class BuildObjects:
         found: dict[str, list[Path]] = {}
         for unit in self.plan.units:
             folder = self._folder / unit_folder(unit.name)
-            found.setdefault(unit.level, []).extend(sorted(folder.glob("*.o")))
+            found.setdefault(unit.level, []).extend(objects_in(folder))
         return {level: tuple(paths) for level, paths in found.items()}
 
     @cached_property
@@ -67,7 +67,7 @@ class BuildObjects:
     @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
-        found = (path for path in self._others if path.suffix == ".o" and path.is_file())
+        found = (path for path in self._others if is_object_name(path.name) and path.is_file())
         return tuple(path for path in found if not self.level(path))
 
     def shown(self, path: Path) -> str:
@@ -219,8 +219,8 @@ def _object_with(path: Path, marks: Iterable[str]) -> ObjectFile | None:
 def expand(paths: Iterable[str]) -> Iterator[Path]:
     """Yield objects: those named, and those of Meson's static libraries, which are in a folder beside them."""
     for path in paths:
-        if path.endswith(".a"):
-            yield from sorted(Path(f"{path}.p").glob("*.o"))
+        if is_library_name(path):
+            yield from objects_in(Path(f"{path}.p"))
         else:
             yield Path(path)
 

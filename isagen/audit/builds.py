@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import architecture_of, is_binary, open_binary
+from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER
@@ -86,7 +86,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
         build = read_plan(plan_path)
         if not texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             root = build_of(plan_path) or folder
-            inputs = sorted(path.with_name(path.name + ".p").glob("*.o"))
+            inputs = objects_in(path.with_name(path.name + ".p"))
             objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
             result = audit_linked(binary, records, objects)
             flags = audit_flags(build.record, objects, root) if not build.limit.foreign else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container
 from importlib import import_module
+from pathlib import Path
 
 from ..model.errors import AuditError
 from ..model.files import AnyPath
@@ -18,6 +19,21 @@ FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for n
 HEAD = 64  # bytes that tell a file's format, and what its code is for
 # How archives of objects start: the same for all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
+
+
+def is_object_name(name: str) -> bool:
+    """Return whether a file's name is that of an object."""
+    return name.endswith(tuple(suffix for one in FORMATS for suffix in one.object_suffixes))
+
+
+def is_library_name(name: str) -> bool:
+    """Return whether a file's name is that of a static library."""
+    return name.endswith(tuple(suffix for one in FORMATS for suffix in one.library_suffixes))
+
+
+def objects_in(folder: Path) -> list[Path]:
+    """Return the objects in a folder of Meson, in order; none if there is no folder."""
+    return sorted(path for path in folder.glob("*") if is_object_name(path.name))
 
 
 def is_binary(path: AnyPath) -> bool:

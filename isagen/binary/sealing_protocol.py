@@ -122,6 +122,14 @@ class Format(Protocol):
         """How symbols write the names of C++."""
 
     @property
+    def object_suffixes(self) -> tuple[str, ...]:
+        """The suffixes of objects' file names."""
+
+    @property
+    def library_suffixes(self) -> tuple[str, ...]:
+        """The suffixes of static libraries' file names."""
+
+    @property
     def macro(self) -> str:
         """The macro that compilers predefine where they make objects of the format."""
 

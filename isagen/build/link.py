@@ -13,7 +13,7 @@ from ..audit.build_objects import BuildObjects, expand
 from ..audit.built import audit_linked
 from ..audit.findings import WARNINGS, Result
 from ..audit.records import records_of
-from ..binary.formats import is_binary, open_binary
+from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import (
@@ -144,7 +144,7 @@ def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
 
 def _inputs(words: Sequence[str]) -> list[str]:
     """Return the objects and archives among a linker's arguments."""
-    return [word for word in words if word.endswith((".o", ".a")) and not word.startswith("-")]
+    return [word for word in words if (is_object_name(word) or is_library_name(word)) and not word.startswith("-")]
 
 
 def _load(record: Record) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from ..binary.formats import ARCHIVES
+from ..binary.formats import ARCHIVES, is_object_name
 from ..model.errors import BuildError
 from ..model.names import TABLE_SYMBOL, UNREGISTERED_SYMBOL
 
@@ -32,7 +32,7 @@ def check_stubs(inputs: Iterable[str]) -> None:
 def _names_in(path: str) -> Sequence[bytes]:
     """Return the names in an archive, or in an object with a table of stubs; none of other objects."""
     with open(path, "rb") as stream:
-        if path.endswith(".o"):
+        if is_object_name(path):
             return stream.read().split(b"\0") if "isa_stubs" in os.path.basename(path) else ()
         head = stream.read(68)
         if not head.startswith(ARCHIVES) or head[8:10] != b"/ ":  # the first member is the index: places, then names

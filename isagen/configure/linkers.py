@@ -31,32 +31,33 @@ SCRIPT = """#!/bin/sh
 exec {command} "$@"
 """
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
+BY_SCRIPT = "by a script in the linker's place"
 # Fortran run-time libraries by Meson's compiler id: targets that link kernels do not add them.
 RUNTIMES = {"gcc": "gfortran"}
 
 
 def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit) -> LinkAudit:
-    """Return how links are audited. `mode` is the option isa_audit, or "unreached" if the test link failed.
+    """Return how links are audited, or why not. `mode` is the option isa_audit, or "unreached" if the test link failed.
 
     Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
     """
     if mode == "off":
-        return LinkAudit(mode, reason="switched off by the Meson option isa_audit")
+        return LinkAudit(mode, "switched off by the Meson option isa_audit")
     if limit.opaque:
-        return LinkAudit(mode, reason="isagen does not read what this build links")
+        return LinkAudit(mode, "isagen does not read what this build links")
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
-    undecoded = LinkAudit(mode, reason=f"only code for {decoded()} is decoded")
+    undecoded = LinkAudit(mode, f"only code for {decoded()} is decoded")
     if processor.decodable is None:
         return undecoded
     if mode == "unreached":
         reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
-        return LinkAudit(mode, reason=reason)
+        return LinkAudit(mode, reason)
     if not processor.decodable.is_made_under(compiler.bare_macros):
         return undecoded
     if processor.decodable.installed() is None:
-        return LinkAudit(mode, reason=f"{processor.decodable.distribution} is not installed")
+        return LinkAudit(mode, f"{processor.decodable.distribution} is not installed")
     linkers = _linkers_of(compiler)
-    return LinkAudit(mode, linkers) if linkers else LinkAudit(mode, reason=f"{compiler.name} has no linker")
+    return LinkAudit(mode, BY_SCRIPT, linkers) if linkers else LinkAudit(mode, f"{compiler.name} has no linker")
 
 
 def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:

@@ -32,7 +32,7 @@ def planned_matrix(build: Build) -> Matrix:
         sealed=build.sealing.usable,
         seal_reason=build.sealing.reason,
         audited=build.link_audit.active,
-        audit_reason=build.link_audit.reason,
+        audit_reason=build.link_audit.how,
         levels=tuple(map(_level, plan.levels)),
         kernels=tuple(map(_kernel, plan.kernels)),
         baseline_only=build.limit.reason,

@@ -48,7 +48,7 @@ def is_decoded(build: Build) -> bool:
 
 def _audited(build: Build) -> str:
     audit = build.link_audit
-    if audit.reason:
+    if not audit.active:
         decoded = is_decoded(build) and not build.limit.opaque
-        return f"not when linked: {audit.reason}" + ("; `isagen audit` does" if decoded else "")
-    return "when linked" + (", with warnings only" if audit.mode == "warn" else "")
+        return f"not when linked: {audit.how}" + ("; `isagen audit` does" if decoded else "")
+    return f"when linked, {audit.how}" + (", with warnings only" if audit.mode == "warn" else "")

@@ -151,7 +151,7 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     plain = matrix.optimization in ("", "plain")
     yield "optimization", "as the compiler arguments say" if plain else f"-O{matrix.optimization}"
     yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
-    yield "audited", "yes, when linked" if matrix.audited else f"no, {matrix.audit_reason}"
+    yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
     if matrix.lto:
         yield "lto", WITHOUT_LTO
     if override_text(matrix):

@@ -172,14 +172,14 @@ class Sealing:
 
 @dataclass(frozen=True)
 class LinkAudit:
-    """How links are audited: by scripts in the places of the `linkers` (paths by name).
+    """How links are audited, in words for people (`how`), or the reason why they are not.
 
-    There are none where links are not audited, for the `reason`. `mode` is error, warn, off or unreached.
+    `linkers` are the linkers whose places scripts take, paths by name. `mode` is error, warn, off or unreached.
     """
 
     mode: str = "off"
+    how: str = ""
     linkers: Mapping[str, str] = field(default_factory=dict)
-    reason: str = ""
 
     @property
     def active(self) -> bool:

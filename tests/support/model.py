@@ -43,7 +43,7 @@ def build_of(plan: Plan, record: Record | None = None) -> Build:
         cpu_family="x86_64",
         system="linux",
         sealing=Sealing(mark="1"),
-        link_audit=LinkAudit(reason="a test"),
+        link_audit=LinkAudit(how="a test"),
         record=record or record_of(),
     )
 

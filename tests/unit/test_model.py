@@ -32,7 +32,7 @@ def whole_build() -> Build:
     level = replace(plan.levels[1], flags={"cpp": ("-mavx2",)}, dropped={"cpp": (("-mx", "no"),)}, below=("DEFAULT",))
     plan = replace(plan, levels=(plan.levels[0], level))
     record = record_of(levels={"AVX2": ("avx2",)}, allow=(Allowance("f*", "why"),), baseline=("sse2",))
-    return replace(build_of(plan, record), link_audit=LinkAudit("error", {"ld": "/usr/bin/ld"}), lto=True)
+    return replace(build_of(plan, record), link_audit=LinkAudit("error", "a test", {"ld": "/usr/bin/ld"}), lto=True)
 
 
 def test_a_plan_that_is_written_is_read(tmp_path):
