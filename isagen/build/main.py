@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.names import LINK_PROOF
 from ..model.plan_file import outputs_of
 from .last_run import LastRun
 
@@ -74,13 +73,11 @@ def _configured(words: Sequence[str]) -> int:
 
 
 def _link(words: Sequence[str]) -> int:
-    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made; for a proof, link nothing."""
+    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made."""
     from .linker import Linking
 
     _, plan, mode, linker, *arguments = words
     linking = Linking(linker, arguments)
-    if LINK_PROOF in linking.words:
-        return 0
     try:
         linking.start()
         from .link import finish

@@ -2,8 +2,8 @@
 
 The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
 Clang look for their linker in the folder that `-B` names first, as mold's manual recommends too. Arguments that only
-Meson knows, such as that for CXX_LD, may override `-B`, so the fragment has Meson link a program with
-`names.LINK_PROOF`.
+Meson knows, such as that for CXX_LD, may override `-B`, so the fragment has Meson link a program with `PROOF`, which no
+linker accepts: the link succeeds only if the build calls a script.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..model.files import write_if_changed
-from ..model.names import LINK_PROOF, TOOL_FOLDER, TOOL_MAIN
+from ..model.names import TOOL_FOLDER, TOOL_MAIN
 from ..model.plan import Limit, LinkAudit
 from ..model.plan_file import linkers_folder
 from ..probe.compiler import Compiler
@@ -27,8 +27,10 @@ from .tool import own_python
 
 # The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
-SCRIPT = """#!/bin/sh
-exec {command} "$@"
+PROOF = "--isagen-proof"
+SCRIPT = f"""#!/bin/sh
+case " $* " in *" {PROOF} "*) exit 0 ;; esac
+exec {{command}} "$@"
 """
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 BY_SCRIPT = "by a script in the linker's place"
@@ -69,7 +71,7 @@ def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, 
     folder = output / linkers_folder(plan_file, audit.mode)
     return {
         "link_args": [*([f"-B{folder}"] if audit.active else []), *_libraries(compilers)],
-        "link_proof": [f"-Wl,{LINK_PROOF}"],
+        "link_proof": [f"-Wl,{PROOF}"],
         "proof_languages": [one.language for one in compilers if one.language != "fortran"] if audit.active else [],
     }
 

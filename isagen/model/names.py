@@ -52,10 +52,6 @@ TOOLCHAIN_SETS = frozenset(
     }
 )
 
-# An argument that only isagen's scripts accept, and no linker: a link with it succeeds only if the build calls a
-# script.
-LINK_PROOF = "--isagen-proof"
-
 
 def guard_name(level: str) -> str:
     """Return the name of the header that every copy for `level` includes first."""
