@@ -14,7 +14,7 @@ from ..probe.compiler import Compiler
 from .keyval import SEPARATOR
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 9
+FRAGMENT_FORMAT = 10
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
 # Each of the fragment's arguments has one of these names. A set's follow its --of, and a compiler's its --language.
@@ -24,7 +24,7 @@ ONCE = (
     *("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit"),
 )
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
-OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args", "link-args")
+OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args")
 
 # Compilers in a build's order: the last one, except Fortran's, links.
 LANGUAGES = ("fortran", "c", "cpp")
@@ -259,7 +259,6 @@ def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tu
             dialect="msvc" if one["syntax"] == "msvc" else "gnu",
             linker=one["linker"],
             args=_items(one["args"]),
-            link_args=_items(one["link-args"]),
         )
         for one in given
     }

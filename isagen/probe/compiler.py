@@ -58,8 +58,7 @@ class Compiler:
 
     `command` includes wrappers such as ccache; `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which a
     probe must use too. `dialect` is `gnu` or `msvc`: how its options are spelled. `linker` is what Meson calls the one
-    that the project links with: ``ld.lld``. `link_args` are the project's own arguments of links (`LDFLAGS`,
-    `-Dc_link_args`).
+    that the project links with: ``ld.lld``.
     """
 
     language: str
@@ -69,7 +68,6 @@ class Compiler:
     dialect: str = "gnu"
     args: tuple[str, ...] = ()
     linker: str = ""
-    link_args: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

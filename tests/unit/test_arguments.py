@@ -22,9 +22,9 @@ OPTIONS = {
     "b_lto",
 }
 C = ("--language=c", "--id=gcc", "--version=12", "--syntax=gcc", "--linker=ld.bfd", "--std=c11")
-C += (f"--command=ccache{SEPARATOR}cc", f"--args=-DX=--lto=true{SEPARATOR}", "--link-args=")
+C += (f"--command=ccache{SEPARATOR}cc", f"--args=-DX=--lto=true{SEPARATOR}")
 CPP = ("--language=cpp", "--id=msvc", "--version=19", "--syntax=msvc", "--linker=link", "--std=none", "--command=cl")
-CPP += ("--args=", "--link-args=")
+CPP += ("--args=",)
 
 
 @pytest.fixture
