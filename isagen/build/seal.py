@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,8 +18,10 @@ from typing import Any
 
 from ..binary.protocol import Binding
 from ..model.files import AnyPath
+from ..model.matrix import is_plain
 from ..model.matrix_notes import pack
 from ..model.names import stubs_name
+from ..model.optimization import UNUSED, reason_for_plain_code
 from ..model.plan_file import registrations_text
 from ..model.record import LEVEL_OWNER, NOTE_OWNER
 from ..model.registrations import Registrations
@@ -169,9 +172,16 @@ class _Run:
         text = text_for(plan_path, self._stubs)
         table = stubs_source(text, self._build.record.project, every_level, self._registrations, plan.module)
         self._outputs.write_text(self._stubs, table)
+        self._note_unused_levels()
         outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.made]
         self._outputs.refresh(outputs)
         return outputs
+
+    def _note_unused_levels(self) -> None:
+        """Say so where no kernel uses an instruction that the lowest level lacks."""
+        if is_plain([one.code for one in level.kernels.values()] for level in self._registrations):
+            reason = reason_for_plain_code(self._build.optimization)
+            print(f"isagen: note: {UNUSED.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
 
     def note(self, last_run: LastRun, states: Mapping[str, State], outputs: Sequence[str]) -> None:
         """Record what this run read, in these `states`, and what it wrote."""

@@ -10,6 +10,7 @@ from .. import __version__
 from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
 from ..model.files import digest_of, leave_exactly, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
+from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
@@ -99,7 +100,7 @@ def _editor(request: Request, chosen: Chosen) -> Editor:
         level = "best"
     if level is not None:
         optional = {flag for level in table.levels for flags in level.optional_flags.values() for flag in flags}
-        return Editor(level, frozenset({*optional, NO_UNIQUE}))
+        return Editor(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
     known = (*table.names(), "best", "none")
     raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
 
@@ -149,7 +150,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        folds(config.fold, request.module, request.optimization),
+        folds(config.fold, request.module, _optimization(request)),
     )
     plan = make_plan(
         config=config,
@@ -174,7 +175,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         isagen=__version__,
         plan=plan,
         compilers={c.language: CompilerUse(c.id, c.version, c.name, c.command, c.args) for c in request.compilers},
-        optimization=request.optimization,
+        optimization=_optimization(request),
         lto=request.lto or any(compiler.wants_lto for compiler in request.compilers),
         cpu_family=request.cpu_family,
         system=request.system,
@@ -183,6 +184,13 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )
+
+
+def _optimization(request: Request) -> str:
+    """Return the options that optimize kernels of the language that most have."""
+    compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
+    options = request.optimization, compiler.args
+    return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options))).strip()
 
 
 def _record(request: Request, config: Config, table: Table, plan: Plan, sealing: Sealing) -> Record:
@@ -227,12 +235,13 @@ def _style(request: Request, limit: Limit) -> Style:
             flags[compiler.language] = ("/GL-",)
         else:
             unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
+            loops = vectoriser(compiler.id, request.optimization, compiler.args)
             since = MAPS_FILES_SINCE.get(compiler.id)
             maps = named and since is not None and not older(compiler.version, since)
             if maps and compiler.language != "fortran":
                 copies[compiler.language] = (f"-ffile-prefix-map={folder}/{up}=",)
             # Folders of generated kernels may not exist.
             own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}
-            flags[compiler.language] = ("-fno-lto", *own.get(compiler.language, ()))
+            flags[compiler.language] = ("-fno-lto", *loops, *own.get(compiler.language, ()))
     headers = posixpath.join(folder, headers_folder(request.kernel_set))
     return Style("/I" if msvc else "-iquote", flags, copies, headers=headers)

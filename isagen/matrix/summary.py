@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..model.optimization import SCALAR, reason_for_plain_code
 from ..model.plan import BUILT, UNAVAILABLE, Build, LevelRow
 from ..processors.registry import find_processor
 from .baseline import additions_text
@@ -27,7 +28,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         lines["module"] = f"{plan.module}, whole: the best level's private module is loaded"
     else:
         lines["sealed"] = "yes" if build.sealing.usable else f"no: {build.sealing.reason}"
-    lines |= {"audited": _audited(build), "lto": said.get("lto")}
+    lines |= {"audited": _audited(build), "optimization": _optimized(build.optimization), "lto": said.get("lto")}
     return [(name, text) for name, text in lines.items() if text]
 
 
@@ -38,6 +39,10 @@ def _level(level: LevelRow, kernels: str, baseline: str) -> str:
     flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
     additions = additions_text(level)
     return f"{kernels}, {flags or f'no flags: the baseline {baseline}'}{additions and f'; {additions}'}"
+
+
+def _optimized(options: str) -> str:
+    return f"{options}: {reason_for_plain_code(options).partition(' ')[2]}" if options in SCALAR else options
 
 
 def is_decoded(build: Build) -> bool:

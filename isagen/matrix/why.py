@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
 from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
+from ..model.optimization import reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .here import Here
 from .words import count_text, level_cells, size_text, width_text
@@ -54,7 +55,8 @@ def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
         said = "registers no function for a stub; the next lower level that has one is called"
-    return _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell))
+    equal = [reason_for_plain_code(matrix.optimization)] if cell.same_as else []
+    return _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell), *equal)
 
 
 def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, said: str, *details: str) -> Why:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
-from ..model.matrix import Matrix, MatrixCell, MatrixLevel
+from ..model.matrix import Matrix, MatrixCell, MatrixLevel, is_plain
+from ..model.optimization import UNUSED, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED
 
 NEEDED = "every user's CPU must have them"
@@ -148,8 +149,10 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "target", f"{matrix.cpu_family} {matrix.system}"
     if matrix.beyond_architecture:
         yield "baseline", f"{' '.join(matrix.beyond_architecture)} ({matrix.baseline_origin}): {NEEDED}"
-    plain = matrix.optimization in ("", "plain")
-    yield "optimization", "as the compiler arguments say" if plain else f"-O{matrix.optimization}"
+    yield "optimization", matrix.optimization or "as the compiler arguments say"
+    built = [[cell.code for cell in level_cells(matrix, one.name) if cell.verdict == BUILT] for one in matrix.levels]
+    if is_plain(built):
+        yield "code", f"{UNUSED.format(matrix.levels[0].name)}: {reason_for_plain_code(matrix.optimization)}"
     yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
     yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
     if matrix.lto:

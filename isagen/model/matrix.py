@@ -5,7 +5,7 @@ docs/matrix.schema.json describes its JSON. Binaries carry it (`binary notes`, `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .aliases import Alias
@@ -31,6 +31,18 @@ class Code:
     widest: int
     families: Mapping[str, int]
     digest: str
+
+
+def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
+    """Return whether no code of several levels, given lowest first, needs a feature that the lowest one's does not.
+
+    What is not decoded may need any.
+    """
+    lowest, *others = map(list, levels)
+    every = [code for codes in (lowest, *others) for code in codes]
+    decoded = all(code is not None and code.instructions is not None for code in every)
+    needed, plain = ({name for code in codes if code for name in code.families} for codes in (every, lowest))
+    return any(others) and decoded and needed == plain
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ..binary.formats import are_made_under, format_names, known_systems
 from ..model.plan import Limit, Sealing
 
-# Meson's names of optimisation for debugging, which folds nothing, so that debuggers show the level of each function.
-UNFOLDED = frozenset({"0", "g"})
+# Optimization for debugging folds nothing, so that debuggers show the level of each function.
+UNFOLDED = frozenset({"-O0", "-Og"})
 UNLISTED = "it does not list its macros (-dM -E)"
 
 

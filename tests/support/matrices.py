@@ -70,7 +70,7 @@ def matrix_of(kernels: int = 5, project: str = "hello", seed: int = 1, **changes
         "override": f"{project.upper()}_ISA",
         "cpu_family": "x86_64",
         "system": "linux",
-        "optimization": "3",
+        "optimization": "-O3",
         "lto": False,
         "compilers": {
             "c": MatrixCompiler("gcc", "11.4.0", "gcc 11.4.0"),

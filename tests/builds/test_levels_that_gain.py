@@ -1,0 +1,39 @@
+"""Levels gain at the optimization that distributions use, and where none gains, people are told."""
+
+import pytest
+
+from support.projects import matrix, need
+
+NOTE = "no kernel uses an instruction that DEFAULT lacks"
+
+
+def codes(scaffold):
+    """The digests of the code of the kernel with a loop, by level that is built."""
+    (kernel,) = [one for one in matrix(scaffold)["kernels"] if one["source"] == "kernels/dot.cpp"]
+    return {level: cell["code"]["digest"] for level, cell in kernel["levels"].items() if cell["code"]}
+
+
+@pytest.mark.parametrize("compiler", ["g++", "g++-11", "clang++-14", "clang++-16"])
+def test_a_loop_is_vectorised_for_each_level_at_o2(scaffold, compiler):
+    need(compiler)
+    scaffold.setup("-Disa_levels=AVX2,AVX512", "--buildtype=plain", CXX=compiler, CXXFLAGS="-O2 -g")
+    assert NOTE not in scaffold.ninja()
+    assert len(set(codes(scaffold).values())) == 3
+    assert NOTE not in scaffold.isagen("matrix", "build").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        (["-Doptimization=0"], "-O0 vectorises hardly any loop: configure with -Dbuildtype=release"),
+        (["--buildtype=plain"], "unless an argument says so: configure with -Dbuildtype=release"),
+        (["-Doptimization=2", "-Dcpp_args=-fno-tree-vectorize"], "at -O2, the compiler sees no use for them"),
+    ],
+)
+def test_levels_that_gain_nothing_are_told_of(scaffold, options, remedy):
+    said = scaffold.setup("-Disa_levels=AVX2,AVX512", *options)
+    assert ("-O0: vectorises hardly any loop" in said) is ("-Doptimization=0" in options)
+    assert f"isagen: note: {NOTE}: " in (built := scaffold.ninja())
+    assert remedy in built
+    for said in (scaffold.isagen("matrix", "build"), scaffold.isagen("why", "AVX2", "dot.cpp", "build")):
+        assert remedy in " ".join(said.stdout.split())
