@@ -247,40 +247,63 @@ private:
                    but, name_);
   }
 
-  // Sets TypeError: which types it must hold, which it holds, and the call that converts it: integers to int32 if that
-  // is among the types, else to the first. `integers` has the bits of items that buffers cannot express.
+  // Sets TypeError: which types it must hold, which it holds, and the call that converts it, if one keeps the numbers or
+  // rounds them. `integers` has the bits of items that buffers cannot express.
   void refuse_type(PyObject *object, const char *held, const ItemType *types, size_t count, Access access,
                    const char *integers = nullptr)
   {
-    char names[200] = "";
+    char names[200] = "", remedy[160] = "";
     size_t used = 0;
-    const char *dtype = types[0].dtype == nullptr ? integers : types[0].dtype;
     for (size_t i = 0; i < count; i++) {
       const char *between = i == 0 ? "" : i + 1 < count ? ", " : " or ";
       used += static_cast<size_t>(PyOS_snprintf(names + used, sizeof names - used, "%s%s", between, types[i].name));
-      if (strcmp(types[i].name, "int32") == 0 && strstr(held, "int") != nullptr)
-        dtype = types[i].dtype;
     }
-    const bool to_bfloat16 = dtype != nullptr && strcmp(dtype, "bfloat16") == 0;
-    char remedy[120] = "";
-    const auto suggest = [&](const char *format) {
-      PyOS_snprintf(remedy, sizeof remedy, format, name_, dtype);
-    };
-    if (dtype == nullptr || access == Access::write)
-      remedy[0] = 0;
-    else if (types[0].dtype == nullptr)
-      suggest("; %.30s.view(np.%s) has its bits");
-    else if (dlpack_.is_open())
-      suggest("; %.30s.to(torch.%s) converts it");
-    else if (to_bfloat16)
-      suggest("; cvt_fp32_to_bf16(%.30s) converts float32");
-    else if (PyBytes_Check(object) || PyByteArray_Check(object))
-      suggest("; np.frombuffer(%.30s, np.%s) reads its bytes so");
-    else if (PyObject_HasAttrString(object, "astype"))
-      suggest("; %.30s.astype(np.%s) converts it");
-    else
-      suggest("; np.asarray(%.30s).astype(np.%s) converts it");
+    if (access == Access::read)
+      suggest(remedy, sizeof remedy, object, held, types, count, integers);
     PyErr_Format(PyExc_TypeError, "%s must hold %s, but holds %s%s", name_, names, held, remedy);
+  }
+
+  void suggest(char *remedy, size_t size, PyObject *object, const char *held, const ItemType *types, size_t count,
+               const char *integers)
+  {
+    const bool is_float = strstr(held, "float") != nullptr || strcmp(held, "longdouble") == 0;
+    const bool is_long = strcmp(held, "int64") == 0 || strcmp(held, "uint64") == 0;
+    const bool is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
+    if (types[0].dtype == nullptr) {
+      if (integers != nullptr)
+        PyOS_snprintf(remedy, size, "; %.30s.view(np.%s) has its bits", name_, integers);
+      return;
+    }
+    if (is_bytes && count == 1) {
+      PyOS_snprintf(remedy, size, "; np.frombuffer(%.30s, np.%s) reads its bytes so", name_, types[0].dtype);
+      return;
+    }
+    if (strcmp(types[0].dtype, "bfloat16") == 0) {
+      PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s) converts float32", name_);
+      return;
+    }
+    if (count == FLOATS && (strcmp(held, "int8") == 0 || strcmp(held, "uint8") == 0)) {
+      PyOS_snprintf(remedy, size, "; dtype='float32' reads it");
+      return;
+    }
+    const char *dtype = exact_dtype(held, types, count), *effect = "converts it";
+    if (dtype == nullptr && is_long) {
+      dtype = dtype_among(types, count, "float64");
+      effect = "is exact up to 2**53";
+    } else if (dtype == nullptr && is_float) {
+      dtype = dtype_among(types, count, "float64 float32 float16");
+      effect = "rounds it";
+    }
+    if (dtype == nullptr)
+      return;
+    if (dlpack_.is_open())
+      PyOS_snprintf(remedy, size, "; %.30s.to(torch.%s) %s", name_, dtype, effect);
+    else if (is_bytes)
+      PyOS_snprintf(remedy, size, "; np.frombuffer(%.30s, np.uint8).astype(np.%s) %s", name_, dtype, effect);
+    else if (PyObject_HasAttrString(object, "astype"))
+      PyOS_snprintf(remedy, size, "; %.30s.astype(np.%s) %s", name_, dtype, effect);
+    else
+      PyOS_snprintf(remedy, size, "; np.asarray(%.30s).astype(np.%s) %s", name_, dtype, effect);
   }
 
   const char *name_, *format_ = nullptr;

@@ -33,6 +33,8 @@ constexpr ItemType any_type = {"items of 1, 2, 4 or 8 bytes, no Python objects",
 // The types of numbers that the functions on rows read. A function's own types are the first few.
 constexpr ItemType number_types[] = {float32, float64, int32, int8, uint8};
 enum NumberType { FLOAT32, FLOAT64, INT32, INT8, UINT8 };
+// How many of them a function has; with `dtype`, each reads all.
+enum TypeCount { FLOATS = 2, FLOATS_AND_INT32 = 3, ALL_NUMBERS = 5 };
 
 inline bool is_one_of(const char *format, const char *formats)
 {
@@ -66,6 +68,35 @@ inline bool is_of(const ItemType &type, const char *format, Py_ssize_t size)
   if (type.formats == nullptr)
     return (size == 1 || size == 2 || size == 4 || size == 8) && !has_objects(format);
   return size == type.size && is_one_of(format, type.formats);
+}
+
+// Returns the first of `names`, separated by spaces, that one of `types` has; null if none has one.
+inline const char *dtype_among(const ItemType *types, size_t count, const char *names)
+{
+  while (*names != 0) {
+    const size_t length = strcspn(names, " ");
+    for (size_t i = 0; i < count; i++)
+      if (strlen(types[i].dtype) == length && strncmp(types[i].dtype, names, length) == 0)
+        return types[i].dtype;
+    names += length + (names[length] == ' ');
+  }
+  return nullptr;
+}
+
+// Returns the dtype of `types` that has every value of the type called `held`, integers before floats; null if none has.
+inline const char *exact_dtype(const char *held, const ItemType *types, size_t count)
+{
+  static const char *const exact[][2] = {
+      {"bool", "int32 uint8 int8 float32 float64"}, {"int8", "int32 float32 float16 float64"},
+      {"uint8", "int32 float32 float16 float64"},   {"int16", "int32 float32 float64"},
+      {"uint16", "int32 float32 float64"},          {"int32", "float64"},
+      {"uint32", "float64"},                        {"float16", "float32 float64"},
+      {"bfloat16", "float32 float64"},              {"float32", "float64"},
+  };
+  for (const auto &row : exact)
+    if (strcmp(row[0], held) == 0)
+      return dtype_among(types, count, row[1]);
+  return nullptr;
 }
 
 // Returns NumPy's name of a native format, or null if it has none.

@@ -9,9 +9,6 @@
 #include "result.h"
 #include "stubs/rows.h"
 
-// How many of number_types a function has.
-enum TypeCount { FLOATS = 2, FLOATS_AND_INT32 = 3, ALL_NUMBERS = 5 };
-
 // Returns the type that a function computes with, an index of number_types: that of src, or the argument `dtype`, None
 // or the name of a float type, or of `integer`, which stands for INT32. Returns -1 with TypeError set for another name,
 // and for integers from floats.

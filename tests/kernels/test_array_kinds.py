@@ -262,5 +262,6 @@ def test_without_numpy():
         "ValueError axis 2 is out of bounds for array of dimension 2",
         "TypeError src must be an array or another bytes-like object, not list; "
         "np.asarray(src, np.float32) makes one of numbers",
-        "TypeError src must hold float32 or float64, but holds int64; np.asarray(src).astype(np.float32) converts it",
+        "TypeError src must hold float32 or float64, but holds int64; "
+        "np.asarray(src).astype(np.float64) is exact up to 2**53",
     ], done.stderr

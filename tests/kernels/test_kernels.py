@@ -65,7 +65,7 @@ def test_typesize_of_other_dtypes_is_an_error(dtype):
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        (np.zeros(4), TypeError, r"src must hold float32, but holds float64; src.astype\(np.float32\) converts it"),
+        (np.zeros(4), TypeError, r"src must hold float32, but holds float64; src.astype\(np.float32\) rounds it"),
         (b"1234", TypeError, r"src must hold float32, but holds uint8; np.frombuffer\(src, np.float32\)"),
         (np.zeros(8, np.float32)[::2], ValueError, r"src must be C-contiguous; np.ascontiguousarray\(src\)"),
         (np.zeros((4, 4), np.float32).T, ValueError, "src must be C-contiguous"),

@@ -165,6 +165,9 @@ def test_buffers_of_the_standard_library():
     assert matmul_u8s8(a, b).tolist() == [[1, -2], [3, -4]]
 
 
+FLOAT64 = r"must hold .*, but holds float64(; .* (converts float32|rounds it))?$"
+
+
 def good(product):
     a, b, c = PRODUCTS[product]
     return {"a": np.ones((2, 3), a), "b": np.ones((3, 4), b), "out": np.zeros((2, 4), c)}
@@ -174,8 +177,18 @@ def good(product):
 @pytest.mark.parametrize(
     ("name", "value", "error", "message"),
     [
-        ("a", lambda x: x.astype(np.float64), TypeError, "^a must hold .*, but holds float64; .* converts "),
-        ("b", lambda x: x.astype(np.float64), TypeError, "^b must hold .*, but holds float64; .* converts "),
+        (
+            "a",
+            lambda x: x.astype(np.float64),
+            TypeError,
+            f"^a {FLOAT64}",
+        ),
+        (
+            "b",
+            lambda x: x.astype(np.float64),
+            TypeError,
+            f"^b {FLOAT64}",
+        ),
         ("out", lambda x: x.astype(np.float64), TypeError, "^out must hold .*, but holds float64$"),
         ("a", lambda x: [[1]], TypeError, "^a must be an array or another bytes-like object, not list"),
         ("a", lambda x: x.T.copy().T, ValueError, "^a must be C-contiguous"),

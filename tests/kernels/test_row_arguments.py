@@ -116,11 +116,11 @@ F4 = np.zeros(4, np.float32)
         (lambda: k.cumsum(F4, threads=0), ValueError, "threads must be None or 1 to 1024"),
         (lambda: k.cumsum(F4, threads=2000), ValueError, "threads must be None or 1 to 1024"),
         (lambda: k.cumsum(F4, threads="2"), TypeError, "threads must be an integer, not str"),
-        (lambda: k.cumsum(F4.astype(complex)), TypeError, "src must hold float32, .* complex128; src.astype"),
+        (lambda: k.cumsum(F4.astype(complex)), TypeError, "src must hold float32, .* complex128$"),
         (
             lambda: k.softmax(F4.astype("M8[s]")),
             TypeError,
-            r"src must hold float32 .* holds datetime64\[s\]; src.astype",
+            r"src must hold float32 .* holds datetime64\[s\]$",
         ),
         (lambda: k.cumsum(array.array("u", "ab")), TypeError, "src must hold float32, .* '[uw]'"),
         (
@@ -147,7 +147,7 @@ F4 = np.zeros(4, np.float32)
         ),
         (lambda: k.sum(F4, out=np.zeros(1, "f4")), ValueError, r"out must have the shape \(\), .*, but has \(1,\)"),
         (lambda: k.sum(np.zeros(4, "i4"), out=np.zeros((), "i4")), TypeError, "out must hold int64, but holds int32"),
-        (lambda: k.sum(np.zeros(4, "i8")), TypeError, r"holds int64; src.astype\(np.int32\) converts it"),
+        (lambda: k.sum(np.zeros(4, "i8")), TypeError, r"holds int64; src.astype\(np.float64\) is exact up to 2"),
         (lambda: k.sum(F4, dtype="int64"), TypeError, "dtype int64 would cut off the fractions of src, .* float32"),
         (lambda: k.sum(F4, dtype="u1"), TypeError, "dtype must be float32, float64 or int64, not u1"),
         (lambda: k.cumsum(F4, dtype=np.int64), TypeError, "dtype must be float32, float64 or int32, not int64"),
