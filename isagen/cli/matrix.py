@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..matrix.built import objects_of
 from ..matrix.formats import as_csv, as_json, as_markdown
+from ..matrix.here import here
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
 from ..matrix.terminal import print_matrix
@@ -38,6 +39,7 @@ def add(commands: Commands) -> None:
         metavar="FILE.json",
         help="speeds that `isagen tune --save` wrote, shown with --format html",
     )
+    parser.add_argument("--flags", action="store_true", help="show each level's flags, in the terminal")
     parser.set_defaults(run=run)
 
 
@@ -53,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
         for number, one in enumerate(found):
             if number:
                 print(file=stream)
-            print_matrix(one.matrix, one.label if len(found) > 1 else "", stream)
+            label = one.label if len(found) > 1 else ""
+            print_matrix(one.matrix, label, stream, here(one.matrix), options.flags)
         if isinstance(stream, io.StringIO):
             write(options, stream.getvalue())
     else:

@@ -28,7 +28,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         lines["module"] = f"{plan.module}, whole: the best level's private module is loaded"
     else:
         lines["sealed"] = "yes" if build.sealing.usable else f"no: {build.sealing.reason}"
-    lines |= {"audited": _audited(build), "optimization": _optimized(build.optimization), "lto": said.get("lto")}
+    lines |= {"audited": _audited(build), "optimized": _optimized(build.optimization), "lto": said.get("lto")}
     return [(name, text) for name, text in lines.items() if text]
 
 

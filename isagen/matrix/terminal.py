@@ -1,4 +1,4 @@
-"""The build matrix in a terminal: as tables where they fit, as lists where they do not. Nothing is cut off."""
+"""The build matrix in a terminal: a grid of kernels and levels, a line for each level, and the facts of the build."""
 
 from __future__ import annotations
 
@@ -6,112 +6,131 @@ import os
 from collections.abc import Iterator
 from typing import TextIO
 
-from rich.columns import Columns
 from rich.console import Console, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..model.matrix import Matrix, MatrixCell
+from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
-from .words import LEVEL_HEADS, TO_BUILD, cell_text, disabled, facts, level_columns, level_lines, title, verdict_text
+from .here import Here
+from .words import (
+    TO_BUILD,
+    code_bytes,
+    disabled,
+    facts,
+    flags_text,
+    level_cells,
+    own_features,
+    size_text,
+    title,
+    verdict_text,
+    widest,
+    width_text,
+)
 
-STYLES = {BUILT: "green", UNAVAILABLE: "red", DISABLED: "yellow", TO_BUILD: "cyan"}
+# The mark and the style of a cell, by what it is.
+SAME = "same code as a lower level"
+MARKS = {
+    BUILT: ("+", "green"),
+    SAME: ("=", "dim"),
+    TO_BUILD: ("?", "cyan"),
+    DISABLED: ("-", "yellow"),
+    UNAVAILABLE: ("!", "red"),
+}
 PIPED = 100  # columns of an output that is no terminal
 NARROWEST = 40  # columns that lines are wrapped at; a terminal with fewer wraps them itself
-WIDE = 90  # columns that a table of levels needs; with fewer, a list is easier to read
 
 
-def print_matrix(matrix: Matrix, label: str = "", stream: TextIO | None = None) -> None:
-    """Print a matrix for people, below its `label` where there are several."""
+def print_matrix(
+    matrix: Matrix, label: str = "", stream: TextIO | None = None, here: Here | None = None, flags: bool = False
+) -> None:
+    """Print a matrix for people, below its `label` where there are several.
+
+    With the machine `here`, print which level it runs; with `flags`, those of each level.
+    """
     console = Console(highlight=False, file=stream)
     console.width = max(NARROWEST, console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED)
-    for part in _parts(matrix, label, console):
+    for part in _parts(matrix, label, here, flags):
         console.print(part, crop=False)
 
 
-def _parts(matrix: Matrix, label: str, console: Console) -> Iterator[RenderableType]:
+def _parts(matrix: Matrix, label: str, here: Here | None, flags: bool) -> Iterator[RenderableType]:
     """Yield the parts of the output."""
     if label:
         yield _text(label, "bold underline")
     yield _text(title(matrix), "bold")
+    if matrix.kernels:
+        yield ""
+        yield _grid(matrix)
+        found = {_state(cell, matrix.level(level)) for _, level, cell in matrix.cells()}
+        marks = ((state, *MARKS[state]) for state in MARKS if state in found)
+        yield Text("   ").join(Text(f"{mark} {state}", style) for state, mark, style in marks)
     yield ""
-    if console.width >= WIDE:
-        yield _levels(matrix)
-    else:
-        yield from _level_list(matrix)
+    yield _levels(matrix, flags)
     yield ""
-    kernels = _kernels(matrix)
-    if console.measure(kernels, options=console.options.update(max_width=1 << 20)).maximum <= console.width:
-        yield kernels
-    else:
-        yield from _kernel_list(matrix)
-    yield ""
+    if here is not None and not here.problem:
+        yield _text(f"runs here: {_selected(here)}", "bold")
     for name, text in facts(matrix):
         yield _text(f"{name}: {text}")
     for source, where in disabled(matrix):
         yield _text(f"{source}: disabled {where}")
 
 
+def _selected(here: Here) -> str:
+    """Return the level that this machine runs, and the reason."""
+    if not here.selected:
+        return "nothing: CPU or OS lack features of every level that is built and allowed"
+    asked = f", as {here.variable}={here.override} says" if here.override else ""
+    return f"{here.selected}{asked or ', the best level that CPU and OS support'}"
+
+
 def _text(text: str, style: str = "") -> Text:
     return Text(text.translate(CONTROLS), style)
 
 
-def _table() -> Table:
-    return Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+def _table(gap: int) -> Table:
+    return Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
 
 
-def _levels(matrix: Matrix) -> Table:
-    table = _table()
-    for number, head in enumerate(LEVEL_HEADS):
-        last = head == LEVEL_HEADS[-1]
-        table.add_column(head, justify="left" if last or number < 2 else "right", no_wrap=not last)
-    for level in matrix.levels:
-        name, verdict, *rest = map(_text, level_columns(matrix, level))
-        verdict.style = STYLES[verdict_text(level)]
-        table.add_row(name, verdict, *rest, Text("\n").join(map(_text, level_lines(matrix, level))))
+def _grid(matrix: Matrix) -> Table:
+    """Return a mark for each kernel at each level; columns have the numbers of levels."""
+    table = _table(1)
+    table.add_column("", overflow="fold")
+    for number in range(1, len(matrix.levels) + 1):
+        table.add_column(str(number), no_wrap=True)
+    for kernel in matrix.kernels:
+        cells = (MARKS[_state(kernel.levels[level.name], level)] for level in matrix.levels)
+        table.add_row(_text(kernel.source), *(Text(mark, style) for mark, style in cells))
     return table
 
 
-def _level_list(matrix: Matrix) -> Iterator[RenderableType]:
-    """Yield the levels, each with its facts below its name."""
-    for level in matrix.levels:
-        name, verdict, kernels, code, bits = level_columns(matrix, level)
-        yield Text.assemble(_text(f"{name}  ", "bold"), _text(verdict, STYLES[verdict]))
-        said = (kernels and f"{kernels} kernels", code and f"{code} of code", bits and f"widest register: {bits}")
-        for line in (", ".join(filter(None, said)), *level_lines(matrix, level)):
-            if line:
-                yield Padding(_text(line), (0, 0, 0, 2), expand=False)
+def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
+    """Return which of MARKS a cell has."""
+    if cell.verdict == BUILT and level is not None and level.compiled is False:
+        return TO_BUILD
+    return SAME if cell.verdict == BUILT and cell.same_as else cell.verdict
 
 
-def _kernels(matrix: Matrix) -> Table:
-    table = _table()
-    for head in ("kernel", *(level.name for level in matrix.levels)):
-        table.add_column(head, justify="left" if head == "kernel" else "right", no_wrap=True)
-    for kernel in matrix.kernels:
-        cells = [(kernel.levels[level.name], level.compiled is not False) for level in matrix.levels]
-        table.add_row(_text(kernel.source), *(_text(cell_text(*one), _style(*one)) for one in cells))
+def _levels(matrix: Matrix, flags: bool) -> Table:
+    """Return a line for each level: its code, its widest register, and what it adds; or why it is not built."""
+    table = _table(2)
+    for head in ("", "level", "code", "widest"):
+        table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for number, level in enumerate(matrix.levels, 1):
+        verdict, cells = verdict_text(level), level_cells(matrix, level.name)
+        size, bits = code_bytes(cells), widest(cells)
+        own = " ".join(own_features(matrix, level))
+        reason = f"{':' * (verdict == UNAVAILABLE)} {level.reason}" if level.reason else ""
+        said = [f"{verdict}{reason}"] if verdict != BUILT else []
+        said += [f"{'adds' if level.requires else 'needs'} {own}"] if level.verdict == BUILT and own else []
+        said += flags_text(level) if flags and level.verdict == BUILT else []
+        table.add_row(
+            str(number),
+            _text(level.name, MARKS[verdict][1]),
+            size_text(size) if size is not None else "",
+            width_text(bits) if bits is not None else "",
+            Text("\n").join(map(_text, said)),
+        )
     return table
-
-
-def _kernel_list(matrix: Matrix) -> Iterator[RenderableType]:
-    """Yield the kernels, each with its levels below its name."""
-    for kernel in matrix.kernels:
-        yield Text(kernel.source.translate(CONTROLS), "bold", overflow="ignore")  # one line, to be searched for
-        built, others = [], dict[str, list[str]]()
-        for level in matrix.levels:
-            cell, compiled = kernel.levels[level.name], level.compiled is not False
-            if cell.verdict == BUILT:
-                built.append(_text(f"{level.name} {cell_text(cell, compiled)}", _style(cell, compiled)))
-            else:
-                others.setdefault(cell.verdict, []).append(level.name)
-        yield Padding(Columns(built, padding=(0, 2)), (0, 0, 0, 2))
-        for verdict, names in others.items():
-            yield Padding(_text(f"{verdict}: {', '.join(names)}", STYLES[verdict]), (0, 0, 0, 2), expand=False)
-
-
-def _style(cell: MatrixCell, compiled: bool) -> str:
-    if cell.verdict == BUILT and cell.same_as:
-        return "dim"
-    return STYLES[cell.verdict if compiled or cell.verdict != BUILT else TO_BUILD]

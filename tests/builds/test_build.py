@@ -227,7 +227,7 @@ def test_the_matrix_as_a_table(new_project):
     said = project.isagen("matrix", project.build).stdout
     assert "near/a/scale.c" in said
     assert "to build" in said
-    assert re.search(r"AVX512_FP16 +disabled\s+by the Meson option isa_levels\n", said)
+    assert re.search(r"AVX512_FP16 +disabled by the Meson option isa_levels *\n", said)
     project.ninja()
     assert "to build" not in project.isagen("matrix", project.build).stdout
 

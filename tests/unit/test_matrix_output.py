@@ -11,6 +11,7 @@ import pytest
 
 from isagen.matrix.difference import differences
 from isagen.matrix.formats import as_csv, as_json, as_markdown
+from isagen.matrix.here import Here
 from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, word_without_path
 from isagen.matrix.terminal import print_matrix
@@ -23,33 +24,60 @@ from support.checkout import ROOT
 from support.matrices import matrix_of
 
 
-def lines(matrix: Matrix, width: int) -> list[str]:
+def lines(matrix: Matrix, width: int, **more) -> list[str]:
     stream = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(width))
-        print_matrix(matrix, "", stream)
+        print_matrix(matrix, "", stream, **more)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160, 400])
 @pytest.mark.parametrize("kernels", [1, 5, 30])
-def test_a_terminal_of_any_width_shows_everything(width, kernels):
+@pytest.mark.parametrize("flags", [False, True])
+def test_a_terminal_of_any_width_shows_everything(width, kernels, flags):
     matrix = matrix_of(kernels)
-    shown = lines(matrix, width)
-    text = " ".join(" ".join(shown).split())
-    for line in shown:
-        assert len(line) <= width or " " not in line.strip(), line
+    shown = lines(matrix, width, flags=flags)
+    text = "".join("".join(shown).split())
+    assert max(map(len, shown)) <= width
     for kernel in matrix.kernels:
-        assert kernel.source in text
-    for level in matrix.levels:
-        assert level.name in text
-        for flags in level.flags.values():
-            assert " ".join(flags) in text
-    assert "AVX512_FP16 unavailable" in text
-    assert "needs avx avx2 fma f16c, and what DEFAULT needs" in text
-    assert "needs avx512_vnni, and what AVX512 needs" in text
-    assert "gcc 11.4.0 is older than 12.1, which the level needs" in text
+        assert kernel.source in text or width < 60  # a name that does not fit goes on in the next line
+    for number, level in enumerate(matrix.levels, 1):
+        assert any(line.split()[:2] == [str(number), level.name] for line in shown)
+    assert "gcc11.4.0isolderthan" in text
+    assert "addsavxavx2" in text
+    assert ("-mavx2-mfma-mf16c" in text) is flags
     assert not any(end in text for end in ("…", "..."))
+
+
+def test_the_grid_has_a_mark_for_each_cell():
+    matrix = matrix_of()
+    kernel = matrix.kernels[0]
+    cells = {**kernel.levels, "AVX2": replace(kernel.levels["AVX2"], verdict="disabled")}
+    shown = lines(replace(matrix, kernels=(replace(kernel, levels=cells),)), 80)
+    (head,) = [line for line in shown if line.split() == list("12345678")]
+    row = next(line for line in shown if line.startswith(kernel.source))
+    for place, cell in zip(places(head), cells.values(), strict=True):
+        assert row[place] == {"built": "=" if cell.same_as else "+", "disabled": "-", "unavailable": "!"}[cell.verdict]
+    assert any(line.startswith("+ built") and "- disabled" in line and "! unavailable" in line for line in shown)
+
+
+def places(line: str) -> list[int]:
+    return [place for place, letter in enumerate(line) if letter != " "]
+
+
+@pytest.mark.parametrize(
+    ("here", "said"),
+    [
+        (Here(selected="AVX2"), ["runs here: AVX2, the best level that CPU and OS support"]),
+        (Here(selected="AVX2", variable="X", override="avx2"), ["runs here: AVX2, as X=avx2 says"]),
+        (Here(), ["runs here: nothing: CPU or OS lack features of every level that is built and allowed"]),
+        (Here("it is built for arm64"), []),
+        (None, []),
+    ],
+)
+def test_the_level_that_runs_here(here, said):
+    assert [line for line in lines(matrix_of(), 100, here=here) if line.startswith("runs here")] == said
 
 
 def test_a_level_that_requires_two_names_both():
@@ -61,27 +89,12 @@ def test_a_level_that_requires_two_names_both():
     assert needs_text(matrix, replace(vnni, features=matrix.level("AVX512").features)) == ""
 
 
-def test_wide_terminals_have_a_table_and_narrow_ones_a_list():
-    matrix = matrix_of()
-    wide, narrow = lines(matrix, 200), lines(matrix, 60)
-    assert any(line.split()[:3] == ["kernel", "DEFAULT", "AVX2"] for line in wide)
-    assert any(line.split()[:2] == ["level", "verdict"] for line in wide)
-    assert "kernels/softmax.cpp" in narrow
-
-
 def test_what_is_not_compiled_is_not_called_built():
     matrix = matrix_of()
     waiting = replace(matrix, levels=tuple(replace(level, compiled=False) for level in matrix.levels))
     shown = "\n".join(lines(waiting, 100))
     assert "to build" in shown
-    assert "built " not in shown.replace("built by", "")
-
-
-def test_the_same_code_is_marked():
-    matrix = matrix_of()
-    kernel, _, cell = next(one for one in matrix.cells() if one[2].same_as)
-    row = next(line for line in lines(matrix, 250) if line.startswith(kernel.source))
-    assert f"= {cell.same_as}" in row
+    assert "+ built" not in shown
 
 
 def test_a_copy_that_folds_adds_nothing():
