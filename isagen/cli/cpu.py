@@ -1,12 +1,14 @@
-"""`isagen cpu`: shows what this CPU and OS have, or which levels they support."""
+"""`isagen cpu`: shows which level runs here, which others CPU and OS support, or the features that they have."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any
 
 from ..model.errors import CompilerError
@@ -23,13 +25,22 @@ from .parser import Commands, add_table
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("cpu", help="show what this CPU and OS have, or which levels they support")
-    parser.add_argument("--levels", action="store_true", help="show for every level what is missing, if anything")
+    parser = commands.add_parser("cpu", help="show which level runs here, or what this CPU and OS have")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--levels", action="store_true", help="show a line for every level: what is missing, if anything"
+    )
+    shown.add_argument("--features", action="store_true", help="show the features that CPU and OS have and lack")
     add_table(parser)
     parser.add_argument(
         "--compiler", help="the C++ compiler to ask what the levels' flags turn on (default: c++, where there is one)"
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="how the answer is written")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "ipex"),
+        default="text",
+        help="how the answer is written; ipex: registers and features as IPEX's tool cpu_features does",
+    )
     parser.set_defaults(run=run)
 
 
@@ -39,18 +50,23 @@ def run(options: argparse.Namespace) -> int:
     table = load_table(name, Path.cwd(), "--table")
     machine = this_machine(table.features.name)
     cpu = detect(table.features, machine)
-    if options.levels:
+    name = machine.cpu_name()
+    if options.format == "ipex":
+        standard_output().write(report_text(cpu))
+        return 0
+    if options.features:
+        lines, data = list(features_lines(cpu)), report(cpu)
+    else:
         asked, turned_on = _ask(options, table)
         missing = missing_by_level(table, ask_permissions(cpu, machine), turned_on)
-        text = levels_text(missing, asked)
+        lines = [*(levels_lines if options.levels else summary_lines)(table, missing, asked), asked.said]
         data = levels_json(table, missing, asked)
+    if options.format == "json":
+        text = json.dumps({"cpu": name, **data}, indent=2)
     else:
-        text = report_text(cpu)
-        data = report(cpu)
-    name = machine.cpu_name()
-    as_text = f"CPU: {name or 'unknown'}\n{text}"
-    as_json = json.dumps({"cpu": name, **data}, indent=2) + "\n"
-    standard_output().write(as_json if options.format == "json" else as_text)
+        width = get_terminal_size((100, 1)).columns
+        text = "\n".join(fill(line, width, subsequent_indent="  ") for line in (f"CPU: {name or 'unknown'}", *lines))
+    standard_output().write(f"{text}\n")
     return 0
 
 
@@ -67,7 +83,7 @@ def _ask(options: argparse.Namespace, table: Table) -> tuple[Asked, Mapping[str,
     return Asked(compiler.name, "", unavailable), {level: verdict.features for (level, _), verdict in verdicts.items()}
 
 
-# ---- what is written: the report of IPEX's cpu_features tool, and what this CPU lacks for each level
+# ---- what is written: the report of IPEX's cpu_features tool, features, and what this CPU lacks for each level
 
 
 def report(cpu: Cpu) -> dict[str, Any]:
@@ -87,6 +103,16 @@ def report_text(cpu: Cpu) -> str:
     lines += [f"os --> {name}: {_word(saved)}" for name, saved in found["os"].items()]
     lines += [f"{name}:\t\t\t{_word(present)}" for name, present in found["features"].items()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def features_lines(cpu: Cpu) -> Iterator[str]:
+    """Yield what the CPU has and lacks, what the OS saves, and the registers that say so."""
+    found = report(cpu)
+    for what, wanted in (("has", True), ("lacks", False)):
+        yield f"{what}: {' '.join(name for name, present in found['features'].items() if present is wanted)}"
+    yield f"the OS saves: {' '.join(name for name, saved in found['os'].items() if saved) or 'nothing'}"
+    for name, value in cpu.registers.items():
+        yield f"{name}: {value:016x}"
 
 
 @dataclass(frozen=True)
@@ -109,27 +135,40 @@ class Asked:
 
 
 def levels_json(table: Table, missing: Mapping[str, tuple[str, ...]], asked: Asked) -> dict[str, Any]:
-    """Return the table's name, and per level whether it is supported and what is missing."""
+    """Return the table's name, the level that runs here, and per level whether it is supported and what is missing."""
     levels = {
         name: {"supported": not lacks, "missing": list(lacks), "available": _available(name, asked)}
         for name, lacks in missing.items()
     }
-    return {"table": table.name, "compiler": asked.compiler or None, "levels": levels}
+    return {"table": table.name, "compiler": asked.compiler or None, "runs": _best(missing), "levels": levels}
+
+
+def _best(missing: Mapping[str, tuple[str, ...]]) -> str | None:
+    """Return the highest level that CPU and OS support."""
+    return next((name for name in reversed(list(missing)) if not missing[name]), None)
 
 
 def _available(level: str, asked: Asked) -> bool | None:
     return None if asked.problem else level not in asked.unavailable
 
 
-def levels_text(missing: Mapping[str, tuple[str, ...]], asked: Asked) -> str:
-    """Return a line per level: that it is supported, or what CPU and OS lack; and what the answer rests on."""
+def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]], asked: Asked) -> Iterator[str]:
+    """Yield which level runs here, which are supported, and what the others lack."""
+    supported = [name for name, lacks in missing.items() if not lacks]
+    lacking = [f"{name} ({' '.join(lacks)})" for name, lacks in missing.items() if lacks]
+    best = _best(missing)
+    why = f"the highest level of table {table.name} that CPU and OS support"
+    yield f"runs: {best}, {why}" if best else f"runs: no level of table {table.name}"
+    yield f"supported: {' '.join(supported) or 'none'}"
+    yield f"lacking: {', '.join(lacking) or 'nothing'}"
+
+
+def levels_lines(table: Table, missing: Mapping[str, tuple[str, ...]], asked: Asked) -> Iterator[str]:
+    """Yield a line per level: that it is supported, or what CPU and OS lack."""
     width = max(map(len, missing))
-    lines = [
-        f"{name:<{width}}  {'unsupported: ' + ' '.join(lacks) if lacks else 'supported'}"
-        + (f" ({asked.compiler} cannot build it)" if name in asked.unavailable else "")
-        for name, lacks in missing.items()
-    ]
-    return "\n".join([*lines, asked.said]) + "\n"
+    for name, lacks in missing.items():
+        unavailable = f" ({asked.compiler} cannot build it)" if name in asked.unavailable else ""
+        yield f"{name:<{width}}  {'unsupported: ' + ' '.join(lacks) if lacks else 'supported'}{unavailable}"
 
 
 def _word(value: bool) -> str:

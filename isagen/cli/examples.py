@@ -49,8 +49,8 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("isagen probe -- -m32", "with an argument of the project"),
     ),
     "cpu": (
-        ("isagen cpu", "the CPU's name, and the features that it has"),
-        ("isagen cpu --levels", "the levels that CPU and OS support, and what the others lack"),
+        ("isagen cpu", "the level that runs here, and what CPU and OS lack for others"),
+        ("isagen cpu --features", "the features that CPU and OS have"),
     ),
     "demo": (
         ("isagen demo", "build a small project in a temporary folder and compare its levels"),

@@ -49,7 +49,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Report:
-    """The lines of `isagen cpu`: (name, state) of each about the OS, (name, feature) of each about the CPU."""
+    """The lines of `isagen cpu --format ipex`: (name, state) of each on the OS, (name, feature) of each on the CPU."""
 
     os: tuple[tuple[str, str], ...]
     features: tuple[tuple[str, str], ...]

@@ -261,12 +261,16 @@ def x86():
 def test_the_command_has_the_lines_of_the_sample(x86):
     pattern = re.sub(r"\\?\b(true|false)\b", "(true|false)", re.escape(" ".join(SAMPLE.split())))
     pattern = pattern.replace("00000000000602e7", "[0-9a-f]{16}")
-    name, said = cpu_command().split("\n", 1)
+    said = cpu_command("--format", "ipex")
     assert re.fullmatch(pattern, " ".join(said.split()))
-    data = json.loads(cpu_command("--format", "json"))
-    assert name == f"CPU: {data['cpu']}"
+    data = json.loads(cpu_command("--features", "--format", "json"))
     assert f"XCR0: {data['xcr0']:016x}\n" in said
     assert len(data["features"]) == 39
+    text = " ".join(cpu_command("--features").split())
+    assert text.startswith(f"CPU: {data['cpu']} has: ")
+    has, lacks = re.search("has: (.*) lacks: (.*) the OS saves", text).groups()
+    assert has.split() == [name for name, there in data["features"].items() if there]
+    assert lacks.split() == [name for name, there in data["features"].items() if not there]
 
 
 def test_the_command_agrees_with_the_extension_of_the_kernels(x86):
@@ -279,8 +283,10 @@ def test_the_command_agrees_with_the_extension_of_the_kernels(x86):
     }
     text = cpu_command("--levels")
     assert re.search(r"^DEFAULT +supported$", text, re.M)
-    assert len(text.splitlines()) == 10
+    assert len(re.findall(r"supported", text)) == len(said["levels"])
     assert text.startswith("CPU: ")
+    assert f"\nruns: {said['runs']}, the highest level of table x86 " in cpu_command()
+    assert said["runs"] == [name for name, level in said["levels"].items() if level["supported"]][-1]
 
 
 @pytest.mark.parametrize(("cpu", "best"), [("Nehalem", "X86_64_V2"), ("Haswell-v4", "X86_64_V3")])
