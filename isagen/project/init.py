@@ -226,7 +226,7 @@ def _where_pip_finds_isagen() -> Iterator[str]:
     url = origin.get("url", "")
     if url.startswith("file:"):
         yield (
-            f"\nThis isagen was installed from {unquote(url.removeprefix('file://'))}. For pip to find it too:\n\n"
+            f"\nThis isagen was installed from {unquote(url.removeprefix('file://'))}. For pip to find it, run:\n\n"
             f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(unquote(url.removeprefix('file://')))}\n"
             "  export PIP_FIND_LINKS=~/.cache/isagen/wheels"
         )
@@ -247,17 +247,21 @@ def _is_entered(sources: Sources, fragment: str) -> bool:
 
 
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
-    if fresh:
-        yield "\nBuild and install it:  pip install ."
-    elif not _is_entered(Sources(folder), fragment):
+    has_package = (folder / "pyproject.toml").exists()
+    entered = fresh or _is_entered(Sources(folder), fragment)
+    if not entered:
         yield (
             "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
             "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"
             f"  subdir('{fragment}')\n"
         )
-        yield 'Add "isagen" to build-system.requires in pyproject.toml, if the project has one.'
+        if has_package:
+            yield 'Add "isagen" to build-system.requires in pyproject.toml.'
         yield "`isagen doctor` checks all of it."
-    yield from _where_pip_finds_isagen()
+    if has_package:
+        yield from _where_pip_finds_isagen()
+    if fresh:
+        yield "\nBuild and install it:  pip install ."
 
 
 def check_empty(folder: Path, name: str, fragment: str) -> None:

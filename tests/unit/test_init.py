@@ -267,8 +267,16 @@ def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):
     origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}").get("url", "")
     if not origin.startswith("file:"):
         pytest.skip("this isagen was installed from an index")
-    assert "export PIP_FIND_LINKS=" in run(empty)
-    assert "pip wheel --no-deps" in run(empty)
+    said = run(empty)
+    assert said.index("pip wheel --no-deps") < said.index("export PIP_FIND_LINKS=") < said.index("pip install .")
+
+
+def test_says_nothing_of_pip_to_a_project_that_is_no_package(empty):
+    (empty / "meson.build").write_text("project('p', 'c')\n")
+    said = run(empty)
+    assert "isa_kernels = files(" in said
+    assert "pip" not in said
+    assert "pyproject" not in said
 
 
 @pytest.mark.parametrize("failing", ["src/core.cpp", "isagen/meson.build", "meson_options.txt"])

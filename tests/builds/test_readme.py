@@ -1,0 +1,37 @@
+"""The README's Meson and C++ build as they stand, and the stub is called."""
+
+import re
+
+import pytest
+
+from support.checkout import ROOT
+
+MAIN = """
+#include "softmax.h"
+#include <cstdio>
+int main() { float x[2] = {1, 2}; softmax_stub(x, x, 2); std::printf("%s\\n", isa_level_name(isa_current_level())); }
+"""
+
+
+@pytest.mark.smoke
+def test_the_sources_of_the_readme_build(new_project):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    project = new_project(None)
+    (meson,) = re.findall(r"```meson\n# meson.build: .*\n((?:.|\n)*?)```", text)
+    for name, source in re.findall(r"```c\+\+\n// (\S+): ((?:.|\n)*?)```", text):
+        path = project.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"// {source}")
+    (project.folder / "main.cpp").write_text(MAIN)
+    target = "executable('main', 'core.cpp', 'main.cpp', dependencies: isa_kernels_dep)"
+    lines = [
+        target if line.startswith("py.extension_module('_core', 'core.cpp'") else line for line in meson.splitlines()
+    ]
+    assert target in lines
+    (project.folder / "meson.build").write_text("project('readme', 'cpp', default_options: ['cpp_std=c++17'])\n")
+    project.isagen("init")
+    with (project.folder / "meson.build").open("a") as stream:
+        stream.write("\n".join(lines) + "\n")
+    project.setup("-Disa_levels=AVX2")
+    project.ninja()
+    assert project.run(project.path("main")).stdout in ("AVX2\n", "DEFAULT\n")
