@@ -7,6 +7,7 @@ class Isa:
     override         the environment variable that narrows the level when the module is loaded; None if there is none
     matrix           the build matrix as a dict (docs/matrix.schema.json of isagen); None where the module holds none
     why(LEVEL)       one sentence: why the level is or is not in use
+    why(STUB)        one sentence: which level's copy the stub calls; its name may lack _stub
     report()         what a bug report needs: module, levels, stubs, override, Python, machine; no user, host or path
     use(LEVEL)       switches every stub to a level at once, for tests and benchmarks; no other thread may call a kernel
     with use(LEVEL): ...   the same, and switches back at the end; a module that is a kernel as a whole cannot switch
@@ -40,7 +41,11 @@ class Isa:
         return json.loads(zlib.decompress(text)) if text else None
 
     def why(self, level):
-        """Return one sentence: why a level is or is not in use."""
+        """Return one sentence: why a level is or is not in use, or which level's copy a stub calls."""
+        for stub, selected, _ in stubs():
+            if level in (stub, stub.removesuffix("_stub")):
+                instead = "" if selected == self.current else f", because it has none at {self.current}"
+                return f"{stub} calls the copy of {selected}{instead}" if selected else f"{stub} has no kernel"
         name = known(level)
         built, supported, missing = self.levels[name]
         if name == self.current:

@@ -7,8 +7,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Any
 
 from ..model.errors import CompilerError
@@ -19,7 +17,7 @@ from ..probe.probe import probe_all
 from ..processors.detection import Cpu, ask_permissions, detect, missing_by_level
 from ..processors.registry import default_table, this_cpu_family, this_machine
 from ..processors.table import Table, load_table
-from .output import standard_output
+from .output import standard_output, wrapped
 from .parser import Commands, add_table
 
 
@@ -62,11 +60,10 @@ def run(options: argparse.Namespace) -> int:
         lines = [*(levels_lines if options.levels else summary_lines)(table, missing, asked), asked.said]
         data = levels_json(table, missing, asked)
     if options.format == "json":
-        text = json.dumps({"cpu": name, **data}, indent=2)
+        text = json.dumps({"cpu": name, **data}, indent=2) + "\n"
     else:
-        width = get_terminal_size((100, 1)).columns
-        text = "\n".join(fill(line, width, subsequent_indent="  ") for line in (f"CPU: {name or 'unknown'}", *lines))
-    standard_output().write(f"{text}\n")
+        text = wrapped((f"CPU: {name or 'unknown'}", *lines))
+    standard_output().write(text)
     return 0
 
 

@@ -6,8 +6,10 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TextIO
 
 from ..model.printable import CONTROLS, SURROGATES
@@ -31,6 +33,15 @@ def standard_output() -> TextIO:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     return sys.stdout
+
+
+def wrapped(lines: Iterable[str]) -> str:
+    """Return lines that are as wide as the terminal at most, and as they are where the output is none."""
+    width = get_terminal_size((1 << 16, 1)).columns
+    parts = (
+        fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False) for line in lines
+    )
+    return "".join(f"{part}\n" for part in parts)
 
 
 def write(options: argparse.Namespace, text: str) -> None:

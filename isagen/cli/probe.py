@@ -14,6 +14,7 @@ from ..probe.cache import NO_CACHE
 from ..probe.compiler import find_compiler
 from ..probe.limited import limited_verdicts
 from ..probe.probe import probe_each
+from .output import wrapped
 from .parser import Commands, add_table
 
 
@@ -41,14 +42,14 @@ def run(options: argparse.Namespace) -> int:
     for (level, _), verdict in answers:
         verdicts[level] = verdict
         if options.format != "json":
-            print(_text(level, verdict), flush=True)
+            print(wrapped(_lines(level, verdict)), end="", flush=True)
     if options.format == "json":
         print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))
     return 0
 
 
-def _text(level: str, verdict: Verdict) -> str:
+def _lines(level: str, verdict: Verdict) -> list[str]:
     """Return the lines about a level."""
     said = " ".join(verdict.flags) or "no flags" if verdict.available else verdict.reason
     lines = [f"{level:<14} {'available' if verdict.available else 'unavailable'}: {said}"]
-    return "\n".join(lines + [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped])
+    return lines + [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped]

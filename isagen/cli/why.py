@@ -11,7 +11,7 @@ from ..matrix.where import Found, find_matrices
 from ..matrix.why import Why, why
 from ..model.errors import ProjectError
 from .matrix import WHERE
-from .output import add_output, write
+from .output import add_output, wrapped, write
 from .parser import Commands
 
 
@@ -49,5 +49,5 @@ def run(options: argparse.Namespace) -> int:
     for one, answer in answers:
         lines.append((f"{one.label}: " if len(found) > 1 else "") + answer.sentence)
         lines += [f"  {detail}" for detail in answer.details]
-    write(options, "\n".join(lines) + "\n")
+    write(options, wrapped(lines))
     return 0

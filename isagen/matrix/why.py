@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
 from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
-from ..model.optimization import reason_for_plain_code
+from ..model.optimization import is_scalar, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .here import Here
 from .words import count_text, level_cells, size_text, width_text
@@ -55,8 +56,19 @@ def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
         said = "registers no function for a stub; the next lower level that has one is called"
-    equal = [reason_for_plain_code(matrix.optimization)] if cell.same_as else []
-    return _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell), *equal)
+    equal = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
+    answer = _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell), *equal)
+    return replace(answer, details=(*answer.details, *_runs_here(matrix, kernel, here)))
+
+
+def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Here) -> Iterator[str]:
+    """Yield which copy of a kernel this machine runs, where it is known."""
+    allowed = [one for one in matrix.levels if not here.problem and not here.missing[one.name]]
+    for level in reversed([one for one in allowed if one.name not in here.excluded]):
+        cell = kernel.levels[level.name]
+        if cell.verdict == BUILT and level.compiled is not False and cell.stubs != ():
+            yield f"runs here: the copy of {cell.folded or level.name}"
+            return
 
 
 def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, said: str, *details: str) -> Why:

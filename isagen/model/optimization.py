@@ -25,6 +25,11 @@ def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ..
     return VECTORISER if few and not any(map(CHOICE.match, args)) else ()
 
 
+def is_scalar(optimization: str) -> bool:
+    """Return whether compilers vectorise hardly any loop."""
+    return not optimization.startswith("-O") or optimization in SCALAR
+
+
 # What people are told where no level gains.
 UNUSED = "no kernel uses an instruction that {} lacks"
 

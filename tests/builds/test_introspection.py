@@ -129,6 +129,12 @@ def test_why(module, levels, avx2):
     assert said[3].startswith("'AVX3' is not a level; levels: DEFAULT, AVX2, ")
 
 
+def test_why_of_a_stub(module, levels):
+    stub, best = module.run("print(next(iter(isa.kernels)), isa.current)").split()
+    said = module.run(f"for x in ({stub!r}, {stub.removesuffix('_stub')!r}): print(isa.why(x))").splitlines()
+    assert said == [f"{stub} calls the copy of {best}"] * 2
+
+
 def test_why_another_level_is_in_use(module, levels, avx2):
     said = module.run(
         "print(isa.why('DEFAULT'))",

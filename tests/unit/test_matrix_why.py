@@ -183,3 +183,20 @@ def test_the_selection_is_that_of_the_generated_code(matrix):
     assert at(matrix, HELLO_ISA=" avx2_vnni ").selected == "AVX2_VNNI"
     assert at(matrix, {"AVX512": ("avx512_f",)}, HELLO_ISA="AVX512").selected == "AVX2"
     assert at(matrix, HELLO_ISA="nonsense").selected == "AMX"
+
+
+def runs_here(matrix: Matrix, level: str, machine: Here) -> list[str]:
+    found = why(matrix, level, matrix.kernels[0].source, machine)
+    return [line for line in found.details if line.startswith("runs here: ")]
+
+
+def test_what_a_kernel_runs_instead(matrix):
+    """The best level that is supported, allowed and has a copy; of one that folds, the copy that is linked."""
+    off = with_cell(matrix, "AVX512", verdict="disabled", reason="by isa.toml")
+    lacks = {"AVX512_BF16": ("avx512_bf16",), "AMX": ("amx_tile",), "AVX512_FP16": ("avx512_fp16",)}
+    assert runs_here(off, "AVX512", at(off, lacks)) == ["runs here: the copy of AVX512_VNNI"]
+    folds = with_cell(off, "AVX512_VNNI", folded="AVX2")
+    assert runs_here(folds, "AVX512", at(folds, lacks)) == ["runs here: the copy of AVX2"]
+    narrowed = at(off, lacks, **{off.override: "DEFAULT"})
+    assert runs_here(off, "AVX512", narrowed) == ["runs here: the copy of DEFAULT"]
+    assert runs_here(off, "AVX512", Here("it is built for arm64")) == []
