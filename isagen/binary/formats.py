@@ -57,7 +57,7 @@ def format_names() -> str:
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:
-    """Return what a binary's code is for; None where its first bytes do not tell."""
+    """Return the architecture of a binary's code; None where its first bytes name none."""
     head = _head(path)
     found = _format_of(head)
     return found.architecture(head) if found is not None else None

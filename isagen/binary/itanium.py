@@ -73,7 +73,8 @@ def is_destructor(name: str) -> bool:
 
 
 def initialised(names: Iterable[str]) -> Iterator[str]:
-    """Yield the variables, with their guards, that code initialises: guards and functions for them tell.
+    """Yield the variables that code initialises, and their guards: `names` contain a guard or an initialisation
+    function.
 
     Of the names that a guard may be for, one is the variable's (Itanium C++ ABI, 5.1.4.4; ``_ZTH``: thread-local ones).
     """

@@ -1,6 +1,6 @@
 """The protocols of binary files as the audit reads them: sections, symbols, relocations, and pointers.
 
-Addresses are those that a process sees in a linked file. An object has none, so its reader makes some up.
+Addresses are those of a process that loads a linked file. An object has none: its reader makes them up.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ class Binary(Protocol):
 
     @property
     def stripped(self) -> bool:
-        """Whether it tells only of symbols that other files can bind to."""
+        """Whether its symbol table is stripped: only symbols that other files can bind to are left."""
 
     @property
     def sections(self) -> Sequence[Section]: ...
@@ -285,7 +285,7 @@ class Binary(Protocol):
         """Return up to `size` bytes at an address, none where nothing is loaded from the file."""
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield all symbols that the file tells of."""
+        """Yield all symbols of the file."""
 
     def exports(self) -> Iterator[Symbol]:
         """Yield the symbols that other files can bind to: all of an object."""
@@ -297,7 +297,7 @@ class Binary(Protocol):
         """Return a symbol's name."""
 
     def notes(self, owner: str) -> Sequence[bytes]:
-        """Return what the notes of `owner` say."""
+        """Return the texts of the notes of `owner`."""
 
     def unwound(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions that the tables for unwinding the stack describe."""

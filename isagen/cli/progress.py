@@ -31,7 +31,7 @@ class Progress:
             self._status.start()
 
     def hide(self) -> None:
-        """Take the line away while something else is printed; the next name brings it back."""
+        """Erase the line, to print something else; the next name shows it again."""
         self._status.stop()
 
 

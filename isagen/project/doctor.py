@@ -30,7 +30,7 @@ INIT = "run `isagen init`, and commit what it writes"
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, whether it is right, and the remedy where it is not."""
+    """One check: its subject, whether it passes, and the remedy if it fails."""
 
     ok: bool
     said: str

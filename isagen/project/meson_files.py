@@ -1,4 +1,4 @@
-"""The meson.build files of a project, read as text: where the words that isagen's users write stand."""
+"""The meson.build files of a project, searched as text for what its authors write about isagen."""
 
 from __future__ import annotations
 

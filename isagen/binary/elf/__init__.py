@@ -30,5 +30,5 @@ def starts(head: bytes) -> bool:
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:
-    """Return an object with the `content` of a sealed one that also says `text`."""
+    """Return the `content` of a sealed object with a note of `owner` added."""
     return note_added(ElfObject(content, "object"), owner, text)

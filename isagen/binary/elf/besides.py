@@ -1,4 +1,4 @@
-"""What an object contains besides code and constants, which a program would miss."""
+"""What an object contains besides code and constants: a program that lacks it is another program."""
 
 from __future__ import annotations
 

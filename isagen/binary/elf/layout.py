@@ -91,7 +91,7 @@ def _struct(text: str) -> struct.Struct:
 
 
 def layout_of(identification: bytes) -> Layout | None:
-    """Return the layout that a file's first bytes tell; None where they are not those of an ELF file."""
+    """Return the layout that a file's first bytes name; None where they are not those of an ELF file."""
     if len(identification) < 6 or identification[:4] != MAGIC:
         return None
     if identification[4] not in (1, 2) or identification[5] not in (1, 2):
@@ -119,7 +119,7 @@ LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: messag
 
 
 def architecture_of(head: bytes) -> Architecture | None:
-    """Return what a file with these first bytes is for; None where they tell no machine."""
+    """Return the architecture that a file's first bytes name; None where they name none."""
     layout = layout_of(head)
     if layout is None or len(head) < HEAD:
         return None

@@ -17,7 +17,7 @@ def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little")
 
 
 def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:
-    """Yield what the notes of `owner` in a section say; `order` is struct's sign of the byte order."""
+    """Yield the texts of the notes of `owner` in a section; `order` is struct's sign of the byte order."""
     place = 0
     while place + 12 <= len(raw):
         name_size, size, _ = struct.unpack_from(order + "III", raw, place)

@@ -29,7 +29,7 @@ class Renaming:
         struct.pack_into(self._layout.order + "I", self._data, self._symbol(index), self._place(table.link, name))
 
     def hide_symbol(self, index: int) -> None:
-        """Keep the symbol at `index` inside the program or library: hidden, and weak where it was unique."""
+        """Hide the symbol at `index` from other programs and libraries; a unique one becomes weak."""
         info_at = self._symbol(index) + (4 if self._layout.wide else 12)
         info, other = self._data[info_at : info_at + 2]
         if info >> 4 == STB_UNIQUE:
@@ -38,7 +38,7 @@ class Renaming:
             self._data[info_at + 1] = other & ~3 | STV_HIDDEN
 
     def weaken_symbol(self, index: int) -> None:
-        """Let the symbol at `index` of the symbol table be one of several of its name, of which a linker keeps one."""
+        """Make the symbol at `index` of the symbol table weak."""
         info_at = self._symbol(index) + (4 if self._layout.wide else 12)
         self._data[info_at] = STB_WEAK << 4 | self._data[info_at] & 15
 

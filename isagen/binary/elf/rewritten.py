@@ -1,4 +1,4 @@
-"""ELF objects written anew: with a note, or without code and data in the place of another."""
+"""Writing ELF objects: one with a note added, or an empty one for the same processor and ABI."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from .objects import ElfObject
 
 SECTION = b".note.isagen\0"
 ALIGNMENT = 4
-# What an object says of itself to the linker, which goes by what all objects say: a stack without code, branch
-# protection, the ABI of the processor.
+# Properties that a linker combines from all objects: a stack without code, branch protection, the processor's ABI.
 STATEMENTS = (".note.GNU-stack", ".note.gnu.property")
 # SHT_ARM_ATTRIBUTES, SHT_RISCV_ATTRIBUTES and others of one number; SHT_MIPS_ABIFLAGS; SHT_GNU_ATTRIBUTES.
 ATTRIBUTES = frozenset({0x70000003, 0x7000002A, 0x6FFFFFF5})

@@ -1,4 +1,4 @@
-"""The tables for unwinding the stack, and where they say that functions are: `strip` leaves those alone.
+"""The places of functions in the tables for unwinding the stack, which `strip` leaves alone.
 
 Linux Standard Base, "Exception Frames", and DWARF 4, 6.4.1.
 """
