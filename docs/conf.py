@@ -22,7 +22,7 @@ from isagen import __version__  # noqa: E402
 
 project = "isagen"
 version = release = __version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["_*"]
 html_theme = "furo"
 html_title = f"isagen {__version__}"
