@@ -42,10 +42,8 @@ class Isa:
 
     def why(self, level):
         """Return one sentence: why a level is or is not in use, or which level's copy a stub calls."""
-        for stub, selected, _ in stubs():
-            if level in (stub, stub.removesuffix("_stub")):
-                instead = "" if selected == self.current else f", because it has none at {self.current}"
-                return f"{stub} calls the copy of {selected}{instead}" if selected else f"{stub} has no kernel"
+        if said := called(level):
+            return said
         name = known(level)
         built, supported, missing = self.levels[name]
         if name == self.current:
@@ -112,6 +110,14 @@ class Use:
 
     def __repr__(self):
         return f"<isa: {self.level} in use>"
+
+
+def called(name):
+    for stub, level, _ in stubs():
+        if name in (stub, stub.removesuffix("_stub")):
+            instead = "" if level == isa.current else f", because it has none at {isa.current}"
+            return f"{stub} calls the copy of {level}{instead}" if level else f"{stub} has no kernel"
+    return ""
 
 
 def known(level):
