@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import TextIO
 
 from ..model.printable import CONTROLS, SURROGATES
@@ -36,12 +36,12 @@ def standard_output() -> TextIO:
 
 
 def wrapped(lines: Iterable[str]) -> str:
-    """Return lines that are as wide as the terminal at most, and as they are where the output is none."""
-    width = get_terminal_size((1 << 16, 1)).columns
-    parts = (
-        fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False) for line in lines
-    )
-    return "".join(f"{part}\n" for part in parts)
+    """Return lines that are as wide as the terminal at most, and as they are where the standard output is none."""
+    if sys.stdout is not None and sys.stdout.isatty():
+        wrapper = TextWrapper(get_terminal_size().columns, subsequent_indent="    ")
+        wrapper.break_long_words = wrapper.break_on_hyphens = False
+        lines = map(wrapper.fill, lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def write(options: argparse.Namespace, text: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from isagen.cli import main
-from isagen.cli.output import write
+from isagen.cli.output import wrapped, write
 from isagen.matrix.terminal import print_matrix
 from isagen.matrix.where import Found
 from support.matrices import matrix_of
@@ -88,3 +88,14 @@ def test_an_output_that_takes_nothing(command, status, form, monkeypatch, capsys
         assert main(words) == status
     said = [os.strerror(number) for number in (errno.EBADF, errno.ENOSPC)]
     assert capsys.readouterr().err.splitlines() == [f"isagen: error: standard output: {text}" for text in said]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_answers_are_as_wide_as_the_terminal(monkeypatch, terminal):
+    line = "flags: " + "-mavx512f " * 20
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+    shown = wrapped(["short", line]).splitlines()
+    assert " ".join(" ".join(shown).split()) == f"short {line}".strip()
+    assert (max(map(len, shown)) <= 60) is terminal
+    assert (len(shown) == 2) is not terminal
