@@ -41,4 +41,4 @@ def reason_for_plain_code(optimization: str) -> str:
         return f"compilers vectorise nothing unless an argument says so: {remedy}"
     if optimization in SCALAR:
         return f"{optimization} vectorises hardly any loop: {remedy}"
-    return f"at {optimization}, the compiler sees no use for them in this code"
+    return f"at {optimization}, the compiler finds no use for the instructions of higher levels"

@@ -27,7 +27,7 @@ def test_a_loop_is_vectorised_for_each_level_at_o2(scaffold, compiler):
     [
         (["-Doptimization=0"], "-O0 vectorises hardly any loop: configure with -Dbuildtype=release"),
         (["--buildtype=plain"], "unless an argument says so: configure with -Dbuildtype=release"),
-        (["-Doptimization=2", "-Dcpp_args=-fno-tree-vectorize"], "at -O2, the compiler sees no use for them"),
+        (["-Doptimization=2", "-Dcpp_args=-fno-tree-vectorize"], "at -O2, the compiler finds no use for"),
     ],
 )
 def test_levels_that_gain_nothing_are_told_of(scaffold, options, remedy):
