@@ -73,7 +73,7 @@ def as_markdown(matrices: Sequence[tuple[str, Matrix]]) -> str:
 def _section(label: str, matrix: Matrix) -> Iterator[str]:
     yield from (f"### {escaped(title(matrix))}", "", escaped(label), "")
     rows = [[*level_columns(matrix, level), "; ".join(level_lines(matrix, level))] for level in matrix.levels]
-    yield from markdown_table(LEVEL_HEADS, rows)
+    yield from markdown_table((*LEVEL_HEADS, "verdict, features and flags"), rows)
     compiled = {level.name: level.compiled is not False for level in matrix.levels}
     grid = [[k.source, *(cell_text(k.levels[name], compiled[name]) for name in compiled)] for k in matrix.kernels]
     yield from markdown_table(("kernel", *compiled), grid)

@@ -14,20 +14,7 @@ from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
 from .here import Here
-from .words import (
-    TO_BUILD,
-    code_bytes,
-    disabled,
-    facts,
-    flags_text,
-    level_cells,
-    own_features,
-    size_text,
-    title,
-    verdict_text,
-    widest,
-    width_text,
-)
+from .words import LEVEL_HEADS, TO_BUILD, disabled, facts, level_columns, level_lines, title, verdict_text
 
 # The mark and the style of a cell, by what it is.
 SAME = "same code as a lower level"
@@ -115,22 +102,13 @@ def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
 def _levels(matrix: Matrix, flags: bool) -> Table:
     """Return a line for each level: its code, its widest register, and what it adds; or why it is not built."""
     table = _table(2)
-    for head in ("", "level", "code", "widest"):
-        table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)
+    for head in ("", *LEVEL_HEADS):
+        table.add_column(head, justify="left" if head == LEVEL_HEADS[0] else "right", no_wrap=True)
     table.add_column("", overflow="fold")
     for number, level in enumerate(matrix.levels, 1):
-        verdict, cells = verdict_text(level), level_cells(matrix, level.name)
-        size, bits = code_bytes(cells), widest(cells)
-        own = " ".join(own_features(matrix, level))
-        reason = f"{':' * (verdict == UNAVAILABLE)} {level.reason}" if level.reason else ""
-        said = [f"{verdict}{reason}"] if verdict != BUILT else []
-        said += [f"{'adds' if level.requires else 'needs'} {own}"] if level.verdict == BUILT and own else []
-        said += flags_text(level) if flags and level.verdict == BUILT else []
-        table.add_row(
-            str(number),
-            _text(level.name, MARKS[verdict][1]),
-            size_text(size) if size is not None else "",
-            width_text(bits) if bits is not None else "",
-            Text("\n").join(map(_text, said)),
-        )
+        name, *sizes = map(_text, level_columns(matrix, level))
+        verdict, *more = level_lines(matrix, level, flags)
+        name.stylize(MARKS[verdict_text(level)][1])
+        said = more if verdict == BUILT else [verdict, *more]
+        table.add_row(str(number), name, *sizes, Text("\n").join(map(_text, said)))
     return table

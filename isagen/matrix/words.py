@@ -8,14 +8,14 @@ from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel, is_plain
 from ..model.optimization import UNUSED, reason_for_plain_code
-from ..model.plan import BUILT, DISABLED
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 
 NEEDED = "every user's CPU must have them"
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 TO_BUILD = "to build"
 TILE = 8192  # bits of a tile register: 16 rows of 512 bits
 UNITS = ("B", "kB", "MB", "GB")
-LEVEL_HEADS = ("level", "verdict", "kernels", "code", "widest", "flags and features, or why not")
+LEVEL_HEADS = ("level", "code", "widest")
 
 
 def size_text(size: int) -> str:
@@ -83,18 +83,24 @@ def title(matrix: Matrix) -> str:
     )
 
 
-def level_columns(matrix: Matrix, level: MatrixLevel) -> list[str]:
-    """Return the columns of a level below `LEVEL_HEADS`, but for the last, which is `level_lines`."""
+def level_columns(matrix: Matrix, level: MatrixLevel) -> tuple[str, str, str]:
+    """Return a level's name, the size of its code, and its widest register; "" where these are unknown."""
     cells = level_cells(matrix, level.name)
-    built = sum(cell.verdict == BUILT for cell in cells)
     code, bits = code_bytes(cells), widest(cells)
-    return [
-        level.name,
-        verdict_text(level),
-        f"{built} of {len(cells)}" if level.verdict == BUILT else "",
-        "" if code is None else size_text(code),
-        "" if bits is None else width_text(bits),
-    ]
+    return level.name, "" if code is None else size_text(code), "" if bits is None else width_text(bits)
+
+
+def level_lines(matrix: Matrix, level: MatrixLevel, flags: bool = True) -> list[str]:
+    """Return a level's verdict, the features that it adds to those of the levels it requires, and its `flags`.
+
+    Of a level that is not built, the verdict has the reason.
+    """
+    verdict = verdict_text(level)
+    if level.verdict != BUILT:
+        return [f"{verdict}{':' * (level.verdict == UNAVAILABLE)} {level.reason}"]
+    own = " ".join(own_features(matrix, level))
+    adds = [f"{'adds' if level.requires else 'needs'} {own}"] if own else []
+    return [verdict, *adds, *(flags_text(level) if flags else [])]
 
 
 def flags_text(level: MatrixLevel) -> list[str]:
@@ -115,23 +121,6 @@ def own_features(matrix: Matrix, level: MatrixLevel) -> tuple[str, ...]:
     """Return the features that a level needs and no level that it requires does; of the lowest level, all."""
     lower = {name for one in matrix.levels if one.name in level.requires for name in one.features}
     return tuple(name for name in level.features if name not in lower)
-
-
-def needs_text(matrix: Matrix, level: MatrixLevel) -> str:
-    """Return the features that a level needs beside those of the levels that it requires; "" where there are none."""
-    own = own_features(matrix, level)
-    if not own:
-        return ""
-    lower = [one for one in matrix.levels if one.name in level.requires and one.features]
-    highest = [one.name for one in lower if not any(one.name in other.requires for other in lower)]
-    others = f", and what {' and '.join(highest)} {'needs' if len(highest) == 1 else 'need'}" if highest else ""
-    return f"needs {' '.join(own)}{others}"
-
-
-def level_lines(matrix: Matrix, level: MatrixLevel) -> list[str]:
-    """Return a level's flags, or why it is not built, and the features that it needs at run time."""
-    needs = needs_text(matrix, level) if level.verdict == BUILT else ""
-    return [*flags_text(level), *([needs] if needs else [])]
 
 
 def override_text(matrix: Matrix) -> str:

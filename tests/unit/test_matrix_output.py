@@ -15,7 +15,7 @@ from isagen.matrix.here import Here
 from isagen.matrix.planned import public
 from isagen.matrix.private import without_paths, word_without_path
 from isagen.matrix.terminal import print_matrix
-from isagen.matrix.words import cell_text, code_bytes, level_cells, needs_text, size_text, width_text
+from isagen.matrix.words import cell_text, code_bytes, level_cells, size_text, width_text
 from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
 from isagen.model.matrix import KernelCode, LevelCode, Matrix
@@ -78,15 +78,6 @@ def places(line: str) -> list[int]:
 )
 def test_the_level_that_runs_here(here, said):
     assert [line for line in lines(matrix_of(), 100, here=here) if line.startswith("runs here")] == said
-
-
-def test_a_level_that_requires_two_names_both():
-    matrix = matrix_of()
-    vnni = matrix.level("AVX512_VNNI")
-    both = replace(vnni, requires=("DEFAULT", "AVX2", "AVX2_VNNI", "AVX512"))
-    assert needs_text(matrix, both) == "needs avx512_vnni, and what AVX2_VNNI and AVX512 need"
-    assert needs_text(matrix, replace(vnni, requires=())).startswith("needs cmov ")
-    assert needs_text(matrix, replace(vnni, features=matrix.level("AVX512").features)) == ""
 
 
 def test_what_is_not_compiled_is_not_called_built():
@@ -155,7 +146,7 @@ def test_markdown_escapes_what_is_markup():
     text = as_markdown([("x", replace(matrix, kernels=(kernel,)))])
     assert "a\\|b\\*c\\`\\<i\\>.cpp" in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.replace("\\|", "").count("|") for line in tables} == {7, 10}
+    assert {line.replace("\\|", "").count("|") for line in tables} == {5, 10}
 
 
 @pytest.mark.parametrize(
