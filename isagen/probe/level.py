@@ -21,31 +21,6 @@ OWN_WORDS = {"return", "argc", "argv"}
 Answer = tuple[Verdict, Sequence[str] | None]
 
 
-def probe(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Answer:
-    """Probe one level with one compiler; `bare` are the macros predefined without the level's flags."""
-    known = known_without_asking(table, level, compiler, bare)
-    if known is not None:
-        return known, ()
-    flags, dropped = _usable_flags(level, compiler)
-    no = partial(Verdict, False, flags=flags, dropped=dropped)
-    macros, outcome = _macros(compiler, flags, bare)
-    if not outcome.ok:
-        return no(_why(outcome)), None
-    features, reason = _features(table, level, compiler, flags, macros, bare)
-    if reason:
-        return no(reason), None
-    outcome = compiler.builds(probe_text(table, [level]), flags)
-    if not outcome.ok:
-        return no(_why(outcome)), None
-    return _available(compiler, flags, dropped, features), outcome.headers
-
-
-def _available(
-    compiler: Compiler, flags: tuple[str, ...], dropped: tuple[tuple[str, str], ...], features: tuple[str, ...]
-) -> Verdict:
-    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
-
-
 def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
     """Return the verdict on a level that needs no run of the compiler, if this is one."""
     minimum = level.minimum.get(compiler.id)
@@ -62,21 +37,28 @@ def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: M
     return None
 
 
-def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
-    """Return the verdict on a level if its program is built, by its macros; none where the level is asked by itself.
+def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict:
+    """Return the verdict on a level by its flags and their macros; if it is available, its program is yet to be built.
 
-    That the optional flags are taken without a warning is left to the program that is compiled with them.
+    `bare` are the macros predefined without the level's flags.
     """
-    flags: tuple[str, ...] = (*level.flags[compiler.dialect], *level.optional_flags.get(compiler.dialect, ()))
-    dropped: tuple[tuple[str, str], ...] = ()
+    flags, dropped = _usable_flags(level, compiler)
+    no = partial(Verdict, False, flags=flags, dropped=dropped)
     macros, outcome = _macros(compiler, flags, bare)
-    if not outcome.ok and level.optional_flags.get(compiler.dialect):
-        flags, dropped = _usable_flags(level, compiler)
-        macros, outcome = _macros(compiler, flags, bare)
     if not outcome.ok:
-        return None
+        return no(_why(outcome))
     features, reason = _features(table, level, compiler, flags, macros, bare)
-    return None if reason else _available(compiler, flags, dropped, features)
+    return no(reason) if reason else Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
+
+
+def build(table: Table, level: Level, settled: Verdict, compiler: Compiler) -> Answer:
+    """Return the answer on a level that is `settled`, after building its program if that is available."""
+    if not settled.available:
+        return settled, None
+    outcome = compiler.builds(probe_text(table, [level]), settled.flags)
+    if not outcome.ok:
+        return Verdict(False, _why(outcome), settled.flags, settled.dropped), None
+    return settled, outcome.headers
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:

@@ -24,10 +24,10 @@ from ..processors.flags import units
 from ..processors.table import Level, Table
 from .cache import Cache
 from .compiler import Compiler
-from .level import Answer, known_without_asking, probe, probe_text, settle
+from .level import Answer, build, known_without_asking, probe_text, settle
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 5
+PROBE_FORMAT = 6
 # The clock of file times on Linux, which advances in ticks.
 CLOCK_REALTIME_COARSE = 5
 Group = tuple[Level, ...]
@@ -74,31 +74,45 @@ def probe_each(
 def _asked(
     questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache, begun: int
 ) -> Mapping[_Question, Future[Mapping[str, Verdict]]]:
-    """Let compilers answer in parallel; what is known of a question comes with all that is asked together with it.
+    """Let compilers answer in parallel; the answer to a question comes with those of its group.
 
-    The runs for macros come first, so that no thread waits for one that has not begun.
+    The runs for flags and macros come first, so that no thread waits for one that has not begun.
     """
+    settled = {question: pool.submit(question.settled) for question in questions}
     groups: dict[tuple[Compiler, str], list[_Question]] = {}
-    for question in questions:
+    for question in settled:
         groups.setdefault((question.compiler, question.group[0].name), []).insert(0, question)
-    settled = {one: pool.submit(one.settled) for group in groups.values() if len(group) > 1 for one in group}
     answers = {}
     for group in groups.values():
-        own = {one.level.name: settled[one] for one in group if one in settled}
-        answer = pool.submit(_answers, group, own, cache, begun)
+        answer = pool.submit(_answers, group, [settled[one] for one in group], cache, begun)
         answers.update(dict.fromkeys(group, answer))
     return answers
 
 
 def _answers(
-    questions: Sequence[_Question], settled: Mapping[str, Future[Verdict | None]], cache: Cache, begun: int
+    questions: Sequence[_Question], settled: Sequence[Future[Verdict]], cache: Cache, begun: int
 ) -> Mapping[str, Verdict]:
-    """Probe a group of levels, highest first, cache the answers, and return the verdicts by name."""
-    levels = tuple(question.level for question in questions)
-    found = questions[0].answers(levels, {name: one.result() for name, one in settled.items()})
-    for question in questions:
-        question.keep(found[question.level.name], cache, begun)
-    return {name: verdict for name, (verdict, _) in found.items()}
+    """Build the programs of a group of levels, highest first, cache the answers, and return the verdicts by name."""
+    table, compiler = questions[0].table, questions[0].compiler
+    verdicts = [(question.level, one.result()) for question, one in zip(questions, settled, strict=True)]
+    together = _together(table, verdicts, compiler)
+    found = {}
+    for question, (level, verdict) in zip(questions, verdicts, strict=True):
+        answer = together.get(level.name) or build(table, level, verdict, compiler)
+        question.keep(answer, cache, begun)
+        found[level.name] = answer[0]
+    return found
+
+
+def _together(table: Table, settled: Sequence[tuple[Level, Verdict]], compiler: Compiler) -> dict[str, Answer]:
+    """Return the answers to those levels, highest first, that one program shows to be available."""
+    _, highest = settled[0]
+    flags = set(units(highest.flags))
+    able = [(level, one) for level, one in settled if one.available and set(units(one.flags)) <= flags]
+    if not highest.available or len(able) < 2:
+        return {}
+    outcome = compiler.builds(probe_text(table, [level for level, _ in able]), highest.flags)
+    return {level.name: (verdict, outcome.headers) for level, verdict in able} if outcome.ok else {}
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
@@ -152,20 +166,20 @@ class _Question:
         common: Callable[[], str],
     ) -> None:
         self.level, self.group, self.compiler = level, group, compiler
-        self._table, self._bare, self._common = table, bare, common
+        self.table, self._bare, self._common = table, bare, common
 
     @cached_property
     def _key(self) -> str:
-        table, level = self._table, self.level
+        table, level = self.table, self.level
         return Cache.key([self._common(), *self._of_group, asdict(level), table.required_features(level.name)])
 
     @cached_property
     def _of_group(self) -> tuple[object, ...]:
-        return probe_text(self._table, self.group), question_of(self.group, self.compiler)
+        return probe_text(self.table, self.group), question_of(self.group, self.compiler)
 
     def known(self, cache: Cache) -> Verdict | None:
         """Return the verdict that needs no compiler, or that of an earlier build, if it is still good."""
-        verdict = known_without_asking(self._table, self.level, self.compiler, self._bare)
+        verdict = known_without_asking(self.table, self.level, self.compiler, self._bare)
         if verdict is not None:
             return verdict
         with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
@@ -174,13 +188,9 @@ class _Question:
                 return kept.verdict
         return None
 
-    def settled(self) -> Verdict | None:
-        """Ask for the level's macros."""
-        return settle(self._table, self.level, self.compiler, self._bare)
-
-    def answers(self, levels: Group, settled: Mapping[str, Verdict | None]) -> Mapping[str, Answer]:
-        """Ask about several levels, this one the highest."""
-        return ask(self._table, levels, self.compiler, self._bare, settled)
+    def settled(self) -> Verdict:
+        """Ask what the level's flags turn on."""
+        return settle(self.table, self.level, self.compiler, self._bare)
 
     def keep(self, answer: Answer, cache: Cache, begun: int) -> None:
         """Keep an answer to this question, if it is one to keep: if no header changed since probing began."""
@@ -226,36 +236,6 @@ def groups_of(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> list
         others = [rest.pop(one.name) for one in below if one.name in rest and _all_flags(one, compiler) <= flags]
         groups.append((highest, *others))
     return groups
-
-
-def ask(
-    table: Table, group: Group, compiler: Compiler, bare: Mapping[str, str], settled: Mapping[str, Verdict | None]
-) -> dict[str, Answer]:
-    """Return the answers to a group of levels by name; `settled` is what their macros tell.
-
-    Where not all is well with several of them, each is asked by itself.
-    """
-    found = _together(table, group, compiler, settled)
-    return {one.name: found.get(one.name) or probe(table, one, compiler, bare) for one in group}
-
-
-def _together(
-    table: Table, group: Group, compiler: Compiler, settled: Mapping[str, Verdict | None]
-) -> dict[str, Answer]:
-    """Return the answers to those levels of a group that one program shows to be available."""
-    highest = settled.get(group[0].name)
-    if highest is None or len(group) < 2:
-        return {}
-    flags = set(units(highest.flags))
-    able = [
-        (one, own) for one in group if (own := settled.get(one.name)) is not None and set(units(own.flags)) <= flags
-    ]
-    if len(able) < 2:
-        return {}
-    outcome = compiler.builds(probe_text(table, [one for one, _ in able]), highest.flags)
-    if not outcome.ok:
-        return {}
-    return {one.name: (own, outcome.headers) for one, own in able}
 
 
 def question_of(group: Sequence[Level], compiler: Compiler) -> list[list[object]]:

@@ -23,11 +23,11 @@ def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
     """The second level is not answered before the first is taken."""
     taken = threading.Event()
 
-    def slow(table, level, compiler, bare):
+    def slow(table, level, settled, compiler):
         assert level is table.levels[0] or taken.wait(20)
         return Verdict(True, level.name), ()
 
-    monkeypatch.setattr("isagen.probe.probe.probe", slow)
+    monkeypatch.setattr("isagen.probe.probe.build", slow)
     asked = in_two_groups(table(tmp_path, 'features = ["avx2"]'))
     verdicts = probe_each(asked, [fake(tmp_path)], NO_CACHE)
     assert next(verdicts) == ((asked.levels[0].name, "c"), Verdict(True, asked.levels[0].name))
