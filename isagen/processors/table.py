@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -136,7 +135,6 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
     own = {name: read_flags(entry) for name, entry in sections.items()}
     for entry in sections.values():
         entry.finish()
-    _check_cycles(levels.values(), sections)
     _check_ranks(levels, sections)
     ordered = sorted(levels.values(), key=lambda level: level.rank)
     own = {level.name: own[level.name] for level in ordered}
@@ -186,22 +184,12 @@ def _check_ranks(levels: Mapping[str, Level], sections: Mapping[str, Section]) -
             raise sections[upper.name].fail("rank", f"is also the rank of {lower.name}", "ranks must differ")
     for level in ordered:
         for required in level.requires:
-            if levels[required].rank > level.rank:
+            if levels[required].rank >= level.rank:
                 raise sections[level.name].fail(
                     "requires",
-                    f"{required} has a higher rank than {level.name}",
+                    f"{required} does not rank below {level.name}",
                     "a level ranks above what it requires",
                 )
-
-
-def _check_cycles(levels: Iterable[Level], sections: Mapping[str, Section]) -> None:
-    try:
-        TopologicalSorter({level.name: level.requires for level in levels}).prepare()
-    except CycleError as problem:
-        circle = problem.args[1][::-1]
-        raise sections[circle[0]].fail(
-            "requires", f"levels require each other in a circle: {' -> '.join(circle)}", "remove one of these"
-        ) from None
 
 
 # ---- tables that extend tables
