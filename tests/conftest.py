@@ -40,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if CACHE not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="isagen-test-cache-")
         os.environ[CACHE] = folder.name
+        # Files of Python are compiled when they are imported: of those that pip installs, few are.
+        os.environ["PIP_COMPILE"] = "0"
         config.add_cleanup(lambda: (os.environ.pop(CACHE), folder.cleanup()))
 
 
