@@ -17,7 +17,7 @@ from support import tiles_reference as reference
 from support.checkout import ROOT
 from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
 from support.tiles_levels import HARDWARE, LEVELS, SUPPORTED
-from support.tiles_library import COMPILERS, DOTS, FEW, FaultError, Library, address, build, levels_of
+from support.tiles_library import COMPILERS, DOTS, FaultError, Library, address, build
 
 # Bytes at which dot products may overflow, saturate or change sign.
 EXTREMES = np.array([0, 1, 127, 128, 129, 255], np.uint8)
@@ -41,9 +41,7 @@ def library(request, libraries) -> Library:
     return libraries(request.param)
 
 
-@pytest.fixture(
-    params=[(c, level) for c in COMPILERS for level in LEVELS if level.split()[0] in levels_of(c)], ids="-".join
-)
+@pytest.fixture(params=[(c, level) for c in COMPILERS for level in LEVELS], ids="-".join)
 def tiles(request, libraries) -> Library:
     compiler, level = request.param
     return libraries(compiler).use(level)
@@ -150,7 +148,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.parametrize("level", [level for level in SUPPORTED if level in FEW and level not in HARDWARE])
+@pytest.mark.parametrize("level", [level for level in SUPPORTED if level not in HARDWARE])
 def test_the_model_refuses_what_the_cpu_refuses(library, level, name):
     (row, col), message = FAULTS[name]
     buf = np.zeros((32, 64), np.int8)

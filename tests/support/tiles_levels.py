@@ -4,8 +4,9 @@ from pathlib import Path
 
 from isagen.processors.table import load_table
 from support.levels import lacks, supported_levels
+from support.tiles_library import FEW
 
-SUPPORTED = supported_levels()
+SUPPORTED = [level for level in supported_levels() if level in FEW]
 # Levels whose own instructions the emulator knows.
 HARDWARE = ["AMX", "AVX512_FP16"]
 

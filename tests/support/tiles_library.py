@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 
 from support.checkout import ROOT
-from support.levels import ALL
 from support.once import locked
 from support.projects import Project, base_environment, make_project, need, verdicts
 
 COMPILERS = ["g++", "clang++-16"]
-# Levels that differ in what the test kernels are made of; g++ builds all, others these.
+# The levels that differ in what the test kernels are made of.
 FEW = ["DEFAULT", "AVX2", "AVX512", "AMX", "AVX512_FP16"]
-
-
-def levels_of(compiler: str) -> list[str]:
-    """Return the levels that a compiler builds."""
-    return ALL if compiler == "g++" else FEW
-
 
 DOTS = {"u8u8": 0, "u8s8": 1, "s8u8": 2, "s8s8": 3, "bf16": 4, "copy": 5}
 
@@ -106,8 +99,8 @@ def build(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Library:
                 ROOT / "kernels", folder / "kernels", ignore=shutil.ignore_patterns("isagen", "meson.build")
             )
             # GCC takes twice as long for products.cpp with -O3; test_tile_code.py has -O3 of the same templates.
-            project.setup("-Doptimization=2", f"-Disa_levels={','.join(levels_of(compiler))}", CXX=compiler)
-        missing = [level for level in levels_of(compiler) if verdicts(project)[level] != "built"]
+            project.setup("-Doptimization=2", f"-Disa_levels={','.join(FEW)}", CXX=compiler)
+        missing = [level for level in FEW if verdicts(project)[level] != "built"]
         if missing:
             pytest.skip(f"{compiler} cannot build {' '.join(missing)}")
         project.ninja()
