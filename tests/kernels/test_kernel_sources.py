@@ -37,15 +37,17 @@ def compiled(compiler, level, *more):
     ("compiler", "vectors"), paired(["g++", "g++-11", "clang++-14", "clang++-16"], [[], ["-DVECTOR_BYTES=0"]])
 )
 def test_no_warnings(compiler, vectors, tmp_path):
+    # test_ipex.py builds them with g++ and these warnings at all levels, but for the baseline.
+    levels = [TABLE.base] if compiler == "g++" else TABLE.levels
     need(compiler)
     (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", tmp_path, "-I", ROOT / "kernels"]
     count = 0
-    for level in TABLE.levels:
+    for level in levels:
         if compiled(compiler, level.name, "-x", "c++", "/dev/null").returncode != 0:
             continue  # a compiler that does not know the level's flags
         macros = [f"-D{macro}" for macro in TABLE.defines(level.name)]
         done = compiled(compiler, level.name, *warnings, *macros, *vectors, *sources_of(level.name))
         assert done.returncode == 0, f"{level.name}: {done.stderr[:4000]}"
         count += 1
-    assert count >= 7
+    assert count >= max(1, len(levels) - 1)
