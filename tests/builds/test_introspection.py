@@ -38,7 +38,7 @@ class Module:
         self.project = make_project(tmp, package)
         if package is None:
             self.project.isagen("init", "--name", "hello")
-        self.project.setup(f"-Disa_levels={','.join(BUILT)}")
+        self.project.setup(f"-Disa_levels={','.join(BUILT)}", "-Doptimization=1")
         self.project.ninja()
 
     def run(self, *lines, emulator=(), flags=(), value=None, check=True):
@@ -329,5 +329,5 @@ def test_lto_sees_no_declaration_that_contradicts_python_s(new_project, package)
     project = new_project(package)
     if package is None:
         project.isagen("init", "--name", "hello")
-    project.setup("-Disa_levels=AVX2", "-Db_lto=true", CXX="g++", CC="gcc")
+    project.setup("-Disa_levels=AVX2", "-Db_lto=true", "-Doptimization=1", CXX="g++", CC="gcc")
     assert "warning" not in project.ninja()
