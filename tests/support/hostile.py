@@ -23,7 +23,6 @@ from support.differential.generator import Random
 COMPILERS = ("g++", "clang++-16")
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 LEVELS = ("DEFAULT", "AVX2")
-PARTIAL = ("DEFAULT", "AVX2", "AVX2_VNNI", "AVX512")
 # Outcomes besides those of building: sound, a level's code ran where it must not, the program failed, and it does not
 # compile. A case that may be broken because documented assumptions exclude it is expected to be `assumed`.
 SOUND, BROKEN, DIED, ASSUMED, COMPILER = "sound", "BROKEN", "DIED", "assumed", "refused by the compiler"
