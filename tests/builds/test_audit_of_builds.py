@@ -14,7 +14,7 @@ import pytest
 from support.auditing import audit, build, findings, plant_in_baseline
 from support.pairs import paired
 from support.prepared import FEW
-from support.projects import PACKAGES, matrix, need
+from support.projects import matrix, need
 
 
 @pytest.mark.parametrize(("compiler", "linker"), paired(["g++", "clang++-16"], ["bfd", "gold", "lld", "mold"]))
@@ -280,15 +280,6 @@ def test_a_cut_off_library(prepared):
         done = project.isagen("audit", "cut", check=False)
         assert done.returncode in (1, 2), (size, done.stdout)
         assert "Traceback" not in done.stdout
-
-
-def test_packages_of_the_tests_are_all_sound(new_project):
-    for package in sorted(path.name for path in PACKAGES.iterdir() if path.name in ("mixed", "psabi", "threads")):
-        project = new_project(package, folder=package)
-        project.setup(*([FEW] if package != "psabi" else []))  # which has a table of its own
-        project.ninja()
-        status, report = audit(project, "build")
-        assert (package, status, findings(report)) == (package, 0, [])
 
 
 def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
