@@ -7,9 +7,9 @@ from support.prepared import Prepared
 from support.projects import need
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """Projects that are built once for this file; see `Prepared`."""
+    """Projects that each process of the run builds once; see `Prepared`."""
     return Prepared(tmp_path_factory.mktemp("prepared"))
 
 

@@ -43,9 +43,9 @@ def test_what_a_sealed_object_offers_to_others(prepared, compiler):
 
 
 @pytest.mark.parametrize(("compiler", "linker"), paired(["g++", "clang++-16"], ["bfd", "gold", "lld", "mold"]))
-def test_every_level_runs_its_own_code_and_shares_data(new_project, compiler, linker):
+def test_every_level_runs_its_own_code_and_shares_data(prepared, compiler, linker):
     need(compiler, {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
-    project = build(new_project, FEW, CXX=compiler, CXX_LD=linker)
+    project = prepared("leak", FEW, CXX=compiler, CXX_LD=linker)
     width = {"DEFAULT": "128", "AVX2": "256", "AVX512": "512"}
     for level in LEVELS:
         said = project.run(project.path("leak"), LEAK_ISA=level).stdout

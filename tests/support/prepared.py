@@ -1,4 +1,4 @@
-"""Projects that are built once for the tests of a file: each test gets them as they were built, in the same folder."""
+"""Projects that are built once for all tests of a process: each test gets them as they were built, in one folder."""
 
 import shutil
 import tempfile
