@@ -21,15 +21,14 @@ from support.projects import CACHE, Project, make_project, pip_wheel
 LONGEST = {
     "long",
     "test_audit_of_builds.py",
+    "test_hostile.py",
+    "test_instrumented.py",
     "test_pip.py",
     "test_pip_kinds.py",
     "test_platforms.py",
-    "test_reductions.py",
     "test_tiles.py",
     "test_torch.py",
     "test_vec.py",
-    "test_whole_modules.py",
-    "test_whole_modules_pip.py",
 }
 
 

@@ -20,8 +20,9 @@ TESTS = (
     "test_convert.py",
     "test_matmul.py",
 )
-# Tests of other processes, and tests that take minutes.
-NOT = "emulated or other_cpus or large_products or depend_on_threads"
+# Tests of other processes, of values alone, and tests that take minutes; long rows are those of one level.
+NOT = "emulated or other_cpus or large_products or depend_on_threads or flushing or in_torch"
+NOT += " or (long_row and (DEFAULT or AVX512))"
 
 
 @pytest.fixture
