@@ -1,32 +1,207 @@
-// parallel_for: runs ranges in threads, by OpenMP if the compiler has it, else in the caller's thread.
+// parallel_for: runs ranges in the caller's thread and in those of a small pool.
 //
-// For ordinary sources: a kernel runs in one thread, and the caller of a stub splits the work.
+// For ordinary sources: a kernel runs in one thread, and the caller of a stub splits the work. The caller never waits
+// for a thread that the system has not started yet. On a busy machine, where the pool's threads lose their CPU in the
+// middle of a range, calls work alone for a while.
 #ifndef ISAGEN_KERNELS_PARALLEL_H
 #define ISAGEN_KERNELS_PARALLEL_H
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <system_error>
+#include <thread>
 
-#ifdef _OPENMP
-#include <omp.h>
-#include <sys/types.h>
-#include <unistd.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <time.h>
+#endif
+#ifdef __linux__
+#include <sched.h>
 #endif
 
-// The default number of threads of parallel_for: OMP_NUM_THREADS, OMP_THREAD_LIMIT or the machine's number; 1 without
-// OpenMP.
+namespace parallel {
+
+// Nanoseconds of a clock that is never set back.
+inline int64_t now()
+{
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Nanoseconds for which this thread had a CPU; where the system does not tell, those of now().
+inline int64_t on_cpu()
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+  timespec time;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0)
+    return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+#endif
+  return now();
+}
+
+// The positive number that an environment variable begins with, else `otherwise`.
+inline int number_in(const char *variable, int otherwise)
+{
+  const char *const text = getenv(variable);
+  const long number = text ? strtol(text, nullptr, 10) : 0;
+  return number > 0 && number <= 1024 ? int(number) : otherwise;
+}
+
+// The number of CPUs that this process may use.
+inline int cpus()
+{
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return CPU_COUNT(&set);
+#endif
+  const unsigned count = std::thread::hardware_concurrency();
+  return count < 1 ? 1 : int(count);
+}
+
+// A call of parallel_for: threads take the next `step` units of next .. end until there are none.
+struct Job {
+  void (*call)(const void *f, size_t first, size_t last);
+  const void *f;
+  std::atomic<size_t> next;
+  size_t end, step;
+
+  void work()
+  {
+    for (size_t first = next.fetch_add(step); first < end; first = next.fetch_add(step))
+      call(f, first, end - first < step ? end : first + step);
+  }
+};
+
+class Pool {
+public:
+  // The pool of this process, or null if there is no memory. A forked child begins with a new one, because fork()
+  // copies no threads. It is never destroyed: its threads wait until the process ends.
+  static Pool *get()
+  {
+    static const bool forgets = forget_when_forked();
+    static_cast<void>(forgets);
+    Pool *pool = shared().load();
+    if (pool == nullptr) {
+      Pool *const made = new (std::nothrow) Pool;
+      if (shared().compare_exchange_strong(pool, made))
+        return made;
+      delete made;
+    }
+    return pool;
+  }
+
+  // Works on a job in up to `count` threads, the caller's among them: alone if the pool has a job, as within f, and on
+  // a busy machine.
+  void run(Job &job, int count)
+  {
+    if (now() < alone_until_.load() || has_job_.exchange(true))
+      return job.work();
+    start(count - 1);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      job_ = &job;
+      wanted_ = count - 1;
+      number_++;
+    }
+    wake_.notify_all();
+    job.work();
+    std::unique_lock<std::mutex> lock(mutex_);
+    job_ = nullptr; // who has not begun does not begin any more
+    lock.unlock();
+    wait_a_little([this] { return working_ == 0; });
+    lock.lock();
+    finished_.wait(lock, [this] { return working_ == 0; });
+    has_job_ = false;
+  }
+
+private:
+  static std::atomic<Pool *> &shared()
+  {
+    static std::atomic<Pool *> pool{nullptr};
+    return pool;
+  }
+
+  static bool forget_when_forked()
+  {
+#if defined(__unix__) || defined(__APPLE__)
+    return pthread_atfork(nullptr, nullptr, [] { shared() = nullptr; }) == 0;
+#else
+    return true;
+#endif
+  }
+
+  void start(int count)
+  {
+    try {
+      for (; started_ < count; started_++)
+        std::thread(&Pool::serve, this, started_, number_.load()).detach();
+    } catch (const std::system_error &) { // the system has no more threads: fewer work
+    }
+  }
+
+  // The thread of an index: waits for a job behind the `last` one, and works on it.
+  void serve(int index, unsigned last)
+  {
+    for (;;) {
+      wait_a_little([&] { return number_ != last; });
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return number_ != last; });
+      last = number_;
+      Job *const job = job_;
+      if (job == nullptr || index >= wanted_)
+        continue;
+      working_++;
+      lock.unlock();
+      const int64_t begin = now() - on_cpu();
+      job->work();
+      lock.lock();
+      if (--working_ == 0)
+        finished_.notify_one();
+      lock.unlock();
+      const int64_t end = now(), without_cpu = end - on_cpu() - begin;
+      if (without_cpu > 1000000) // other programs use the CPU: they lose a thirtieth of the time at most
+        alone_until_ = end + 30 * without_cpu;
+    }
+  }
+
+  // Waits some ten microseconds: to wake a thread takes longer. It leaves the CPU to others meanwhile.
+  template <typename F> static void wait_a_little(const F &is_done)
+  {
+    for (const int64_t until = now() + 50000; !is_done() && now() < until;)
+      std::this_thread::yield();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, finished_;
+  std::atomic<bool> has_job_{false};
+  std::atomic<int64_t> alone_until_{0};
+  std::atomic<unsigned> number_{0}; // of jobs so far
+  std::atomic<int> working_{0};
+  Job *job_ = nullptr;
+  int wanted_ = 0, started_ = 0;
+};
+
+} // namespace parallel
+
+// The default number of threads of parallel_for: OMP_NUM_THREADS, as of OpenMP's libraries, or the number of CPUs.
 inline int default_threads()
 {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
+  static const int count = parallel::number_in("OMP_NUM_THREADS", parallel::cpus());
+  return count;
 }
 
 // The number of threads of parallel_for for `size` units, at least `grain` for each thread. threads < 1: the default.
 inline int threads_for(size_t size, size_t grain, int threads)
 {
-  const size_t most = static_cast<size_t>(threads < 1 ? default_threads() : threads);
+  static const int limit = parallel::number_in("OMP_THREAD_LIMIT", 1024);
+  const int wanted = threads < 1 ? default_threads() : threads;
+  const size_t most = static_cast<size_t>(wanted < limit ? wanted : limit);
   const size_t useful = size / (grain < 1 ? 1 : grain);
   return static_cast<int>(useful < 1 ? 1 : useful < most ? useful : most);
 }
@@ -37,50 +212,27 @@ inline size_t grain_of(size_t size, size_t grain)
   return size == 0 || size > grain ? 1 : grain / size;
 }
 
-#ifdef _OPENMP
-// Returns whether this process may start threads: it may if it made the first call, so call this when the program
-// starts. In a forked child, GCC's OpenMP waits forever for the parent's threads (of any library), which fork() did not
-// copy.
-inline bool may_start_threads()
-{
-  static pid_t owner = 0;
-  const pid_t self = getpid();
-  pid_t known = __atomic_load_n(&owner, __ATOMIC_RELAXED);
-  if (known == 0 && __atomic_compare_exchange_n(&owner, &known, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    return true;
-  return known == self;
-}
-#endif
-
-// Divides begin .. end into ranges, calls f(first, last) for each in a separate thread, and waits for all. A range has
-// at least `grain` units. Work shorter than two grains, and calls from within f, run in the caller's thread. f must not
-// throw.
+// Divides begin .. end into ranges, calls f(first, last) for each, in several threads, and returns when all are done. A
+// range has at least `grain` units, but for the last. Work shorter than two grains, and calls from within f, run in the
+// caller's thread. f must not throw.
 template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, const F &f, int threads = 0)
 {
   if (begin >= end)
     return;
-#ifdef _OPENMP
   const size_t size = end - begin;
   const int count = threads_for(size, grain, threads);
-  if (count > 1 && !omp_in_parallel() && may_start_threads()) {
-#pragma omp parallel num_threads(count)
-    {
-      const size_t all = static_cast<size_t>(omp_get_num_threads()), i = static_cast<size_t>(omp_get_thread_num());
-      // Ranges of large grains begin at multiples of 64 units, so that no two threads write to one vector of the
-      // result.
-      const size_t unit = grain >= 1024 ? 64 : 1, units = (size + unit - 1) / unit;
-      const size_t first = begin + units / all * unit * i + (i < units % all ? i : units % all) * unit;
-      const size_t last = first + (units / all + (i < units % all ? 1 : 0)) * unit;
-      if (first < end)
-        f(first, last < end ? last : end);
-    }
-    return;
-  }
-#else
-  static_cast<void>(grain);
-  static_cast<void>(threads);
-#endif
-  f(begin, end);
+  parallel::Pool *const pool = count > 1 ? parallel::Pool::get() : nullptr;
+  if (pool == nullptr)
+    return f(begin, end);
+  // Several ranges for each thread: whoever is faster takes more. Those of large grains begin at multiples of 64 units,
+  // so that no two threads write to one vector of the result.
+  const size_t share = size / (4 * static_cast<size_t>(count)) + 1, unit = grain >= 1024 ? 64 : 1;
+  const size_t step = ((share > grain ? share : grain) + unit - 1) / unit * unit;
+  const auto call = [](const void *function, size_t first, size_t last) {
+    (*static_cast<const F *>(function))(first, last);
+  };
+  parallel::Job job = {call, &f, {begin}, end, step};
+  pool->run(job, count);
 }
 
 #endif

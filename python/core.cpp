@@ -68,9 +68,6 @@ PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-#ifdef _OPENMP
-  may_start_threads();
-#endif
   PyObject *self = PyModule_Create(&module);
   PyMethodDef *const tables[] = {channels_functions, convert_functions, matmul_functions,
                                  reduce_functions,   scan_functions,    softmax_functions};

@@ -13,8 +13,8 @@ the last axis, or over all items, are read where they are. Along another axis, o
 the argument, each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if
 these are longer.
 
-``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the machine's number. Small arrays use
-one thread, and so does an extension that was built without OpenMP.
+``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the number of CPUs. Small arrays use
+one thread, and so do calls on a busy machine.
 
 Errors: TypeError for a wrong dtype, or for an object that is no array; ValueError for a wrong layout or shape, and for
 an ``out`` that overlaps an argument; numpy.exceptions.AxisError, a ValueError, for an axis that the argument lacks;

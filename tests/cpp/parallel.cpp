@@ -1,13 +1,12 @@
-// parallel_for of kernels/parallel.h: every unit once, in ranges of a grain at least. Prints the default number of
-// threads and the largest observed one.
+// parallel_for of kernels/parallel.h: every unit once, in ranges of a grain at least, in as many threads as were asked
+// for at most, and in so many if none is done before all are there. Prints the default number of threads.
 #include "parallel.h"
 
+#include <set>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static unsigned char seen[100000];
-static int most = 0;
 
 static void fail(const char *what, size_t begin, size_t end, size_t grain, int threads)
 {
@@ -18,21 +17,21 @@ static void fail(const char *what, size_t begin, size_t end, size_t grain, int t
 static void check(size_t begin, size_t end, size_t grain, int threads)
 {
   memset(seen, 0, sizeof seen);
-  int ranges = 0;
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
   bool short_range = false, nested = false;
   parallel_for(
       begin, end, grain,
       [&](size_t first, size_t last) {
         for (size_t i = first; i < last; i++)
           __atomic_add_fetch(&seen[i], 1, __ATOMIC_RELAXED);
-        __atomic_add_fetch(&ranges, 1, __ATOMIC_RELAXED);
-        // The last range of a large grain may be shorter by what the others are rounded up.
-        if (last - first + 64 < grain && last - first < end - begin)
-          __atomic_store_n(&short_range, true, __ATOMIC_RELAXED);
-        int inner = 0;
-        parallel_for(0, 1000, 1, [&](size_t, size_t) { inner++; }, 4);
-        if (inner != 1 && last - first < end - begin)
-          __atomic_store_n(&nested, true, __ATOMIC_RELAXED);
+        const std::thread::id self = std::this_thread::get_id();
+        bool elsewhere = false;
+        parallel_for(0, 1000, 1, [&](size_t, size_t) { elsewhere |= std::this_thread::get_id() != self; }, 4);
+        const std::lock_guard<std::mutex> lock(mutex);
+        ids.insert(self);
+        short_range |= last - first < grain && last < end;
+        nested |= elsewhere;
       },
       threads);
   for (size_t i = 0; i < sizeof seen; i++)
@@ -40,16 +39,32 @@ static void check(size_t begin, size_t end, size_t grain, int threads)
       fail("a unit was not done once", begin, end, grain, threads);
   if (short_range)
     fail("a range is shorter than the grain", begin, end, grain, threads);
-  if (nested)
+  if (nested && ids.size() > 1)
     fail("threads within threads", begin, end, grain, threads);
-  const int allowed = threads > 0 ? threads : default_threads();
-  if (ranges > allowed)
-    fail("more ranges than threads", begin, end, grain, threads);
-  most = ranges > most ? ranges : most;
+  if (ids.size() > static_cast<size_t>(threads > 0 ? threads : default_threads()))
+    fail("more threads than wanted", begin, end, grain, threads);
+}
+
+// Each range waits until all have begun, which takes a thread for each. It is the first call: on a busy
+// machine later ones may work alone.
+static void check_concurrency(int threads)
+{
+  std::atomic<int> begun{0};
+  parallel_for(
+      0, static_cast<size_t>(threads), 1,
+      [&](size_t, size_t) {
+        begun++;
+        for (const int64_t until = parallel::now() + 20000000000; begun < threads && parallel::now() < until;)
+          std::this_thread::yield();
+        if (begun < threads)
+          fail("fewer threads than wanted", 0, 0, 1, threads);
+      },
+      threads);
 }
 
 int main()
 {
+  check_concurrency(5);
   const size_t sizes[] = {0, 1, 2, 3, 7, 64, 65, 1000, 4097, 99990};
   const size_t grains[] = {0, 1, 2, 10, 1000, 1024, 5000, 200000};
   const int threads[] = {0, 1, 2, 5, 7};
@@ -58,5 +73,5 @@ int main()
       for (int count : threads)
         for (size_t begin = 0; begin <= 10; begin += 10)
           check(begin, begin + size, grain, count);
-  printf("default %d, most %d\n", default_threads(), most);
+  printf("default %d\n", default_threads());
 }
