@@ -58,7 +58,7 @@ def chosen(subject: Subject) -> Chosen:
         choices = {choice for part in parts for choice in _pointed(subject, part)}
         if any(map(references.asks, parts)) or (code.binary.stripped and any(_reads(subject, part) for part in parts)):
             asking |= parts
-            if code.binary.stripped or any(references.asks(part, own=True) for part in parts):
+            if code.binary.stripped or any(references.asks(part, libc_only=True) for part in parts):
                 trusted |= choices
             asked = _asked(subject, parts)
             for choice in choices:

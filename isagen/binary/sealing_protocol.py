@@ -15,7 +15,8 @@ from .protocol import Architecture, Binary, Binding, Kind, Mangling
 class Held(NamedTuple):
     """The symbols that data points to, directly or through local data.
 
-    `code` are the names of local functions, `names` those of global symbols, of code or of data.
+    `code` are the names of local functions, `names` those of global symbols, of code or of data. What data of these
+    names points to in turn is not included.
     """
 
     code: tuple[str, ...] = ()
@@ -89,7 +90,7 @@ class ObjectFile(Protocol):
         """Return the bytes of each section of code."""
 
     def digest(self, marks: Sequence[str]) -> str:
-        """Return a digest that is equal for objects with the same loaded content and the same global names.
+        """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
         Prefixes in `marks` are removed from names first.
         """

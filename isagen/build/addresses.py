@@ -1,7 +1,7 @@
 """The address rule for the objects of one level: a level's code is entered through its stubs and from itself alone.
 
-No other object can refer to a level's code by name, because sealing makes all its names private: those of
-`private_names`, and weak constants. What a level registers must be its own code, and data that all levels share must
+No other object can refer to a level's code by name, because sealing makes the names private that `private_names`
+returns, and those of weak constants. What a level registers must be its own code, and data that all levels share must
 not hold addresses of any level's code.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..binary.formats import demangle
 from ..binary.sealing_protocol import Held
 from ..model.errors import BuildError
 from .compiled import Compiled, CompiledSymbol, marks_of
@@ -35,7 +36,7 @@ class LevelAddresses:
         )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that are private to the level: of code, of unshared data with addresses of code, of
+        """Return the names that are private to the level: of code, of data that is not weak and leads to code, of
         dynamically initialised variables, and of variables of Fortran modules.
         """
         found = set(self.initialised)
@@ -56,7 +57,8 @@ class LevelAddresses:
                 yield symbol
 
     def _code_in(self, held: Held) -> str:
-        """Return the first code of the level that the data points to, directly or not; "" if none."""
+        """Return the name of the first function of the level that pointers in data lead to, directly or not; "" if
+        none."""
         seen: set[str] = set()
         waiting = [held]
         while waiting:
@@ -81,8 +83,8 @@ class LevelAddresses:
         for name, held in file.findable.items():
             if code := self._code_in(held):
                 raise BuildError(
-                    f"{source} puts the address of code of {self._level}, {code}, into this section, which other code "
-                    f"finds by its name",
+                    f"{source} puts the address of {demangle(code)}, a function of {self._level}, into this section, "
+                    f"which other code finds by its name",
                     where=name,
                     remedy="do not gather functions of kernel sources in a section: register them with a stub",
                 )
@@ -108,11 +110,11 @@ class LevelAddresses:
         code = self._code_in(symbol.held)
         if code:
             raise BuildError(
-                f"this variable of {source} is shared by all levels, but holds the address of code of {self._level}, "
-                f"{code}: another level, or the baseline, would call it",
-                where=symbol.name,
-                remedy="let it be const or constexpr, or put it, or the function that holds it, into an anonymous "
-                "namespace: then each level has its own",
+                f"this variable of {source} is shared by all levels, but leads to {demangle(code)}, a function of "
+                f"{self._level}: another level, or the baseline, would call it",
+                where=demangle(symbol.name),
+                remedy="let it be const or constexpr, without mutable members, or put it, or the function that holds "
+                "it, into an anonymous namespace: then each level has its own",
             )
 
 

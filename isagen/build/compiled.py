@@ -20,8 +20,8 @@ from .measure import Measure
 class CompiledSymbol(NamedTuple):
     """A global symbol (`binary.protocol.NamedSymbol`) and the addresses in its data.
 
-    `merged` is true of a weak constant: a linker would merge it across levels, so sealing makes it private. `value` is
-    the size and the initial value of a variable.
+    `merged` is true of weak functions and constants: a linker would merge them across levels, so sealing makes them
+    private. `value` is the size and the initial value of a variable.
     """
 
     name: str

@@ -19,37 +19,37 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, marks_of
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# The values that equal copies have in common: stubs with and without a kernel, and digests of objects.
-Likeness = tuple[tuple[str, ...], ...]
+# By what copies are compared: the stubs that they register, those without a kernel, and digests of their objects.
+Key = tuple[tuple[str, ...], ...]
 
 
 class Folding:
-    """Folds levels, which are given lowest first; `below` are the levels that each requires."""
+    """Folds levels; `below` are those that each requires, directly or not."""
 
     def __init__(self, below: Mapping[str, Sequence[str]]) -> None:
         self._below = below
-        self._alike: dict[str, dict[str, Likeness]] = {}
+        self._keys: dict[str, dict[str, Key]] = {}
 
     def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
-        """Return, by kernel source that folds at a level, the lowest level with the same code. `private` are the
-        level's private names.
+        """Return the lowest level with the same code, for each kernel source that folds at a level. `private` are the
+        level's private names. Levels are given lowest first.
         """
         level, names = registered.level, frozenset(private)
-        self._alike[level] = dict(_alike(registered, objects, names))
-        lower = [(name, found) for name, found in self._alike.items() if name in self._below[level]]
+        self._keys[level] = dict(_keys_of(registered, objects, names))
+        lower = [(name, found) for name, found in self._keys.items() if name in self._below[level]]
         folded = {}
-        for source, likeness in self._alike[level].items():
-            target = next((name for name, found in lower if found.get(source) == likeness), None)
+        for source, key in self._keys[level].items():
+            target = next((name for name, found in lower if found.get(source) == key), None)
             if target is not None:
                 folded[source] = target
-        together = _together(objects, names)
-        while apart := [sources for sources in together if len({folded.get(one) for one in sources}) > 1]:
-            for source in frozenset().union(*apart):
+        groups = _sharing_groups(objects, names)
+        while split := [sources for sources in groups if len({folded.get(one) for one in sources}) > 1]:
+            for source in frozenset().union(*split):
                 folded.pop(source, None)
         return folded
 
 
-def _together(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
+def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
     """Return the kernel sources that have a private name in common, for each such name."""
     sources: dict[str, set[str]] = {}
     for source, files in objects.items():
@@ -60,8 +60,8 @@ def _together(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
     return {frozenset(found) for found in sources.values() if len(found) > 1}
 
 
-def _alike(registered: Registrations, objects: Objects, private: frozenset[str]) -> Iterator[tuple[str, Likeness]]:
-    """Yield the kernel sources that an equal copy can replace, each with its comparison key."""
+def _keys_of(registered: Registrations, objects: Objects, private: frozenset[str]) -> Iterator[tuple[str, Key]]:
+    """Yield the kernel sources that an equal copy can replace, each with its key."""
     marks = marks_of(registered.level)
     for source, files in objects.items():
         if all(_is_replaceable(file, private, marks) for file in files):
@@ -70,14 +70,16 @@ def _alike(registered: Registrations, objects: Objects, private: frozenset[str])
 
 
 def _is_replaceable(file: Compiled, private: frozenset[str], marks: tuple[str, ...]) -> bool:
-    """Return whether an equal object can replace one.
+    """Return whether an equal object of a lower level can replace `file`.
 
-    It cannot if the object defines names that others use, or if shared data contains addresses of private symbols.
+    It cannot if `file` defines names that other objects use, or if shared data in it contains addresses of private
+    symbols.
     """
     shared = set()
     for symbol in file.symbols:
         if symbol.defined and symbol.name not in private and not symbol.name.startswith(marks):
-            # The lowest level's variable holds the address of that level's constant.
+            # A shared variable that points to a private constant: after folding it might point to that of another
+            # level.
             if symbol.binding not in MERGEABLE or not private.isdisjoint(symbol.held.names):
                 return False
             shared.add(symbol.name)

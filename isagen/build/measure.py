@@ -34,7 +34,7 @@ class Measure:
     def code(self, file: ObjectFile, marks: Sequence[str]) -> Code:
         """Return the measures of an object's code; without counts if its code cannot be decoded.
 
-        The `marks` are starts of names that differ from level to level.
+        The `marks` are prefixes of names, which differ from level to level.
         """
         parts = file.code()
         instructions, widest, families = None, 0, dict[str, int]()

@@ -1,6 +1,7 @@
 """Sealing: makes the code of each level private to it, and records what its objects register and contain.
 
-Objects of a whole module are only copied, as a level is its own library; the first gets ELF notes.
+Where the kernels are a whole extension module, each level is a library of its own: its objects are only copied, and the
+first of them gets the ELF notes.
 
 How an object is sealed is its format's business: `binary.elf.sealing`. One process seals all levels. After an edit it
 reads the objects that changed, and writes those whose sealed content changes.
@@ -42,7 +43,8 @@ from .texts import text_for
 
 @dataclass
 class Memo:
-    """The memo of a run, by path: what it read in objects, and a digest of each output's inputs."""
+    """What a run leaves for the next one: by path, what it read in each object and a digest of each output's inputs;
+    and the measured code."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     made: dict[str, bytes] = field(default_factory=dict)
@@ -59,11 +61,11 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun | None = None) -
     states = {str(path): state_of(path) for path in plan_files(Path(plan_path)) if path.is_file()}
     work = work_of(Path(plan_path), os.fspath(folder), states)
     changed = last_run.changed() if last_run is not None else None
-    # If the plan files changed, another isagen may have written the memo differently.
+    # Another version of isagen, whose memo may have another form, writes other plan files.
     memo_is_valid = changed is not None and changed.isdisjoint(states)
     memo = pickle.loads(last_run.noted) if last_run is not None and memo_is_valid else Memo()
     for path in (item.path for level in work.levels for item in level.items):
-        if os.path.isfile(path):  # reading a missing one raises
+        if os.path.isfile(path):  # `compiled_object` reports one that is missing
             states[path] = state_of(path)
     run = _Run(work, os.fspath(folder), memo, changed or set())
     for level in work.levels:
@@ -107,7 +109,7 @@ class _Run:
     def _checked(self, level: LevelWork, files: Sequence[Compiled]) -> tuple[Registrations, frozenset[str]]:
         """Check the objects of one level; return what they register, and the names that no other level may use.
 
-        Weak constants, which sealing makes private too, are not among them.
+        Weak constants without addresses of code are not among them: sealing makes these private in each object.
         """
         plan, sealing = self._build.plan, self._build.sealing
         items = list(zip(level.items, files, strict=True))
@@ -163,9 +165,8 @@ class _Run:
                 yield Sealed(item.sealed, file, level.name, own, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
-        """Write the table of stubs from the template beside the plan, after sealing.
-
-        Return the files of this run. Raises `BuildError` where a stub is incomplete.
+        """Write the table of stubs, after all levels are sealed, and return the paths of all outputs. Raises
+        `BuildError` where a stub is incomplete.
         """
         plan, levels = self._build.plan, self._work.levels
         every_level = [level.name for level in plan.levels]

@@ -1,4 +1,4 @@
-"""References from code, by function number, as linker and loader resolve them, and from data."""
+"""What functions and variables refer to, after PLT, GOT and relocations are resolved."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..processors.instructions import Asked
 from .code import Code
 
 SMALL = 64  # bytes of a function that only forwards
-# The kinds of calls and jumps through a pointer whose target is known, and through others.
+# The kind of a call or jump through a pointer, if the pointer's target is known, and if not.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
 UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
 class Refers(NamedTuple):
-    """One reference of the instruction at `place`: its kind, and its target's address, or name if in another file.
-
-    Through linker pointers, `kind` is CALL, JUMP or ADDRESS. An unknown target has neither address nor name.
+    """One reference of the instruction at `place`: its kind, and the address of its target. `name` is that of a
+    function of another file, or of one that calls its arguments. A call through the PLT or GOT has the kind of a direct
+    one. An unknown target has neither address nor name.
     """
 
     place: int
@@ -35,7 +35,7 @@ class Refers(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `runs` maps functions that call their arguments to the numbers of these.
+    `runs` maps each function that calls some of its arguments, such as atexit, to the numbers of these.
     """
 
     def __init__(self, code: Code, runs: Mapping[str, Sequence[int]], asked: Asked) -> None:
@@ -45,7 +45,7 @@ class References:
         self._binary = code.binary
         self._pointers = code.pointers
         self._functions = code.functions
-        self._landings: dict[int, tuple[int, str]] = {}
+        self._plt_targets: dict[int, tuple[int, str]] = {}
         self._asks: dict[tuple[int, bool], bool] = {}
 
     # ---- of code
@@ -79,8 +79,8 @@ class References:
     def _handed(
         self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, Sequence[int]]
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
-        """Return the callbacks that each call passes, by its address: (address, name if another file defines it), or
-        (0, "") if unknown.
+        """Return by address of a call the callbacks that it passes: (address, name if another file defines it), or (0,
+        "") if unknown.
 
         `calls` has their argument numbers.
         """
@@ -98,7 +98,7 @@ class References:
         for one in self.code.decoder.references(raw, address, self._binary.fixed):
             kind, target, name = one.kind, one.address, ""
             if kind in DIRECT:
-                target, name = self.landing(target)
+                target, name = self.resolve_plt(target)
             elif kind in SLOTS or kind is Kind.LOAD:
                 target, name = self._pointers.follow(one.address), self._pointers.name(one.address)
                 if target or name or self._pointers.is_resolved(one.address):
@@ -116,7 +116,7 @@ class References:
             yield one, Refers(one.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:
-        """Yield the references in bytes of an object: by its relocations, and those inside a section."""
+        """Yield the references in bytes of an object: those with relocations, and those inside a section."""
         section = self._functions.section_of(address) if raw else None
         listed = self._pointers.references(section) if section is not None else []
         place = bisect_left(listed, address, key=lambda reference: reference.address)
@@ -139,7 +139,7 @@ class References:
                 name = "" if target else self._pointers.target_name(relocation)
                 if relocation.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
-                elif kind in UNKNOWN:  # through a table
+                elif kind in UNKNOWN:  # the operand is a table of addresses
                     yield one, Refers(one.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
                 relocation = next(waiting, None)
@@ -150,17 +150,17 @@ class References:
                 kind = Kind.READ
             yield one, Refers(one.at, kind, target, name)
 
-    def landing(self, target: int) -> tuple[int, str]:
+    def resolve_plt(self, target: int) -> tuple[int, str]:
         """Return the address that a call of `target` leads to, followed through the PLT, and its function's name.
 
         The name is that of an external function, or of one in `runs`.
         """
-        if target not in self._landings:
-            self._landings[target] = target, ""  # ends recursion of wrappers
-            self._landings[target] = self._landing(target)
-        return self._landings[target]
+        if target not in self._plt_targets:
+            self._plt_targets[target] = target, ""  # ends recursion of wrappers
+            self._plt_targets[target] = self._resolve_plt(target)
+        return self._plt_targets[target]
 
-    def _landing(self, target: int) -> tuple[int, str]:
+    def _resolve_plt(self, target: int) -> tuple[int, str]:
         if within(self._pointers.jumps, target):
             slot = self._jump_slot(target)
             return (self._pointers.follow(slot), self._pointers.name(slot)) if slot else (0, "")
@@ -173,7 +173,7 @@ class References:
         return target, name if name in self._runs else ""
 
     def _jump_slot(self, address: int) -> int:
-        """Return the address of the pointer that a jump of the linker's tables goes through; 0 if there is none.
+        """Return the address of the pointer that an entry of the PLT jumps through; 0 if there is none.
 
         The code jumps through the pointer, or loads it for a thunk (-z retpolineplt).
         """
@@ -191,7 +191,7 @@ class References:
         for start, raw in self.code.raw(number):
             for one in self.code.decoder.references(raw, start):
                 if one.kind is Kind.JUMP and within(self._pointers.jumps, one.address):
-                    name = self.landing(one.address)[1]
+                    name = self.resolve_plt(one.address)[1]
                     return name if name in self._runs else ""
                 if one.kind in DIRECT or one.kind in UNKNOWN:
                     break
@@ -203,13 +203,13 @@ class References:
             if not within(self._tables, address):
                 yield address
             elif self._functions.is_code(address):
-                yield self.landing(address)[0]
+                yield self.resolve_plt(address)[0]
             else:
                 yield self._pointers.follow(address)
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
-        """Where the linker's tables are, through which functions are called."""
+        """Where PLT and GOT are."""
         return sorted([*self._pointers.jumps, *self._pointers.spans])
 
     # ---- of data
@@ -233,10 +233,8 @@ class References:
                 yield target, name
 
     def pointed(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
-        """Yield what pointers in the variable at an address lead to, and those in variables that they lead to.
-
-        Each is (address, name where another file defines it). Variables that start in `seen` are skipped; those
-        searched are added to it.
+        """Yield all that can be reached from the variable at an address through pointers. Each is (address, name where
+        another file defines it). Variables that start in `seen` are skipped; those searched are added to it.
         """
         seen = set() if seen is None else seen
         waiting = [address]
@@ -301,26 +299,26 @@ class References:
 
     # ---- questions
 
-    def asks(self, number: int, own: bool = False) -> bool:
+    def asks(self, number: int, libc_only: bool = False) -> bool:
         """Return whether a function detects CPU features, or reads the toolchain's variables of them.
 
-        With `own`, only as the C library's code can.
+        With `libc_only`, only reads of the C library's own variables count.
         """
         if number < 0:
             return False
-        if (number, own) not in self._asks:
-            self._asks[number, own] = any(self._is_question(one, own) for one in self.of(number))
-        return self._asks[number, own]
+        if (number, libc_only) not in self._asks:
+            self._asks[number, libc_only] = any(self._is_question(one, libc_only) for one in self.of(number))
+        return self._asks[number, libc_only]
 
-    def _is_question(self, one: Refers, own: bool) -> bool:
+    def _is_question(self, one: Refers, libc_only: bool) -> bool:
         if one.kind is Kind.QUESTION:
-            return not own
+            return not libc_only
         name = one.name
         if not name and not self._binary.stripped and one.target:
             called = self._functions.starting_at(one.target)
             name = self.code.name(called) if called >= 0 else self.code.variables.name_at(one.target)
         by = self._asked_by
-        return name.startswith(by.own) or (not own and (name in by.functions or name.startswith(by.variables)))
+        return name.startswith(by.own) or (not libc_only and (name in by.functions or name.startswith(by.variables)))
 
     def asks_first(self, number: int) -> bool:
         """Return whether a function asks what the CPU has, or a function that it calls does."""

@@ -34,14 +34,14 @@ from .request import Request
 from .shadows import check_shadows
 from .tool import own_python, write_tool
 
-# Unique symbols are shared by all libraries of a process, against hidden visibility too; Clang has none.
+# All libraries of a process share symbols of binding STB_GNU_UNIQUE, even if they are hidden. Clang writes none.
 NO_UNIQUE = "-fno-gnu-unique"
 # The versions from which compilers have -ffile-prefix-map, by Meson's names of them.
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
-    """Probe and plan, write what the build needs, and return the answer, and the files that it was made from.
+    """Probe and plan, write what the build needs, and return the text that Meson reads, and the files it depends on.
 
     Nothing is written where an error is raised.
     """
@@ -66,7 +66,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     values = {
         "digest": digest_of(text.encode() + tool.encode()),
         **answer(build, _editor(request, chosen), left_out, _fragment(request)),
-        "section": _section(request),
+        "section": _summary_title(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         **audit_values(build.link_audit, request.compilers, request.output, plan_file),
@@ -83,8 +83,8 @@ def _fragment(request: Request) -> Fragment:
     )
 
 
-def _section(request: Request) -> str:
-    """Return the title of the summary, which names the set, and the folder of a project's later fragments."""
+def _summary_title(request: Request) -> str:
+    """Return the title of the summary: it names the set, and where a project has several fragments, the folder."""
     kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
     place = f" in {request.fragment_folder}" if request.kernel_set != request.config_set else ""
     return f"isagen: {kernels} by CPU level{place}"
@@ -99,16 +99,16 @@ def _editor(request: Request, chosen: Chosen) -> Editor:
     if level is None and word.upper() in chosen.elsewhere:
         level = "best"
     if level is not None:
-        optional = {flag for level in table.levels for flags in level.optional_flags.values() for flag in flags}
+        optional = {flag for one in table.levels for flags in one.optional_flags.values() for flag in flags}
         return Editor(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
     known = (*table.names(), "best", "none")
     raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
 
 
 def check_paths(source: Path, build: Path) -> None:
-    """Raise `ProjectError` for the path of a project or build folder in which ninja would not find its files.
+    """Raise `ProjectError` if the path of the project or build folder contains what Meson or ninja cannot handle.
 
-    `source` is a path inside the project. In a build folder's path, a bar does no harm: ninja never names it.
+    `source` is a path inside the project. A '|' in the build folder's path does no harm: ninja never names it.
     """
     for path, shown, characters in ((source, "source", UNNAMEABLE), (build, "build", UNNAMEABLE[:1])):
         for character, reason in characters:
@@ -187,7 +187,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
 
 
 def _optimization(request: Request) -> str:
-    """Return the options that optimize kernels of the language that most have."""
+    """Return the options that optimize kernels in C++, or without C++ in the first language."""
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
     return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options))).strip()
@@ -216,10 +216,10 @@ def _relative(path: Path, start: Path) -> str:
 
 
 def _style(request: Request, limit: Limit) -> Style:
-    """Return the compilers' options that every kernel needs: include folders, no LTO, sealable statics.
+    """Return the compilers' options that every kernel needs: include folders, no LTO, no unique symbols.
 
-    Copies include their sources from the fragment's folder. What names files in objects, such as `__FILE__` and debug
-    information, has the path from the build folder's root, as for Meson's own sources.
+    Copies include their sources from the fragment's folder. `__FILE__` and debug information contain paths from the
+    build folder's root, as those of Meson's own sources do.
     """
     if limit.foreign:
         return Style("-I")
@@ -243,5 +243,4 @@ def _style(request: Request, limit: Limit) -> Style:
             # Folders of generated kernels may not exist.
             own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}
             flags[compiler.language] = ("-fno-lto", *loops, *own.get(compiler.language, ()))
-    headers = posixpath.join(folder, headers_folder(request.kernel_set))
-    return Style("/I" if msvc else "-iquote", flags, copies, headers=headers)
+    return Style("/I" if msvc else "-iquote", flags, copies)

@@ -55,16 +55,16 @@ def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
     because, said = _reason(matrix, level, cell, here)
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
-        said = "registers no function for a stub; the next lower level that has one is called"
-    equal = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
-    answer = _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell), *equal)
+        said = "registers no function at this level: its stubs call that of the next lower level that has one"
+    advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
+    answer = _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell), *advice)
     return replace(answer, details=(*answer.details, *_runs_here(matrix, kernel, here)))
 
 
 def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Here) -> Iterator[str]:
     """Yield which copy of a kernel this machine runs, where it is known."""
-    allowed = [one for one in matrix.levels if not here.problem and not here.missing[one.name]]
-    for level in reversed([one for one in allowed if one.name not in here.excluded]):
+    supported = [one for one in matrix.levels if not here.problem and not here.missing[one.name]]
+    for level in reversed([one for one in supported if one.name not in here.excluded]):
         cell = kernel.levels[level.name]
         if cell.verdict == BUILT and level.compiled is not False and cell.stubs != ():
             yield f"runs here: the copy of {cell.folded or level.name}"
@@ -96,15 +96,17 @@ def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, h
         lacks = " ".join(here.missing[level.name])
         return Because.UNSUPPORTED, f"is built, but CPU or OS lack features that it needs: {lacks}"
     if here.selected == level.name:
-        asked = f", which {here.variable} asks for" if here.asked == level.name else ""
-        return Because.SELECTED, f"is selected: the best level that CPU and OS support{asked}"
+        if here.asked == level.name:
+            return Because.SELECTED, f"is selected: {here.variable} asks for it, and CPU and OS support it"
+        within = f" and that {here.variable}={here.override} allows" if here.excluded else ""
+        return Because.SELECTED, f"is selected: the best level that CPU and OS support{within}"
     if not here.selected:
         return Because.NO_LEVEL, "is built, but no level that may run is supported"
     other = next(one for one in matrix.levels if one.name == here.selected)
     if level.name in here.excluded and level.rank > other.rank:
         allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
-        override = f"{here.variable}={here.override} {allows}"
-        return Because.OVERRIDDEN, f"is built and supported, but {override}; {other.name} is selected"
+        clause = f"{here.variable}={here.override} {allows}"
+        return Because.OVERRIDDEN, f"is built and supported, but {clause}; {other.name} is selected"
     ranks = f"its rank is {other.rank}, and {level.name}'s is {level.rank}"
     return Because.NOT_PREFERRED, f"is built and supported, but {other.name} is preferred: {ranks}"
 
@@ -142,7 +144,7 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
 
 
 def _kernel(matrix: Matrix, name: str) -> MatrixKernel:
-    """Return the kernel of a path, of its end, or of a stub that it registers."""
+    """Return the kernel by its path, the end of its path, or a stub that it registers."""
     found = [k for k in matrix.kernels if k.source == name] or [
         k
         for k in matrix.kernels

@@ -22,7 +22,7 @@ class Code:
     `instructions` counts them, and `families` those that need a feature which not every CPU of the architecture has, by
     feature; `widest` is the width of the widest vector register in bits, 0 where there is none, 8192 for a tile. All
     three are None, empty and 0 where isagen decodes nothing of the processor. Objects with one `digest` have the same
-    code, constants and relocations.
+    code, data and relocations.
     """
 
     loaded_bytes: int

@@ -29,19 +29,14 @@ UNNAMEABLE = (
 
 @dataclass(frozen=True)
 class Style:
-    """The spelling of options that do not depend on a level: include folders, defines, flags of kernels and copies.
-
-    `headers` is the folder of the generated headers, from the build folder's root.
-    """
+    """The options that do not depend on a level: of kernels and shims (`kernel_flags`), and of copies alone."""
 
     include_folder: str = "-iquote"
     kernel_flags: Mapping[str, tuple[str, ...]] | None = None
     copy_flags: Mapping[str, tuple[str, ...]] | None = None
-    headers: str = ""
-    define: str = "-D"
 
-    def near(self, language: str) -> str:
-        """Return the option that adds a folder of near includes; gfortran has only that of all includes."""
+    def quote_option(self, language: str) -> str:
+        """Return the option that adds a folder for quoted includes; gfortran has only one for all includes."""
         return "-I" if language == "fortran" else self.include_folder
 
 
@@ -68,8 +63,9 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels, `verdicts` what the probe found by (level, language), `source_root`
     the path from the build folder's root to the project's, and `elsewhere` the levels of other architectures, which may
-    be named too. `others` are the kernels of other sets. `module` is the extension module that the kernels are as a
-    whole. `baseline` are the features that every CPU has that runs the program. Raises `ConfigError` and `KernelError`.
+    be named too. `others` are the kernels of other sets. `module` names the extension module that all kernels together
+    make, if they do. `baseline` are the features that ordinary code of the build requires. Raises `ConfigError` and
+    `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, others)
@@ -77,7 +73,7 @@ def make_plan(
     project = select_levels(config.levels, table, f"{config.shown}: levels", elsewhere)
     packager = select_levels((option_levels,), table, "Meson option isa_levels", elsewhere)
     made = generated or {}
-    defines = {level: tuple(style.define + one for one in table.defines(level)) for level in table.names()}
+    defines = {level: tuple(f"-D{one}" for one in table.defines(level)) for level in table.names()}
     rows = []
     for source in kernels:
         language = language_of(source)
@@ -169,7 +165,7 @@ def check_kernels(kernels: Sequence[str], config: Config, others: Sequence[str] 
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
     """Return a name for the copies of each kernel: its file name, with as many folders before it as make it unique.
 
-    The name of a set is its start: the copies of all sets are in one folder.
+    Names start with the set's name, because the copies of all sets are in one folder.
     """
     names = _unique_names(kernels)
     return {source: f"{kernel_set}.{name}" for source, name in names.items()} if kernel_set else names
@@ -197,16 +193,16 @@ def _level_rows(
 ) -> Iterable[LevelRow]:
     kernels = tuple(kernels)
     languages = dict.fromkeys(kernel.language for kernel in kernels)
-    above: dict[str, tuple[str, ...]] = {}
+    features_of: dict[str, tuple[str, ...]] = {}
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
-        # Without kernels, the lowest level is what the program itself runs at.
+        # Without kernels, only the lowest level counts as built.
         none = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
         best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=none)
         found = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in found.values() for name in verdict.features}
-        features = above[level.name] = tuple(name for name in table.features.features if name in needed)
+        features = features_of[level.name] = tuple(name for name in table.features.features if name in needed)
         below = tuple(lower.name for lower in table.below(level.name))
         yield LevelRow(
             name=level.name,
@@ -218,7 +214,7 @@ def _level_rows(
             flags={language: verdict.flags for language, verdict in found.items()},
             macros=table.defines(level.name),
             dropped={language: verdict.dropped for language, verdict in found.items() if verdict.dropped},
-            added=_added(table, level, found.values(), [name for lower in below for name in above[lower]]),
+            added=_added(table, level, found.values(), [name for lower in below for name in features_of[lower]]),
         )
 
 
@@ -237,9 +233,9 @@ def _units(
     kernel_set: str,
     verdicts: Mapping[tuple[str, str], Verdict],
 ) -> Iterable[Unit]:
-    """Group the copies: by level, by folders of near includes, and by the kernel's own arguments."""
+    """Group the copies: by level, by folders for quoted includes, and by the kernel's own arguments."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
-    near = {kernel.source: _near(kernel, source_root) for kernel in kernels}
+    folders_of = {kernel.source: _quote_folders(kernel, source_root) for kernel in kernels}
     by_level: dict[str, list[tuple[KernelRow, Cell]]] = {level: [] for level in table.names()}
     for kernel in kernels:
         for cell in kernel.cells:
@@ -247,15 +243,16 @@ def _units(
                 by_level[cell.level].append((kernel, cell))
     for level, built in by_level.items():
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: the arguments of a unit's C are those of its first C copy.
-        shims = [(kernel, shim_of(cell, kernel, verdicts, table, style.define)) for kernel, cell in built if cell.shim]
+        # Shims come last: all C of a unit has the arguments of its first C copy, which is a kernel's if there is one.
+        shims = [(kernel, shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         copies += [(kernel, "c", cell) for kernel, cell in shims]
         for kernel, language, cell in copies:
-            key = (level, near[kernel.source], kernel.args)
+            key = (level, folders_of[kernel.source], kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     extra, of_copies = style.kernel_flags or {}, style.copy_flags or {}
     for (level, folders, args), by_language in groups.items():
-        # The name depends on no other kernel's folders and arguments, so that a change of these compiles nothing again.
+        # The name depends on this group alone, so that a change of another kernel's arguments does not compile it
+        # again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = digest_of("\0".join(key_words).encode())[:8]
         yield Unit(
@@ -264,7 +261,7 @@ def _units(
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(style.near(language) + folder for folder in folders),
+                    *(style.quote_option(language) + folder for folder in folders),
                     *extra.get(language, ()),
                     *of_copies.get(language, ()),
                     *cells[0].flags,
@@ -274,11 +271,11 @@ def _units(
         )
 
 
-def _near(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
-    """Return the folders where copies look for near includes, from the build folder's root.
+def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
+    """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    An included source finds headers in its own folder, but its copies also need the header of their registrations. A
-    generated source finds what is generated beside it first, then what is at the same place in the project.
+    A source that its copies include finds headers in its own folder by itself: only the header of registrations needs
+    one. A generated source finds what is generated beside it first, then what is at the same place in the project.
     """
     if kernel.included and not kernel.header:
         return ()

@@ -49,9 +49,7 @@ def with_shim(source: str, own: Settings, cell: Cell) -> Cell:
     return replace(cell, shim=f"{name}.stubs.{cell.level}.c")
 
 
-def shim_of(
-    cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Verdict], table: Table, define: str
-) -> Cell:
+def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Verdict], table: Table) -> Cell:
     """Return the shim of a `kernel`'s `cell` as a cell of its own, with the flags of C copies beside it.
 
     A shim holds no code, so that it is compiled without the level's flags where C cannot be built at the level.
@@ -59,6 +57,6 @@ def shim_of(
     flags = cell.flags
     if kernel.language != "c":
         verdict = verdicts[cell.level, "c"]
-        defines = (define + one for one in table.defines(cell.level))
+        defines = (f"-D{one}" for one in table.defines(cell.level))
         flags = (*(verdict.flags if verdict.available else ()), *defines)
     return replace(cell, copy=cell.shim, shim="", flags=flags)

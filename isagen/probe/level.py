@@ -1,7 +1,7 @@
 """Probing one level with a compiler: does the build work, and which features does the compiler turn on?
 
-A probe is the build: the project's arguments and the level's flags, warnings as errors, intrinsics whose result is
-used, compiled and assembled, and then linked as a build links. It is never run, and never compiled without the flags.
+A probe compiles, assembles and links a program as the build does: with the project's arguments and the level's flags,
+and with intrinsics whose result is used. Warnings are errors. The program is never run.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ OWN_WORDS = {"return", "argc", "argv"}
 Answer = tuple[Verdict, Sequence[str] | None]
 
 
-def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
-    """Return the verdict on a level that needs no run of the compiler, if this is one."""
+def known_without_asking(
+    table: Table, level: Level, compiler: Compiler, base_macros: Mapping[str, str]
+) -> Verdict | None:
+    """Return the verdict on a level if no run of the compiler is needed for it, else None."""
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
         return Verdict(False, f"{compiler.name} is older than {minimum}")
-    if compiler.language == "fortran" and not bare:
-        why = (
-            f"{compiler.name} compiles Fortran alone, so it cannot be asked in C what the flags of {level.name} turn on"
-        )
+    if compiler.language == "fortran" and not base_macros:
+        why = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
         return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why)
     if compiler.dialect not in level.flags:
         family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
@@ -37,32 +37,32 @@ def known_without_asking(table: Table, level: Level, compiler: Compiler, bare: M
     return None
 
 
-def settle(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict:
-    """Return the verdict on a level by its flags and their macros; if it is available, its program is yet to be built.
+def check_flags(table: Table, level: Level, compiler: Compiler, base_macros: Mapping[str, str]) -> Verdict:
+    """Return the verdict on a level by its flags and their macros; `build` confirms one that is available.
 
-    `bare` are the macros predefined without the level's flags.
+    `base_macros` are those predefined without the level's flags.
     """
     flags, dropped = _usable_flags(level, compiler)
-    no = partial(Verdict, False, flags=flags, dropped=dropped)
-    macros, outcome = _macros(compiler, flags, bare)
+    unavailable = partial(Verdict, False, flags=flags, dropped=dropped)
+    macros, outcome = _macros(compiler, flags, base_macros)
     if not outcome.ok:
-        return no(_why(outcome))
-    features, reason = _features(table, level, compiler, flags, macros, bare)
-    return no(reason) if reason else Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
+        return unavailable(_why(outcome))
+    features, reason = _features(table, level, compiler, flags, macros, base_macros)
+    return unavailable(reason) if reason else Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 
 
-def build(table: Table, level: Level, settled: Verdict, compiler: Compiler) -> Answer:
-    """Return the answer on a level that is `settled`, after building its program if that is available."""
-    if not settled.available:
-        return settled, None
-    outcome = compiler.builds(probe_text(table, [level]), settled.flags)
+def build(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Answer:
+    """Return the answer on a level by building its program, where its `provisional` verdict is that it is available."""
+    if not provisional.available:
+        return provisional, None
+    outcome = compiler.builds(probe_text(table, [level]), provisional.flags)
     if not outcome.ok:
-        return Verdict(False, _why(outcome), settled.flags, settled.dropped), None
-    return settled, outcome.headers
+        return Verdict(False, _why(outcome), provisional.flags, provisional.dropped), None
+    return provisional, outcome.headers
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:
-    """Return the program that is compiled for `levels`: one that names nothing of headers includes none.
+    """Return the program that is compiled for `levels`. It includes headers only if a probe uses names from them.
 
     The probe of one level is the body of its `main`; those of several are functions whose results `main` returns.
     """
@@ -97,10 +97,12 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     return flags, tuple(dropped)
 
 
-def _macros(compiler: Compiler, flags: Sequence[str], bare: Mapping[str, str]) -> tuple[Mapping[str, str], Outcome]:
+def _macros(
+    compiler: Compiler, flags: Sequence[str], base_macros: Mapping[str, str]
+) -> tuple[Mapping[str, str], Outcome]:
     """Return the macros that are predefined under `flags`, without a run of the compiler where none is needed."""
     if not flags or compiler.dialect == "msvc":  # cl predefines too few macros
-        return bare, Outcome(True, "", "")
+        return base_macros, Outcome(True, "", "")
     return compiler.macros(flags)
 
 
@@ -110,14 +112,14 @@ def _features(
     compiler: Compiler,
     flags: Sequence[str],
     macros: Mapping[str, str],
-    bare: Mapping[str, str],
+    base_macros: Mapping[str, str],
 ) -> tuple[tuple[str, ...], str]:
     """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
     required = table.required_features(level.name)
     if compiler.dialect == "msvc":  # only the table lists features then
         return required, ""
     known = table.features
-    unknown = known.unknown(macros, bare)
+    unknown = known.unknown(macros, base_macros)
     if unknown:
         return (), (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "

@@ -24,7 +24,7 @@ from ..processors.flags import units
 from ..processors.table import Level, Table
 from .cache import Cache
 from .compiler import Compiler
-from .level import Answer, build, known_without_asking, probe_text, settle
+from .level import Answer, build, check_flags, known_without_asking, probe_text
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 6
@@ -78,23 +78,23 @@ def _asked(
 
     The runs for flags and macros come first, so that no thread waits for one that has not begun.
     """
-    settled = {question: pool.submit(question.settled) for question in questions}
+    provisional = {question: pool.submit(question.provisional) for question in questions}
     groups: dict[tuple[Compiler, str], list[_Question]] = {}
-    for question in settled:
+    for question in provisional:
         groups.setdefault((question.compiler, question.group[0].name), []).insert(0, question)
     answers = {}
     for group in groups.values():
-        answer = pool.submit(_answers, group, [settled[one] for one in group], cache, begun)
+        answer = pool.submit(_answers, group, [provisional[one] for one in group], cache, begun)
         answers.update(dict.fromkeys(group, answer))
     return answers
 
 
 def _answers(
-    questions: Sequence[_Question], settled: Sequence[Future[Verdict]], cache: Cache, begun: int
+    questions: Sequence[_Question], provisional: Sequence[Future[Verdict]], cache: Cache, begun: int
 ) -> Mapping[str, Verdict]:
     """Build the programs of a group of levels, highest first, cache the answers, and return the verdicts by name."""
     table, compiler = questions[0].table, questions[0].compiler
-    verdicts = [(question.level, one.result()) for question, one in zip(questions, settled, strict=True)]
+    verdicts = [(question.level, one.result()) for question, one in zip(questions, provisional, strict=True)]
     together = _together(table, verdicts, compiler)
     found = {}
     for question, (level, verdict) in zip(questions, verdicts, strict=True):
@@ -104,11 +104,11 @@ def _answers(
     return found
 
 
-def _together(table: Table, settled: Sequence[tuple[Level, Verdict]], compiler: Compiler) -> dict[str, Answer]:
+def _together(table: Table, provisional: Sequence[tuple[Level, Verdict]], compiler: Compiler) -> dict[str, Answer]:
     """Return the answers to those levels, highest first, that one program shows to be available."""
-    _, highest = settled[0]
+    _, highest = provisional[0]
     flags = set(units(highest.flags))
-    able = [(level, one) for level, one in settled if one.available and set(units(one.flags)) <= flags]
+    able = [(level, one) for level, one in provisional if one.available and set(units(one.flags)) <= flags]
     if not highest.available or len(able) < 2:
         return {}
     outcome = compiler.builds(probe_text(table, [level for level, _ in able]), highest.flags)
@@ -166,7 +166,7 @@ class _Question:
         common: Callable[[], str],
     ) -> None:
         self.level, self.group, self.compiler = level, group, compiler
-        self.table, self._bare, self._common = table, bare, common
+        self.table, self._base_macros, self._common = table, bare, common
 
     @cached_property
     def _key(self) -> str:
@@ -179,7 +179,7 @@ class _Question:
 
     def known(self, cache: Cache) -> Verdict | None:
         """Return the verdict that needs no compiler, or that of an earlier build, if it is still good."""
-        verdict = known_without_asking(self.table, self.level, self.compiler, self._bare)
+        verdict = known_without_asking(self.table, self.level, self.compiler, self._base_macros)
         if verdict is not None:
             return verdict
         with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
@@ -188,9 +188,9 @@ class _Question:
                 return kept.verdict
         return None
 
-    def settled(self) -> Verdict:
+    def provisional(self) -> Verdict:
         """Ask what the level's flags turn on."""
-        return settle(self.table, self.level, self.compiler, self._bare)
+        return check_flags(self.table, self.level, self.compiler, self._base_macros)
 
     def keep(self, answer: Answer, cache: Cache, begun: int) -> None:
         """Keep an answer to this question, if it is one to keep: if no header changed since probing began."""

@@ -29,7 +29,7 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 class Level:
     """A named set of features that kernels are compiled for. Keys as in the table's TOML.
 
-    `flags` and `optional_flags` are the resulting ones: those of the levels that it requires, and its own.
+    `flags` and `optional_flags` include those of the required levels, unless the table replaces them.
     """
 
     name: str
@@ -205,7 +205,8 @@ def _is_path(reference: str) -> bool:
 
 
 def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) -> tuple[Data, tuple[Path, ...]]:
-    """Return the data of a table, and the files of the project's own that it was read from; `seen` extend it."""
+    """Return the data of a table, and the files of the project that it was read from; `seen` are the tables that extend
+    it."""
     path, own = _find(reference, folder, where)
     key, shown = str(path), shown_name(reference)
     if key in seen:
@@ -222,13 +223,13 @@ def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) 
 
 
 def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, ...]]:
-    """Return a table's file, and its paths in the project: none if built-in."""
+    """Return a table's file, and the paths that the build depends on: none if isagen has the table."""
     tables = builtin_tables()
     if _is_path(reference):
         path = (folder / reference).resolve()
         if path.is_file():
             named = folder / reference
-            # Redirecting a symlink changes the table, but not the file it points to.
+            # A build depends on a symlink and on its target: either may change.
             return path, (path,) if os.path.normpath(named) == os.fspath(path) else (named, path)
         remedy = f"looked for {path}; tables of isagen: {', '.join(tables)}"
     elif reference in tables:

@@ -79,6 +79,15 @@ CASES = {
         "int sin2(int), cos2(int);\n#ifdef AT_HIGH\n#define F sin2\n#else\n#define F cos2\n#endif\n"
         "static int run(int x) { return F(x); }"
     ),
+    "table of other functions": one(
+        BY_LEVEL + "int add(int x) { return x + 1; }\nint sub(int x) { return x - 1; }\n"
+        "static int (*const t[])(int) = {NUMBER == 1 ? add : sub, NUMBER == 1 ? sub : add};\n"
+        "static int run(int x) { return t[x](x); }"
+    ),
+    "table of other constants": one(
+        BY_LEVEL + "static const int c[] = {5, 7, 9};\n"
+        "static const int *const t[] = {c + NUMBER, c};\nstatic int run(int x) { return *t[x]; }"
+    ),
     "variable": one("static int calls;\nstatic int run(int x) { return calls += x; }"),
     "variable of each thread": one("static __thread int calls;\nstatic int run(int x) { return calls += x; }"),
     "constructor": one(PUTS + '__attribute__((constructor)) static void start(void) { puts(""); }\n' + RUN),

@@ -156,7 +156,7 @@ def test_a_fortran_compiler_that_cannot_be_asked_builds_the_lowest_level(plain, 
     levels = {level["name"]: level for level in matrix(plain)["levels"]}
     assert levels["DEFAULT"]["verdict"] == "built"
     assert levels["AVX2"]["verdict"] == "unavailable"
-    assert re.search(r"GCC [\d.]+ compiles Fortran alone, so it cannot be asked in C what", levels["AVX2"]["reason"])
+    assert re.search(r"GCC [\d.]+ compiles Fortran alone, so isagen cannot see what", levels["AVX2"]["reason"])
 
 
 def test_without_the_seal_only_the_lowest_level_is_built(plain):

@@ -70,7 +70,9 @@ def test_a_kernel_without_a_stub_at_a_level(matrix):
     bare = with_cell(matrix, "AVX512", stubs=())
     because, said = answer(bare, "AVX512", at(bare), bare.kernels[0].source)
     assert because is Because.NO_STUB
-    assert said.endswith("at AVX512 registers no function for a stub; the next lower level that has one is called")
+    assert said.endswith(
+        "at AVX512 registers no function at this level: its stubs call that of the next lower level that has one"
+    )
 
 
 def test_another_architecture(matrix):
@@ -99,7 +101,14 @@ def test_selected_because_the_override_asks_for_it(matrix):
     machine = at(matrix, HELLO_ISA="avx2")
     because, said = answer(matrix, "AVX2", machine)
     assert because is Because.SELECTED
-    assert said.endswith("HELLO_ISA asks for")
+    assert said == "AVX2 is selected: HELLO_ISA asks for it, and CPU and OS support it"
+
+
+def test_selected_below_a_level_that_is_switched_off(matrix):
+    machine = at(matrix, HELLO_ISA="-AVX512")
+    because, said = answer(matrix, machine.selected, machine)
+    assert because is Because.SELECTED
+    assert said.endswith("the best level that CPU and OS support and that HELLO_ISA=-AVX512 allows")
 
 
 def test_narrowed_by_the_override(matrix):

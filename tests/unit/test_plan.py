@@ -41,9 +41,8 @@ def test_macros_of_lower_levels_of_the_same_width_are_implied(table, name, impli
     assert f"-DCPU_CAPABILITY={name}" in flags
 
 
-def test_define_is_spelled_as_the_compiler_wants_it(table):
-    plan = plan_of(table, "a.c", style=Style(include_folder="/I", define="/D"), generated={"a.c": "a.c"})
-    assert "/DCPU_CAPABILITY=BASE" in cells_of(plan)["BASE"].flags
+def test_folders_are_spelled_as_the_compiler_wants_it(table):
+    plan = plan_of(table, "a.c", style=Style(include_folder="/I"), generated={"a.c": "a.c"})
     assert plan.units[0].args["c"][:2] == ("/I.", "/I..")
 
 

@@ -238,7 +238,7 @@ def test_fortran_compilers_that_cannot_be_asked_have_the_lowest_level(tmp_path, 
     compiler = fortran(tmp_path, *args, family=family)
     lowest, fast = (ask(table(tmp_path), compiler, level=level) for level in ("BASE", "FAST"))
     assert (lowest.available, fast.available) == (True, False)
-    assert "compiles Fortran alone, so it cannot be asked in C what the flags of FAST turn on" in fast.reason
+    assert "compiles Fortran alone, so isagen cannot see what the flags of FAST turn on" in fast.reason
 
 
 def test_a_lowest_level_with_flags_needs_a_fortran_compiler_that_can_be_asked(tmp_path):

@@ -1,4 +1,4 @@
-"""What an object contains besides code and constants: a program that lacks it is another program."""
+"""What an object contains besides code and constants: an object that contains such things does not fold."""
 
 from __future__ import annotations
 

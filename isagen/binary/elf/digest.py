@@ -20,9 +20,10 @@ RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
 def digest_of(elf: Elf, marks: Sequence[str]) -> str:
-    """Return a digest of what an object loads. Names of sections and of local symbols do not count.
+    """Return a digest of the loaded sections of an object, their relocations and the global symbols.
 
-    The starts of names that are among the `marks`, which differ from level to level, do not count either.
+    Names of sections and of local symbols do not count, nor do the prefixes in `marks`, which differ from level to
+    level.
     """
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC]
     place = {section.index: number for number, section in enumerate(loaded)}
@@ -47,11 +48,11 @@ def digest_of(elf: Elf, marks: Sequence[str]) -> str:
 
 
 def _target(elf: Elf, place: dict[int, int], table: int, number: int) -> bytes:
-    """Return what a symbol refers to, by its name only where the object has no more."""
+    """Return what a symbol refers to: a place in the object, or else its name and properties."""
     symbol = elf.symbol_of(elf.sections[table], number)
     if symbol.section in place:
         return _place_of(elf, symbol, place)
-    # The address is the value of one that is absolute, and the alignment of one that is common.
+    # The address of an absolute symbol is its value, that of a common one its alignment.
     values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
     if symbol.section:  # of what is not loaded
         values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
@@ -71,6 +72,6 @@ def _named(elf: Elf, marks: Sequence[str], place: dict[int, int]) -> Iterator[by
 
 
 def _place_of(elf: Elf, symbol: ElfSymbol, place: dict[int, int]) -> bytes:
-    """Return what a symbol of the object refers to; of one that a resolver stands behind, that it does."""
+    """Return the place of a symbol that the object defines, and whether it is a resolver (ifunc)."""
     offset = symbol.address - elf.sections[symbol.section].address
     return struct.pack("<QQ?", place[symbol.section], offset % (1 << 64), symbol.kind == Kind.RESOLVER)

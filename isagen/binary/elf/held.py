@@ -111,7 +111,7 @@ class HeldAddresses:
 
     @cached_property
     def _local(self) -> dict[int, list[tuple[int, int, ElfSymbol]]]:
-        """The symbols of each section by address, the last of several at one address being a named one."""
+        """The symbols of each section by address, in order; of several at one address a named one is last."""
         found: dict[int, list[tuple[int, int, ElfSymbol]]] = {}
         for symbol in self._elf.symbols_of(self._table):
             if symbol.section and symbol.kind not in (Kind.SECTION, Kind.FILE):

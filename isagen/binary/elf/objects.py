@@ -20,8 +20,8 @@ from .held import HeldAddresses
 from .reader import UNREADABLE, Elf
 from .values import ElfSection, ElfSymbol, Group
 
-# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping): as many as that level's code branches. No
-# source names them, so that they count as constants; tools add up those of all levels.
+# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Their number depends on the level's code, so
+# they are private, as constants are; profiling tools add up those of all levels.
 COUNTERS = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 
@@ -94,7 +94,7 @@ class ElfObject:
                     yield Group(section.index, section.info, self._name(signature), words[1:])
 
     def _symbols(self) -> Iterator[NamedSymbol]:
-        """Yield the symbols that are not local; those come first, and their number is the table's `info`."""
+        """Yield the symbols that are not local. Local ones come first; `info` of the table is their number."""
         if not self.symbol_section:
             return
         table = self.sections[self.symbol_section]
@@ -173,7 +173,7 @@ class ElfObject:
 
     @cached_property
     def runs_at_load(self) -> bool:
-        """Whether the loader runs any of its code: by arrays of functions, sections of its own, or as resolvers."""
+        """Whether it has constructors, destructors or resolvers (ifunc)."""
         types = (e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY)
         names = (".init", ".fini", ".ctors", ".dtors")
         if any(one.size and (one.type in types or one.name.startswith(names)) for one in self.sections):
@@ -191,9 +191,8 @@ class ElfObject:
         return frozenset(initialised(symbol.name for symbol in self.symbols))
 
     def findable(self) -> dict[str, Held]:
-        """Return the addresses in each section that is findable.
-
-        Of sections that compilers fill for a runtime, what the source itself puts there counts.
+        """Return the addresses in each section that code finds by its name. Of sections that compilers fill for a
+        runtime, only variables that the source names count.
         """
         found = {}
         for section in self.sections:
@@ -210,7 +209,7 @@ class ElfObject:
         return found
 
     def _named_in(self, section: int) -> Iterator[ElfSymbol]:
-        """Yield the symbols in a section whose names are not reserved for compilers."""
+        """Yield the named symbols in a section, but for those with names that are reserved for compilers."""
         table = self.sections[self.symbol_section]
         for symbol in self.elf.symbols_of(table):
             if symbol.section == section and not self.elf.name(symbol).startswith(("__", ".")) and symbol.name_offset:
@@ -221,13 +220,11 @@ def is_private(symbol: NamedSymbol) -> bool:
     """Return whether a mergeable symbol belongs to its object's level alone.
 
     Code does, and constants with it: vtables hold addresses of a level's code, and tables may be laid out for its
-    vectors. So do variables that code initialises: each level might compute another value. Other data that the program
-    writes to, such as function statics and inline variables, stays shared as the language says; so does type
-    information, by which exceptions are caught. Shared data must have one initial value at all levels, which the
-    registrations check.
+    vectors. Data that the program writes to, such as function statics and inline variables, stays shared as the
+    language says (but for what `LevelAddresses` finds); so does type information, by which exceptions are caught.
     """
     if symbol.code:
         return True
-    if symbol.kind not in (Kind.DATA, Kind.LABEL):  # assembly need not say what a symbol names
+    if symbol.kind not in (Kind.DATA, Kind.LABEL):  # symbols of assembly may have no type
         return False
     return symbol.section != 0 and symbol.constant and not is_type(symbol.name)

@@ -1,4 +1,4 @@
-"""Objects with one digest are the same: whatever else changes what a program does changes the digest."""
+"""Objects with one digest do the same: what changes a program, but for names of local symbols, changes the digest."""
 
 import subprocess
 from pathlib import Path
@@ -8,6 +8,9 @@ import pytest
 from isagen.binary.formats import load_object
 from support.projects import need
 
+NUMBERS = ".section .rodata\nn:\n .long 1,2\n"
+TABLE = '.section .data.rel.ro,"aw"\n'
+UNWINDING = '.section .eh_frame,"a",@progbits\n'
 CODE = ".text\nf:\n ret\ng:\n nop\n ret\n"
 
 
@@ -35,6 +38,9 @@ def digest(folder: Path, name: str, text: str, *marks: str) -> str:
         ),
         (CODE + ".data\n.quad f", CODE + ".type f,%gnu_indirect_function\n.data\n.quad f"),
         (CODE + ".data\n.quad f,g", CODE + ".data\n.quad g,f"),
+        (CODE + TABLE + ".quad f,g", CODE + TABLE + ".quad g,f"),
+        (NUMBERS + TABLE + ".quad n", NUMBERS + TABLE + ".quad n+4"),
+        (CODE + UNWINDING + ".quad f", CODE + UNWINDING + ".quad g"),
         ('.section .rodata.str1.1,"aMS",%progbits,1\n.asciz "a"', '.section .rodata.str1.1,"a",%progbits\n.asciz "a"'),
         (".bss\n.zero 8", ".bss\n.zero 16"),
         ('.section .x,"awT"\n.quad 1', '.section .x,"aw"\n.quad 1'),
