@@ -44,6 +44,14 @@ inline int64_t on_cpu()
   return now();
 }
 
+// Waits some ten microseconds: to wake a thread takes longer. It does not yield, because a system may then let another
+// program run for milliseconds.
+template <typename F> void wait_a_little(const F &is_done)
+{
+  for (const int64_t until = now() + 50000; !is_done() && now() < until;) {
+  }
+}
+
 // The positive number that an environment variable begins with, else `otherwise`.
 inline int number_in(const char *variable, int otherwise)
 {
@@ -96,11 +104,13 @@ public:
     return pool;
   }
 
-  // Works on a job in up to `count` threads, the caller's among them: alone if the pool has a job, as within f, and on
-  // a busy machine.
+  // Whether calls work alone, because other programs use the CPUs.
+  bool is_alone() const { return now() < alone_until_.load(std::memory_order_relaxed); }
+
+  // Works on a job in up to `count` threads, the caller's among them; alone if the pool has a job, as within f.
   void run(Job &job, int count)
   {
-    if (now() < alone_until_.load() || has_job_.exchange(true))
+    if (has_job_.exchange(true))
       return job.work();
     start(count - 1);
     {
@@ -114,9 +124,11 @@ public:
     std::unique_lock<std::mutex> lock(mutex_);
     job_ = nullptr; // who has not begun does not begin any more
     lock.unlock();
+    const int64_t begin = now();
     wait_a_little([this] { return working_ == 0; });
     lock.lock();
     finished_.wait(lock, [this] { return working_ == 0; });
+    note_loss(now() - begin);
     has_job_ = false;
   }
 
@@ -145,6 +157,14 @@ private:
     }
   }
 
+  // Takes nanoseconds for which a thread waited or had no CPU. If they are many, other programs use the CPUs: calls work
+  // alone for so long that such losses are a hundredth of the time.
+  void note_loss(int64_t lost)
+  {
+    if (lost > 200000)
+      alone_until_ = now() + 100 * lost;
+  }
+
   // The thread of an index: waits for a job behind the `last` one, and works on it.
   void serve(int index, unsigned last)
   {
@@ -164,17 +184,8 @@ private:
       if (--working_ == 0)
         finished_.notify_one();
       lock.unlock();
-      const int64_t end = now(), without_cpu = end - on_cpu() - begin;
-      if (without_cpu > 1000000) // other programs use the CPU: they lose a thirtieth of the time at most
-        alone_until_ = end + 30 * without_cpu;
+      note_loss(now() - on_cpu() - begin);
     }
-  }
-
-  // Waits some ten microseconds: to wake a thread takes longer. It leaves the CPU to others meanwhile.
-  template <typename F> static void wait_a_little(const F &is_done)
-  {
-    for (const int64_t until = now() + 50000; !is_done() && now() < until;)
-      std::this_thread::yield();
   }
 
   std::mutex mutex_;
@@ -196,14 +207,18 @@ inline int default_threads()
   return count;
 }
 
-// The number of threads of parallel_for for `size` units, at least `grain` for each thread. threads < 1: the default.
+// The number of threads of parallel_for for `size` units, at least `grain` for each thread; 1 on a busy machine.
+// threads < 1: the default.
 inline int threads_for(size_t size, size_t grain, int threads)
 {
   static const int limit = parallel::number_in("OMP_THREAD_LIMIT", 1024);
   const int wanted = threads < 1 ? default_threads() : threads;
   const size_t most = static_cast<size_t>(wanted < limit ? wanted : limit);
   const size_t useful = size / (grain < 1 ? 1 : grain);
-  return static_cast<int>(useful < 1 ? 1 : useful < most ? useful : most);
+  if (most < 2 || useful < 2)
+    return 1;
+  const parallel::Pool *const pool = parallel::Pool::get();
+  return pool == nullptr || pool->is_alone() ? 1 : static_cast<int>(useful < most ? useful : most);
 }
 
 // The number of units of size `size` in a grain; at least 1.
@@ -221,8 +236,7 @@ template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, 
     return;
   const size_t size = end - begin;
   const int count = threads_for(size, grain, threads);
-  parallel::Pool *const pool = count > 1 ? parallel::Pool::get() : nullptr;
-  if (pool == nullptr)
+  if (count < 2)
     return f(begin, end);
   // Several ranges for each thread: whoever is faster takes more. Those of large grains begin at multiples of 64 units,
   // so that no two threads write to one vector of the result.
@@ -232,7 +246,7 @@ template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, 
     (*static_cast<const F *>(function))(first, last);
   };
   parallel::Job job = {call, &f, {begin}, end, step};
-  pool->run(job, count);
+  parallel::Pool::get()->run(job, count);
 }
 
 #endif

@@ -29,7 +29,8 @@ template <typename T> void cumsum_row(T *dst, const T *src, size_t n, T nothing,
           const size_t begin = i * piece_length, length = n - begin < piece_length ? n - begin : piece_length;
           Sum sum;
           Stubs<T>::sum()(&sum, src + begin, 1, length);
-          while (added.load(std::memory_order_acquire) != i)
+          const auto is_my_turn = [&] { return added.load(std::memory_order_acquire) == i; };
+          for (parallel::wait_a_little(is_my_turn); !is_my_turn();)
             std::this_thread::yield();
           const T before = i > 0 ? static_cast<T>(all) : nothing;
           all += sum;

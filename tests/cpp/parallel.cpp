@@ -26,8 +26,8 @@ static void check(size_t begin, size_t end, size_t grain, int threads)
         for (size_t i = first; i < last; i++)
           __atomic_add_fetch(&seen[i], 1, __ATOMIC_RELAXED);
         const std::thread::id self = std::this_thread::get_id();
-        bool elsewhere = false;
-        parallel_for(0, 1000, 1, [&](size_t, size_t) { elsewhere |= std::this_thread::get_id() != self; }, 4);
+        std::atomic<bool> elsewhere{false};
+        parallel_for(0, 1000, 1, [&](size_t, size_t) { if (std::this_thread::get_id() != self) elsewhere = true; }, 4);
         const std::lock_guard<std::mutex> lock(mutex);
         ids.insert(self);
         short_range |= last - first < grain && last < end;
