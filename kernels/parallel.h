@@ -79,10 +79,13 @@ struct Job {
   std::atomic<size_t> next;
   size_t end, step;
 
-  void work()
+  // Returns the number of ranges that this thread worked on.
+  int work()
   {
-    for (size_t first = next.fetch_add(step); first < end; first = next.fetch_add(step))
+    int ranges = 0;
+    for (size_t first = next.fetch_add(step); first < end; first = next.fetch_add(step), ranges++)
       call(f, first, end - first < step ? end : first + step);
+    return ranges;
   }
 };
 
@@ -110,8 +113,10 @@ public:
   // Works on a job in up to `count` threads, the caller's among them; alone if the pool has a job, as within f.
   void run(Job &job, int count)
   {
-    if (has_job_.exchange(true))
-      return job.work();
+    if (has_job_.exchange(true)) {
+      job.work();
+      return;
+    }
     start(count - 1);
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -120,15 +125,17 @@ public:
       number_++;
     }
     wake_.notify_all();
-    job.work();
+    const int64_t begin = now();
+    const int ranges = job.work();
+    const int64_t end = now();
     std::unique_lock<std::mutex> lock(mutex_);
     job_ = nullptr; // who has not begun does not begin any more
     lock.unlock();
-    const int64_t begin = now();
     wait_a_little([this] { return working_ == 0; });
     lock.lock();
     finished_.wait(lock, [this] { return working_ == 0; });
-    note_loss(now() - begin);
+    const int64_t usual = 2 * (end - begin) / (ranges > 0 ? ranges : 1); // another thread may have begun a range just now
+    note_loss(now() - end - usual, now() - begin);
     has_job_ = false;
   }
 
@@ -157,12 +164,12 @@ private:
     }
   }
 
-  // Takes nanoseconds for which a thread waited or had no CPU. If they are many, other programs use the CPUs: calls work
-  // alone for so long that such losses are a hundredth of the time.
-  void note_loss(int64_t lost)
+  // Takes the nanoseconds for which a thread waited or had no CPU, of those of a whole job. If they are many, other
+  // programs use the CPUs: calls work alone for so long that such losses are a thirtieth of the time.
+  void note_loss(int64_t lost, int64_t whole)
   {
-    if (lost > 200000)
-      alone_until_ = now() + 100 * lost;
+    if (lost > 200000 && lost > whole / 4)
+      alone_until_ = now() + 30 * lost;
   }
 
   // The thread of an index: waits for a job behind the `last` one, and works on it.
@@ -178,13 +185,14 @@ private:
         continue;
       working_++;
       lock.unlock();
-      const int64_t begin = now() - on_cpu();
+      const int64_t begin = now(), before = on_cpu();
       job->work();
       lock.lock();
       if (--working_ == 0)
         finished_.notify_one();
       lock.unlock();
-      note_loss(now() - on_cpu() - begin);
+      const int64_t whole = now() - begin;
+      note_loss(whole - (on_cpu() - before), whole);
     }
   }
 
