@@ -44,8 +44,8 @@ inline int64_t on_cpu()
   return now();
 }
 
-// Waits some ten microseconds: to wake a thread takes longer. It does not yield, because a system may then let another
-// program run for milliseconds.
+// Waits at most 50 microseconds: to wake a thread takes about as long. It does not yield, because a system may then let
+// another program run for milliseconds.
 template <typename F> void wait_a_little(const F &is_done)
 {
   for (const int64_t until = now() + 50000; !is_done() && now() < until;) {

@@ -46,7 +46,7 @@ struct Integer {
 inline int take_integer(PyObject *object, void *to)
 {
   Integer *const integer = static_cast<Integer *>(to);
-  if (!PyIndex_Check(object)) {
+  if (!PyIndex_Check(object) || PyBool_Check(object)) {
     PyErr_Format(PyExc_TypeError, "%s must be an integer, not %.100s", integer->name, Py_TYPE(object)->tp_name);
     return 0;
   }

@@ -26,9 +26,9 @@ from . import _core
 from ._channels import channel_shuffle, concat_channel_shuffle
 from ._convert import cvt_bf16_to_fp32, cvt_fp16_to_fp32, cvt_fp32_to_bf16, cvt_fp32_to_fp16
 from ._levels import (
-    _get_current_isa_level,
-    _get_highest_binary_support_isa_level,
-    _get_highest_cpu_support_isa_level,
+    _get_current_isa_level,  # noqa: F401
+    _get_highest_binary_support_isa_level,  # noqa: F401
+    _get_highest_cpu_support_isa_level,  # noqa: F401
     get_cpp_typesize_and_vecsize,
 )
 from ._matmul import matmul_bf16, matmul_fp16, matmul_u8s8
@@ -38,9 +38,6 @@ isa = _core.isa
 """The CPU levels of these kernels: ``help(isagen_kernels.isa)``."""
 
 __all__ = [
-    "_get_current_isa_level",
-    "_get_highest_binary_support_isa_level",
-    "_get_highest_cpu_support_isa_level",
     "channel_shuffle",
     "concat_channel_shuffle",
     "cumsum",
