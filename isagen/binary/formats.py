@@ -28,7 +28,7 @@ def is_object_name(name: str) -> bool:
 
 def is_library_name(name: str) -> bool:
     """Return whether a file's name is that of a static library."""
-    return name.endswith(tuple(suffix for one in FORMATS for suffix in one.library_suffixes))
+    return name.endswith(tuple(suffix for one in FORMATS for suffix in one.archive_suffixes))
 
 
 def objects_in(folder: Path) -> list[Path]:

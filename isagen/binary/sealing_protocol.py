@@ -127,7 +127,7 @@ class Format(Protocol):
         """The suffixes of objects' file names."""
 
     @property
-    def library_suffixes(self) -> tuple[str, ...]:
+    def archive_suffixes(self) -> tuple[str, ...]:
         """The suffixes of static libraries' file names."""
 
     @property

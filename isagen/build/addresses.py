@@ -57,8 +57,7 @@ class LevelAddresses:
                 yield symbol
 
     def _code_in(self, held: Held) -> str:
-        """Return the name of the first function of the level that pointers in data lead to, directly or not; "" if
-        none."""
+        """Return the first function of the level that pointers in data lead to, directly or not; "" if none."""
         seen: set[str] = set()
         waiting = [held]
         while waiting:

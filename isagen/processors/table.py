@@ -205,8 +205,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) -> tuple[Data, tuple[Path, ...]]:
-    """Return the data of a table, and the files of the project that it was read from; `seen` are the tables that extend
-    it."""
+    """Return a table's data, and the project's files that it was read from; `seen` are the tables that extend it."""
     path, own = _find(reference, folder, where)
     key, shown = str(path), shown_name(reference)
     if key in seen:

@@ -20,7 +20,7 @@ from support.differential.ingredients import HOSTILE, ingredient
 from support.differential.running import not_traceable
 from support.projects import need
 
-COUNT = int(os.environ.get("ISAGEN_PROJECTS", "50"))
+COUNT = int(os.environ.get("ISAGEN_PROJECTS", "100"))
 SEED = int(os.environ.get("ISAGEN_SEED", "1"))
 BY_NAME = {one.name: one for one in [*HOSTILE_CODE, *HOSTILE_HANDED]}
 
@@ -93,7 +93,7 @@ def test_no_code_of_a_level_runs_while_another_is_selected(machine, tmp_path):
     ran = Counter[str]()
     for outcome in outcomes:
         ran.update(outcome.run.by_level if outcome.run else {})
-    if COUNT >= 50:  # else chance may leave some out
+    if COUNT >= 100:  # else chance may leave some out
         assert {*machine.choices.levels} <= set(ran)
         assert {SOUND, FOUND, REFUSED} <= {outcome.outcome for outcome in outcomes}
         tools = {(outcome.project.compiler, outcome.project.linker) for outcome in outcomes}

@@ -14,7 +14,7 @@ from .sealing import sealed
 
 name, shown = "elf", "ELF"
 systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
-object_suffixes, library_suffixes = (".o",), (".a",)
+object_suffixes, archive_suffixes = (".o",), (".a",)
 macro = "__ELF__"
 mangling: Mangling = itanium
 architecture = architecture_of
