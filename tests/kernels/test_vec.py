@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from support.checkout import ROOT
+from support.compiling import need_runtime
 from support.pairs import paired
 from support.projects import need
 from support.vectors import COMPILERS, FORMS, SANITIZERS, WARNINGS, build, run, runs_here
@@ -99,8 +100,12 @@ def test_a_wrong_operation_is_noticed(tmp_path):
     assert "back.second" in done.stdout
 
 
-@pytest.mark.parametrize("flags", [[], SANITIZERS, ["-fsanitize=thread"]])
-def test_parallel_for(flags, tmp_path):
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [("g++", []), ("g++", SANITIZERS), ("g++", ["-fsanitize=thread"]), *((one, []) for one in COMPILERS[1:])],
+)
+def test_parallel_for(compiler, flags, tmp_path):
     """Every unit exactly once, ranges of a grain or more, in as many threads as were asked for."""
-    build("g++", "DEFAULT", tmp_path / "parallel", "-O1", "-pthread", *flags, source="parallel.cpp")
+    need_runtime(compiler, *flags)
+    build(compiler, "DEFAULT", tmp_path / "parallel", "-O1", "-pthread", *flags, source="parallel.cpp")
     assert run("env", "OMP_NUM_THREADS=3", tmp_path / "parallel").stdout == "default 3\n"
