@@ -66,8 +66,10 @@ template <typename T> struct Stubs;
 template <> struct Stubs<float> {
   using Sum = double;
   static cumsum_fn<float> cumsum() { return cumsum_float_stub; }
+  static sum_columns_float_fn sum_columns() { return sum_columns_float_stub; }
   static sum_float_fn sum() { return sum_float_stub; }
   static extremum_fn<float> extremum() { return extremum_float_stub; }
+  static extremum_columns_fn<float> extremum_columns() { return extremum_columns_float_stub; }
   static softmax_fn<float> softmax() { return softmax_float_stub; }
   static logsumexp_fn<float> logsumexp() { return logsumexp_float_stub; }
   static exp_sum_fn<float> exp_sum() { return exp_sum_float_stub; }
@@ -76,8 +78,10 @@ template <> struct Stubs<float> {
 template <> struct Stubs<double> {
   using Sum = double;
   static cumsum_fn<double> cumsum() { return cumsum_double_stub; }
+  static sum_columns_double_fn sum_columns() { return sum_columns_double_stub; }
   static sum_double_fn sum() { return sum_double_stub; }
   static extremum_fn<double> extremum() { return extremum_double_stub; }
+  static extremum_columns_fn<double> extremum_columns() { return extremum_columns_double_stub; }
   static softmax_fn<double> softmax() { return softmax_double_stub; }
   static logsumexp_fn<double> logsumexp() { return logsumexp_double_stub; }
   static exp_sum_fn<double> exp_sum() { return exp_sum_double_stub; }
@@ -86,14 +90,18 @@ template <> struct Stubs<double> {
 template <> struct Stubs<int32_t> {
   using Sum = int64_t;
   static cumsum_fn<int32_t> cumsum() { return cumsum_int32_stub; }
+  static sum_columns_int32_fn sum_columns() { return sum_columns_int32_stub; }
   static sum_int32_fn sum() { return sum_int32_stub; }
   static extremum_fn<int32_t> extremum() { return extremum_int32_stub; }
+  static extremum_columns_fn<int32_t> extremum_columns() { return extremum_columns_int32_stub; }
 };
 template <> struct Stubs<int8_t> {
   static extremum_fn<int8_t> extremum() { return extremum_int8_stub; }
+  static extremum_columns_fn<int8_t> extremum_columns() { return extremum_columns_int8_stub; }
 };
 template <> struct Stubs<uint8_t> {
   static extremum_fn<uint8_t> extremum() { return extremum_uint8_stub; }
+  static extremum_columns_fn<uint8_t> extremum_columns() { return extremum_columns_uint8_stub; }
 };
 
 // Sets the maximum of a long row, NaN if the row has one. If it is finite, returns the sum of exp(x - maximum), and

@@ -37,6 +37,24 @@ ISA_DECLARE_DISPATCH(extremum_fn<int32_t>, extremum_int32_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<int8_t>, extremum_int8_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<uint8_t>, extremum_uint8_stub)
 
+// The same of columns: dst[c] = src[0][c] + ... + src[rows - 1][c], or the largest or smallest. Rows begin `stride`
+// elements apart.
+template <typename T, typename Sum>
+using sum_columns_fn = void (*)(Sum *dst, const T *src, size_t rows, size_t columns, size_t stride);
+typedef sum_columns_fn<float, double> sum_columns_float_fn;
+typedef sum_columns_fn<double, double> sum_columns_double_fn;
+typedef sum_columns_fn<int32_t, int64_t> sum_columns_int32_fn;
+ISA_DECLARE_DISPATCH(sum_columns_float_fn, sum_columns_float_stub)
+ISA_DECLARE_DISPATCH(sum_columns_double_fn, sum_columns_double_stub)
+ISA_DECLARE_DISPATCH(sum_columns_int32_fn, sum_columns_int32_stub)
+template <typename T>
+using extremum_columns_fn = void (*)(T *dst, const T *src, size_t rows, size_t columns, size_t stride, bool largest);
+ISA_DECLARE_DISPATCH(extremum_columns_fn<float>, extremum_columns_float_stub)
+ISA_DECLARE_DISPATCH(extremum_columns_fn<double>, extremum_columns_double_stub)
+ISA_DECLARE_DISPATCH(extremum_columns_fn<int32_t>, extremum_columns_int32_stub)
+ISA_DECLARE_DISPATCH(extremum_columns_fn<int8_t>, extremum_columns_int8_stub)
+ISA_DECLARE_DISPATCH(extremum_columns_fn<uint8_t>, extremum_columns_uint8_stub)
+
 // softmax, or its logarithm, of each row: exp(x - m) / s or x - m - log(s), m the row's maximum, s the sum of
 // exp(x - m). A row with a NaN or +inf, and one of nothing but -inf, is NaN. src and dst may be the same.
 template <typename T>

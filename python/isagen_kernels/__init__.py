@@ -9,9 +9,10 @@ scalar, a tensor, or Python's number; the conversions give an array without axes
 writable and C-contiguous and have the result's shape and dtype, is filled and returned instead.
 
 ``axis`` counts from the end if negative. Reductions take a tuple of neighbouring axes too, and ``keepdims``. Rows along
-the last axis, or over all items, are read where they are. Along another axis, or with a ``dtype`` that is not that of
-the argument, each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if
-these are longer.
+the last axis, or over all items, are read where they are, and so are the rows that ``sum``, ``mean``, ``max`` and
+``min`` combine along another axis, if these have 16 items. Otherwise, or with a ``dtype`` that is not that of the
+argument, each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if these
+are longer.
 
 ``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the number of CPUs. Small arrays use
 one thread, and so do calls on a busy machine.

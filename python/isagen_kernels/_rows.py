@@ -64,8 +64,9 @@ def sum(
     float64 or int64 (of integers), `src` may hold int8 and uint8 too, and is converted first.
 
     A float row is added in pieces of a few hundred vectors, and the pieces in float64. The error is at most 80 times
-    the unit roundoff times the sum of magnitudes; for float64 each piece adds one to the 80. The order of additions,
-    and so the last bits, depend on the level, but not on the number of threads.
+    the unit roundoff times the sum of magnitudes; for float64 each piece adds one to the 80. Along an axis before the
+    last, a piece is eight items. The order of additions, and so the last bits, depend on the level and the axis, but
+    not on the number of threads.
     """
     return _core.sum(src, axis, _name(dtype), out, keepdims, threads)
 

@@ -165,6 +165,39 @@ def test_max_and_min(level, x, axis):
             assert k.max(x, axis).shape == x.shape[:-1]
 
 
+@pytest.mark.smoke
+@levels
+@quick
+@given(
+    dtype=st.sampled_from(("float32", "float64", "int32", "int8", "uint8")),
+    outer=st.integers(1, 3),
+    rows=st.sampled_from((1, 2, 3, 4, 7, 8, 9, 31, 300)),
+    columns=st.sampled_from((1, 15, 16, 17, 64, 100, 511, 512, 513, 1027)),
+    specials=st.lists(st.sampled_from((np.nan, np.inf, -np.inf, -0.0)), max_size=3),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_columns(level, dtype, outer, rows, columns, specials, seed):
+    """An axis before the last: at most 7 additions of floats for the terms of eight rows, then float64."""
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal((outer, rows, columns)) * 40).astype(dtype)
+    if dtype in FLOATS:
+        for value in specials:
+            x.flat[rng.integers(x.size)] = value
+    x = unaligned(x, int(rng.choice((0, 1, 4, 16))))
+    with k.isa.use(level), np.errstate(all="ignore"):
+        assert exactly(k.max(x, 1), np.max(x, 1))
+        assert exactly(k.min(x, 1), np.min(x, 1))
+        if dtype == "int32":
+            assert np.array_equal(k.sum(x, 1), np.sum(x, 1, dtype=np.int64))
+        elif dtype in FLOATS:
+            sizes = np.sum(np.abs(np.nan_to_num(exact(x), posinf=0, neginf=0)), 1)
+            roundings = 5 + (rows / 8 + 8 if dtype == "float64" else 0)
+            bound = sizes * (roundings * ROUNDOFF[dtype] * SLACK)
+            if columns > 15:
+                assert within(k.sum(x, 1), np.sum(exact(x), 1), bound)
+                assert within(k.mean(x, 1), np.sum(exact(x), 1) / rows, bound / rows)
+
+
 @levels
 def test_extremes_wherever_they_are(level):
     with k.isa.use(level):
