@@ -1,4 +1,4 @@
-// The functions on rows along any axis: its position, and blocks of rows that are copied where the items of a row are
+// The functions on rows along any axes: their positions, and blocks of rows that are copied where the items of a row are
 // not neighbours, or have another type than the function computes with.
 #ifndef ISAGEN_PYTHON_ALONG_H
 #define ISAGEN_PYTHON_ALONG_H
@@ -9,21 +9,90 @@
 
 #include <atomic>
 
-// One axis, or several neighbouring ones, of an array: [outer][n][inner], axes first .. end - 1 of all.
-struct Span {
-  int first, end;
-  size_t outer, n, inner;
-  Span(const Buffer &src, int first_axis, int end_axis) : first(first_axis), end(end_axis), outer(1), n(1), inner(1)
+// Some axes of an array, in order: their lengths, the bytes from one index to the next, and the items from one to the
+// next in an array of the same shape without gaps.
+struct Axes {
+  int count = 0;
+  size_t positions = 1, lengths[PyBUF_MAX_NDIM];
+  ptrdiff_t bytes[PyBUF_MAX_NDIM], dense[PyBUF_MAX_NDIM];
+  void add(size_t length, ptrdiff_t byte_step, ptrdiff_t dense_step)
   {
-    for (int i = 0; i < src.axes(); i++)
-      (i < first ? outer : i < end ? n : inner) *= src.axis(i);
+    positions *= length;
+    lengths[count] = length;
+    bytes[count] = byte_step;
+    dense[count++] = dense_step;
+  }
+  void take_last(size_t *length, ptrdiff_t *byte_step, ptrdiff_t *dense_step)
+  {
+    if (count == 0)
+      return;
+    *length = lengths[--count];
+    *byte_step = bytes[count];
+    *dense_step = dense[count];
+  }
+};
+
+// Calls f(offset) for `count` positions of some axes in C order, from the one numbered `first`. `steps` are those of the
+// axes, `bytes` or `dense`. No axis is empty.
+template <typename F>
+void for_positions(const Axes &axes, const ptrdiff_t *steps, size_t first, size_t count, const F &f)
+{
+  size_t index[PyBUF_MAX_NDIM];
+  ptrdiff_t offset = 0;
+  for (int i = axes.count - 1; i >= 0; i--) {
+    index[i] = first % axes.lengths[i];
+    first /= axes.lengths[i];
+    offset += static_cast<ptrdiff_t>(index[i]) * steps[i];
+  }
+  for (; count > 0; count--) {
+    f(offset);
+    for (int i = axes.count - 1; i >= 0; i--) {
+      offset += steps[i];
+      if (++index[i] < axes.lengths[i])
+        break;
+      offset -= static_cast<ptrdiff_t>(axes.lengths[i]) * steps[i];
+      index[i] = 0;
+    }
+  }
+}
+
+// The rows of an array: the items along some of its axes, a row for each position of the other axes. Bit i of `along`
+// stands for axis i. A regular array is [outer][n][inner] without gaps; of others, outer is the number of rows, n their
+// length, and inner 1. `across` has the other axes, `within` those of a row but the last, of which a run of items goes.
+struct Span {
+  size_t outer = 1, n = 1, inner = 1, run = 1;
+  ptrdiff_t run_bytes = 0, run_dense = 0;
+  bool is_regular;
+  Axes across, within;
+  Span(const Buffer &src, uint64_t along) : is_regular(src.is_contiguous())
+  {
+    ptrdiff_t dense = static_cast<ptrdiff_t>(src.items());
+    size_t *part = &outer;
+    for (int i = 0; i < src.axes(); i++) {
+      const size_t length = src.axis(i);
+      const bool is_along = along >> i & 1;
+      dense = length > 0 ? dense / static_cast<ptrdiff_t>(length) : 0;
+      (is_along ? within : across).add(length, src.stride(i), dense);
+      if (is_along && part == &outer)
+        part = &n;
+      else if (!is_along && part == &n)
+        part = &inner;
+      is_regular = is_regular && is_along == (part == &n);
+      *part *= length;
+    }
+    if (!is_regular) {
+      outer = across.positions;
+      n = within.positions;
+      inner = 1;
+      within.take_last(&run, &run_bytes, &run_dense);
+    }
   }
   size_t rows() const { return outer * inner; }
 };
 
-// Sets *end to one past the axis of `src` that `object` numbers, and *first to the axis. Returns false with an exception
-// set if there is none. An item without axes counts as having one.
-inline bool take_axis(PyObject *object, int axes, int *first, int *end)
+// Adds the bit of the axis that `object` numbers to *along. Returns false with an exception set if there is none, or if
+// it is there already. An item without axes counts as having one.
+inline bool take_axis(PyObject *object, int axes, uint64_t *along)
 {
   Integer axis{"axis"};
   if (!take_integer(object, &axis))
@@ -35,53 +104,31 @@ inline bool take_axis(PyObject *object, int axes, int *first, int *end)
     Py_XDECREF(refuse);
     return false;
   }
-  *first = static_cast<int>(axis.value < 0 ? axis.value + most : axis.value);
-  *end = axes > 0 ? *first + 1 : *first;
-  return true;
+  const uint64_t bit = uint64_t(1) << (axis.value < 0 ? axis.value + most : axis.value);
+  if (*along & bit)
+    PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
+  const bool is_new = !(*along & bit);
+  *along |= bit;
+  return is_new;
 }
 
-// Sets *first and *end to the axes of a tuple, which must be neighbours. Returns false with an exception set if not.
-inline bool take_axes(PyObject *tuple, int axes, int *first, int *end)
+// Sets the bits of the axes that the argument `axis` names: all for None, none for an empty tuple. Returns false with an
+// exception set.
+inline bool take_axes(PyObject *axis, bool may_be_tuple, const Buffer &src, uint64_t *along)
 {
-  bool taken[PyBUF_MAX_NDIM] = {};
-  int least = axes, most = 0, count = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-    int axis, next;
-    if (!take_axis(PyTuple_GET_ITEM(tuple, i), axes, &axis, &next))
-      return false;
-    if (taken[axis]) {
-      PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
-      return false;
-    }
-    taken[axis] = true;
-    count += next - axis;
-    least = axis < least ? axis : least;
-    most = next > most ? next : most;
-  }
-  if (count > 0 && most - least != count) {
-    PyErr_Format(PyExc_ValueError,
-                 "axis must be neighbouring axes, not %R; np.moveaxis brings them together, and np.ascontiguousarray "
-                 "makes a copy in that order",
-                 tuple);
-    return false;
-  }
-  *first = count > 0 ? least : 0;
-  *end = count > 0 ? most : 0;
-  return true;
-}
-
-// Sets the axes of the argument `axis`: all for None, none for an empty tuple. Returns false with an exception set.
-inline bool take_span(PyObject *axis, bool may_be_tuple, const Buffer &src, int *first, int *end)
-{
+  *along = 0;
   if (axis == Py_None) {
-    *first = 0;
-    *end = src.axes();
+    *along = ~uint64_t(0);
     return true;
   }
-  if (may_be_tuple && PyTuple_Check(axis))
-    return take_axes(axis, src.axes(), first, end);
+  if (may_be_tuple && PyTuple_Check(axis)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axis); i++)
+      if (!take_axis(PyTuple_GET_ITEM(axis, i), src.axes(), along))
+        return false;
+    return true;
+  }
   if (PyIndex_Check(axis))
-    return take_axis(axis, src.axes(), first, end);
+    return take_axis(axis, src.axes(), along);
   PyErr_Format(PyExc_TypeError, "axis must be None%s, not %.100s",
                may_be_tuple ? ", an integer or a tuple of integers" : " or an integer", Py_TYPE(axis)->tp_name);
   return false;
@@ -166,9 +213,44 @@ template <typename T, typename From> void convert_rows(T *rows, const void *item
   }
 }
 
-// Copies rows without gaps to a block of `items`.
+// Copies `count` items that are `step` bytes apart, converted to T.
+template <typename T, typename From> void convert_items(T *to, const char *from, ptrdiff_t step, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    From item;
+    memcpy(&item, from + static_cast<ptrdiff_t>(i) * step, sizeof item);
+    to[i] = static_cast<T>(item);
+  }
+}
+
+// The same for an array that is not regular.
+template <typename T, typename From> void gather_strided(T *rows, const void *items, const Span &span, const Block &block)
+{
+  const char *const from = static_cast<const char *>(items);
+  for_positions(span.across, span.across.bytes, block.outer, block.outers, [&](ptrdiff_t row) {
+    for_positions(span.within, span.within.bytes, 0, span.n / span.run, [&](ptrdiff_t place) {
+      if (span.run_bytes == sizeof(From))
+        convert_items<T, From>(rows, from + row + place, sizeof(From), span.run);
+      else
+        convert_items<T, From>(rows, from + row + place, span.run_bytes, span.run);
+      rows += span.run;
+    });
+  });
+}
+
+// Copies rows without gaps to a block of `items`, an array of the shape of src without gaps.
 template <typename T> void scatter(T *items, const T *rows, const Span &span, const Block &block)
 {
+  if (!span.is_regular) {
+    for_positions(span.across, span.across.dense, block.outer, block.outers, [&](ptrdiff_t row) {
+      for_positions(span.within, span.within.dense, 0, span.n / span.run, [&](ptrdiff_t place) {
+        for (size_t i = 0; i < span.run; i++, rows++)
+          memcpy(reinterpret_cast<char *>(items) + (row + place + static_cast<ptrdiff_t>(i) * span.run_dense) *
+                                                       static_cast<ptrdiff_t>(sizeof(T)), rows, sizeof(T));
+      });
+    });
+    return;
+  }
   const char *const from = reinterpret_cast<const char *>(rows);
   char *const to = reinterpret_cast<char *>(items);
   for (size_t o = 0; o < block.outers; o++)
@@ -180,7 +262,7 @@ template <typename T> using Gather = void (*)(T *rows, const void *items, const 
 
 template <typename T, typename From> Gather<T> gather_of(const Span &span)
 {
-  return span.inner == 1 ? convert_rows<T, From> : gather<T, From>;
+  return !span.is_regular ? gather_strided<T, From> : span.inner == 1 ? convert_rows<T, From> : gather<T, From>;
 }
 
 // Returns the function that copies items of a type of number_types.
@@ -203,10 +285,10 @@ template <> constexpr int number_type_of<int32_t>() { return INT32; }
 template <> constexpr int number_type_of<int8_t>() { return INT8; }
 template <> constexpr int number_type_of<uint8_t>() { return UINT8; }
 
-// Returns whether the rows can be read where they are: their items are neighbours, and have the type T.
+// Returns whether the rows can be read where they are: they have no gaps, their items are neighbours and of type T.
 template <typename T> bool is_in_place(const Buffer &src, const Span &span)
 {
-  return span.n == 0 || ((span.inner == 1 || span.n == 1) && src.type() == number_type_of<T>());
+  return span.n == 0 || (span.is_regular && (span.inner == 1 || span.n == 1) && src.type() == number_type_of<T>());
 }
 
 // Calls f(rows, block, threads) for every block of rows, copied and converted to T, in threads. Returns false if there

@@ -1,4 +1,4 @@
-// Arguments of the extension's functions: checked C-contiguous views of objects with the buffer protocol or DLPack. An
+// Arguments of the extension's functions: checked views of objects with the buffer protocol or DLPack. An
 // error is one message that names the argument, and the call that mends it.
 #ifndef ISAGEN_PYTHON_BUFFER_H
 #define ISAGEN_PYTHON_BUFFER_H
@@ -9,8 +9,8 @@
 
 enum class Access { read, write };
 
-// The layout of items: without gaps, or in rows (along the last axis) at equal distances.
-enum class Layout { contiguous, rows };
+// The layout of items: without gaps in C order, in rows (along the last axis) at equal distances, or any.
+enum class Layout { contiguous, rows, any };
 
 // Returns a function of isagen_kernels._arrays: what a call needs of Python.
 inline PyObject *helper(const char *name)
@@ -22,8 +22,8 @@ inline PyObject *helper(const char *name)
 }
 
 // A view that is released at the end of its scope. It converts to false with a Python exception set: TypeError for an
-// object that is no array and for a wrong item type, ValueError for a layout that is not C-contiguous, BufferError for
-// a buffer that is read-only.
+// object that is no array and for a wrong item type, ValueError for a layout that the function does not take,
+// BufferError for a buffer that is read-only.
 class Buffer {
 public:
   explicit Buffer(const char *name) : name_(name) {}
@@ -74,6 +74,18 @@ public:
     return product;
   }
 
+  // Bytes from one index of an axis to the next. A view without strides has no gaps.
+  ptrdiff_t stride(int i) const
+  {
+    if (view_.strides != nullptr)
+      return view_.strides[i];
+    ptrdiff_t bytes = view_.itemsize;
+    while (++i < view_.ndim)
+      bytes *= view_.shape[i];
+    return bytes;
+  }
+  bool is_contiguous() const { return PyBuffer_IsContiguous(&view_, 'C') != 0; }
+
   // Bytes from one row to the next.
   size_t row_stride() const { return row_stride_; }
 
@@ -106,9 +118,10 @@ public:
   // Returns whether it does not overlap `source`; `may_be_same` allows the same items. Sets ValueError if it overlaps.
   bool is_apart_from(const Buffer &source, bool may_be_same) const
   {
-    const uintptr_t a = reinterpret_cast<uintptr_t>(view_.buf), b = reinterpret_cast<uintptr_t>(source.view_.buf);
-    const uintptr_t a_end = a + extent(), b_end = b + source.extent();
-    if (a_end <= b || b_end <= a || (may_be_same && a == b && a_end == b_end))
+    uintptr_t a, a_end, b, b_end;
+    find_bounds(&a, &a_end);
+    source.find_bounds(&b, &b_end);
+    if (a_end <= b || b_end <= a || (may_be_same && a == b && a_end == b_end && source.is_contiguous()))
       return true;
     PyErr_Format(PyExc_ValueError, may_be_same ? "%s overlaps %s without being the same" : "%s overlaps %s", name_,
                  source.name_);
@@ -126,10 +139,10 @@ public:
         type_ = static_cast<int>(i);
     if (type_ < 0)
       refuse_type(object, type_text().text, types, count, access);
-    else if (PyBuffer_IsContiguous(&view_, 'C')) {
+    else if (is_contiguous()) {
       row_stride_ = columns() * item_size();
       usable_ = true;
-    } else if (layout == Layout::rows && is_in_rows())
+    } else if (layout == Layout::any ? view_.suboffsets == nullptr : layout == Layout::rows && is_in_rows())
       usable_ = true;
     else
       refuse_layout(access, layout);
@@ -212,10 +225,15 @@ private:
     return row_stride_ >= columns() * item_size();
   }
 
-  // Bytes from the first item to the end of the last.
-  size_t extent() const
+  // Sets the addresses of the lowest item and behind the highest.
+  void find_bounds(uintptr_t *begin, uintptr_t *end) const
   {
-    return view_.len == 0 ? 0 : (rows() - 1) * row_stride_ + columns() * item_size();
+    *begin = *end = reinterpret_cast<uintptr_t>(view_.buf);
+    if (view_.len == 0)
+      return;
+    *end += item_size();
+    for (int i = 0; i < view_.ndim; i++)
+      *(stride(i) < 0 ? begin : end) += static_cast<uintptr_t>((view_.shape[i] - 1) * stride(i));
   }
 
   // Puts the argument's name before the text of the exporter's exception.

@@ -201,7 +201,7 @@ bool reduce_as(const Buffer &src, Out *out, const Span &span, int threads)
 {
   // Fewer columns than a vector has items are faster as rows.
   if constexpr (reduction != LOGSUMEXP)
-    if (span.n > 1 && span.inner >= 16 && src.type() == number_type_of<T>())
+    if (span.is_regular && span.n > 1 && span.inner >= 16 && src.type() == number_type_of<T>())
       return reduce_columns_as<reduction>(src.as<const T>(), out, span, threads);
   const auto run = [](Out *to, const T *from, size_t rows, size_t columns, int few) {
     if constexpr (reduction == LOGSUMEXP)
@@ -236,22 +236,25 @@ template <Reduction reduction> bool reduce_rows(const Buffer &src, Result &out, 
 // reduce(src, axis, dtype, out, keepdims, threads)
 template <Reduction reduction, TypeCount own_types> PyObject *reduce(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  int threads, first, end;
+  int threads;
+  uint64_t along;
   if (!has_arguments(count, 6) || !take_threads(args[5], &threads))
     return nullptr;
   PyObject *const dtype = args[2];
   const int keepdims = PyObject_IsTrue(args[4]);
-  Buffer src(args[0], "src", number_types, dtype == Py_None ? own_types : ALL_NUMBERS);
-  if (keepdims < 0 || !src || !take_span(args[1], true, src, &first, &end))
+  Buffer src(args[0], "src", number_types, dtype == Py_None ? own_types : ALL_NUMBERS, Access::read, Layout::any);
+  if (keepdims < 0 || !src || !take_axes(args[1], true, src, &along))
     return nullptr;
-  const Span span(src, first, end);
+  const Span span(src, along);
   const int type = take_dtype(dtype, src, reduction == SUM ? "int64" : nullptr);
   if (type < 0)
     return nullptr;
   Shape shape;
   for (int i = 0; i < src.axes(); i++)
-    if (keepdims || i < first || i >= end)
-      shape.add(i < first || i >= end ? src.axis(i) : 1);
+    if (!(along >> i & 1))
+      shape.add(src.axis(i));
+    else if (keepdims)
+      shape.add(1);
   const ItemType &item = reduction == SUM && type == INT32 ? int64 : number_types[type];
   Result out;
   if (shape.axes() == 0)

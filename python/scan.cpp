@@ -66,12 +66,13 @@ template <typename T> bool cumsum_of(T *dst, const Buffer &src, const Span &span
 // cumsum(src, axis, dtype, out, threads)
 PyObject *cumsum(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  int threads, first, end;
+  int threads;
+  uint64_t along;
   if (!has_arguments(count, 5) || !take_threads(args[4], &threads))
     return nullptr;
   PyObject *const axis = args[1], *const dtype = args[2];
-  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS_AND_INT32 : ALL_NUMBERS);
-  if (!src || !take_span(axis, false, src, &first, &end))
+  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS_AND_INT32 : ALL_NUMBERS, Access::read, Layout::any);
+  if (!src || !take_axes(axis, false, src, &along))
     return nullptr;
   const int type = take_dtype(dtype, src, "int32");
   if (type < 0)
@@ -86,7 +87,7 @@ PyObject *cumsum(PyObject *, PyObject *const *args, Py_ssize_t count)
   out.open(args[0], args[3], number_types[type], shape, is_flat ? "one axis with all items of src" : "that of src");
   if (!out || !out.is_apart_from(src, true))
     return nullptr;
-  const Span span(src, first, end);
+  const Span span(src, along);
   bool done = true;
   Py_BEGIN_ALLOW_THREADS
   if (src.items() == 0) // there may be a huge number of empty rows

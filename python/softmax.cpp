@@ -56,12 +56,13 @@ template <typename T> bool softmax_of(T *dst, const Buffer &src, const Span &spa
 // softmax(src, axis, dtype, out, threads), and log_softmax
 template <bool logarithm> PyObject *softmax(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
-  int threads, first, end;
+  int threads;
+  uint64_t along;
   if (!has_arguments(count, 5) || !take_threads(args[4], &threads))
     return nullptr;
   PyObject *const dtype = args[2];
-  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS : ALL_NUMBERS);
-  if (!src || !take_span(args[1], false, src, &first, &end))
+  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS : ALL_NUMBERS, Access::read, Layout::any);
+  if (!src || !take_axes(args[1], false, src, &along))
     return nullptr;
   const int type = take_dtype(dtype, src, nullptr);
   if (type < 0)
@@ -70,7 +71,7 @@ template <bool logarithm> PyObject *softmax(PyObject *, PyObject *const *args, P
   out.open(args[0], args[3], number_types[type], src.shape(), "that of src");
   if (!out || !out.is_apart_from(src, true))
     return nullptr;
-  const Span span(src, first, end);
+  const Span span(src, along);
   bool done = true;
   Py_BEGIN_ALLOW_THREADS
   if (src.items() > 0) // there may be a huge number of empty rows

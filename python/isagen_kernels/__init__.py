@@ -1,18 +1,19 @@
 """isagen's reference kernels, an example of a project that is built with isagen.
 
-Arguments are C-contiguous arrays: NumPy's, PyTorch's tensors in the CPU's memory, anything else with the buffer
-protocol (``array.array``, memoryviews, ctypes arrays), with DLPack or ``__array__``. Nothing is copied to read them.
-Masked arrays are refused. bfloat16 is that of ml_dtypes or PyTorch, or 16-bit integers that hold its bits.
+Arguments are arrays: NumPy's, PyTorch's tensors in the CPU's memory, anything else with the buffer protocol
+(``array.array``, memoryviews, ctypes arrays), with DLPack or ``__array__``. Prefix sums, reductions and softmax take
+any layout, the other functions C-contiguous arrays. Masked arrays are refused. bfloat16 is that of ml_dtypes or
+PyTorch, or 16-bit integers that hold its bits.
 
 A new result is of the argument's kind: a NumPy array, a tensor, or else a memoryview. A result without axes is a NumPy
 scalar, a tensor, or Python's number; the conversions give an array without axes for one. ``out``, which must be
 writable and C-contiguous and have the result's shape and dtype, is filled and returned instead.
 
-``axis`` counts from the end if negative. Reductions take a tuple of neighbouring axes too, and ``keepdims``. Rows along
-the last axis, or over all items, are read where they are, and so are the rows that ``sum``, ``mean``, ``max`` and
-``min`` combine along another axis, if these have 16 items. Otherwise, or with a ``dtype`` that is not that of the
-argument, each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if these
-are longer.
+``axis`` counts from the end if negative. Reductions take a tuple of axes too, and ``keepdims``. Rows along the last
+axis, or over all items, are read where they are. So are the rows that ``sum``, ``mean``, ``max`` and ``min`` combine
+along another axis, if these have 16 items. Other layouts and axes, and a ``dtype`` that is not that of the argument,
+cost copies: each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if
+these are longer.
 
 ``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the number of CPUs. Small arrays use
 one thread, and so do calls on a busy machine.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _core
+from ._dtypes import Array
 
 
 def channel_shuffle(
-    src: Any, groups: int, *, channels_last: bool = False, out: Any = None, threads: int | None = None
-) -> Any:
+    src: Array, groups: int, *, channels_last: bool = False, out: Array = None, threads: int | None = None
+) -> Array:
     """Return `src` with its channels in another order: channel j of group g moves to position j * groups + g.
 
     Channels are the second axis, [images, channels, ...], or the last one. The result is that of reshaping the channels
@@ -19,7 +18,7 @@ def channel_shuffle(
     return _core.channel_shuffle(src, out, groups, channels_last, threads)
 
 
-def concat_channel_shuffle(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
+def concat_channel_shuffle(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
     """Return the concatenation of `a` and `b` along the last axis, shuffled in two groups: ShuffleNet's unit, fused.
 
     Channels are the last axis. `a` and `b` have the same shape and dtype, and may be halves of a wider array: rows must

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _core
+from ._dtypes import Array
 
 
-def cvt_fp32_to_bf16(src: Any, out: Any = None, *, threads: int | None = None) -> Any:
+def cvt_fp32_to_bf16(src: Array, out: Array = None, *, threads: int | None = None) -> Array:
     """Convert float32 to bfloat16, rounded to nearest even.
 
     Denormals are rounded, not flushed; NaN stays NaN, becomes quiet, and keeps its sign and the top of its payload.
@@ -17,12 +16,12 @@ def cvt_fp32_to_bf16(src: Any, out: Any = None, *, threads: int | None = None) -
     return _core.cvt_fp32_to_bf16(src, out, threads)
 
 
-def cvt_bf16_to_fp32(src: Any, out: Any = None, *, threads: int | None = None) -> Any:
+def cvt_bf16_to_fp32(src: Array, out: Array = None, *, threads: int | None = None) -> Array:
     """Convert bfloat16, or the 16-bit integers that are its bits, to float32; exact, NaN keeps its bits."""
     return _core.cvt_bf16_to_fp32(src, out, threads)
 
 
-def cvt_fp32_to_fp16(src: Any, out: Any = None, *, threads: int | None = None) -> Any:
+def cvt_fp32_to_fp16(src: Array, out: Array = None, *, threads: int | None = None) -> Array:
     """Convert float32 to IEEE binary16, rounded to nearest even, denormals too; what is too large becomes inf.
 
     NaN stays NaN, becomes quiet, and keeps its sign and the top of its payload. Every level gives the same bits. A new
@@ -32,6 +31,6 @@ def cvt_fp32_to_fp16(src: Any, out: Any = None, *, threads: int | None = None) -
     return _core.cvt_fp32_to_fp16(src, out, threads)
 
 
-def cvt_fp16_to_fp32(src: Any, out: Any = None, *, threads: int | None = None) -> Any:
+def cvt_fp16_to_fp32(src: Array, out: Array = None, *, threads: int | None = None) -> Array:
     """Convert IEEE binary16, as float16 or as 16-bit integers that are its bits, to float32; a NaN becomes quiet."""
     return _core.cvt_fp16_to_fp32(src, out, threads)

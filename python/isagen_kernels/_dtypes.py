@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+Array = Any
+"""A NumPy array, a PyTorch tensor, or another object with a buffer, `__dlpack__` or `__array__`."""
+
 _OF_PYTHON: dict[Any, str] = {float: "float64", int: "int64", complex: "complex128", bool: "bool"}
 _OF_TEXT = {
     "double": "float64",

@@ -6,12 +6,11 @@ on the number of threads.
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _core
+from ._dtypes import Array
 
 
-def matmul_u8s8(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
+def matmul_u8s8(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
     """Multiply a matrix of uint8 and one of int8 into one of int32.
 
     The result is exact modulo 2^32, and the same at every level; sums fit in int32 if k < 65,794.
@@ -19,7 +18,7 @@ def matmul_u8s8(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
     return _core.matmul_u8s8(a, b, out, threads)
 
 
-def matmul_bf16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
+def matmul_bf16(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
     """Multiply two matrices of bfloat16, or the 16-bit integers that are its bits, into one of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. From level AVX512_BF16 on, denormal
@@ -28,7 +27,7 @@ def matmul_bf16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) 
     return _core.matmul_bf16(a, b, out, threads)
 
 
-def matmul_fp16(a: Any, b: Any, *, out: Any = None, threads: int | None = None) -> Any:
+def matmul_fp16(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
     """Multiply two matrices of float16, or the 16-bit integers that are its bits, into one of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. At level AVX512_FP16 each 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._dtypes import numpy_name_of
+from ._dtypes import Array, numpy_name_of
 
 Axes = int | tuple[int, ...] | None
 
@@ -14,7 +14,9 @@ def _name(dtype: Any) -> str | None:
     return None if dtype is None else numpy_name_of(dtype)
 
 
-def cumsum(src: Any, axis: int | None = None, *, dtype: Any = None, out: Any = None, threads: int | None = None) -> Any:
+def cumsum(
+    src: Array, axis: int | None = None, *, dtype: Any = None, out: Array = None, threads: int | None = None
+) -> Array:
     """Return the prefix sums along an axis, or by default of all items in C order, with one axis.
 
     `src` holds float32, float64 or int32, and the result has its dtype: int32 wraps, where numpy.cumsum gives int64.
@@ -27,7 +29,9 @@ def cumsum(src: Any, axis: int | None = None, *, dtype: Any = None, out: Any = N
     return _core.cumsum(src, axis, _name(dtype), out, threads)
 
 
-def softmax(src: Any, axis: int | None = -1, *, dtype: Any = None, out: Any = None, threads: int | None = None) -> Any:
+def softmax(
+    src: Array, axis: int | None = -1, *, dtype: Any = None, out: Array = None, threads: int | None = None
+) -> Array:
     """Return exp(x - m) / sum(exp(x - m)), m the maximum, along an axis, by default the last; None: of all items.
 
     `src` holds float32 or float64, and the result has its dtype and shape. With `dtype`, float32 or float64, `src` may
@@ -38,8 +42,8 @@ def softmax(src: Any, axis: int | None = -1, *, dtype: Any = None, out: Any = No
 
 
 def log_softmax(
-    src: Any, axis: int | None = -1, *, dtype: Any = None, out: Any = None, threads: int | None = None
-) -> Any:
+    src: Array, axis: int | None = -1, *, dtype: Any = None, out: Array = None, threads: int | None = None
+) -> Array:
     """Return x - m - log(sum(exp(x - m))), m the maximum, along an axis, by default the last; None: of all items.
 
     `src` holds float32 or float64, and the result has its dtype and shape. With `dtype`, float32 or float64, `src` may
@@ -50,15 +54,15 @@ def log_softmax(
 
 
 def sum(
-    src: Any,
+    src: Array,
     axis: Axes = None,
     *,
     dtype: Any = None,
-    out: Any = None,
+    out: Array = None,
     keepdims: bool = False,
     threads: int | None = None,
-) -> Any:
-    """Return the sum along an axis, or several neighbouring ones, or by default of all items; 0 without items.
+) -> Array:
+    """Return the sum along an axis, or several, or by default of all items; 0 without items.
 
     `src` holds float32 or float64, and the result has its dtype; or int32, with an exact int64. With `dtype`, float32,
     float64 or int64 (of integers), `src` may hold int8 and uint8 too, and is converted first.
@@ -72,15 +76,15 @@ def sum(
 
 
 def mean(
-    src: Any,
+    src: Array,
     axis: Axes = None,
     *,
     dtype: Any = None,
-    out: Any = None,
+    out: Array = None,
     keepdims: bool = False,
     threads: int | None = None,
-) -> Any:
-    """Return the mean along an axis, or several neighbouring ones, or by default of all items; NaN without items.
+) -> Array:
+    """Return the mean along an axis, or several, or by default of all items; NaN without items.
 
     It is the sum as above, divided in float64. `src` holds float32 or float64, and the result has its dtype. With
     `dtype`, float32 or float64, `src` may hold int32, int8 and uint8 too, and is converted first.
@@ -88,8 +92,10 @@ def mean(
     return _core.mean(src, axis, _name(dtype), out, keepdims, threads)
 
 
-def max(src: Any, axis: Axes = None, *, out: Any = None, keepdims: bool = False, threads: int | None = None) -> Any:
-    """Return the largest item along an axis, or several neighbouring ones, or by default of all; NaN if there is one.
+def max(
+    src: Array, axis: Axes = None, *, out: Array = None, keepdims: bool = False, threads: int | None = None
+) -> Array:
+    """Return the largest item along an axis, or several, or by default of all; NaN if there is one.
 
     `src` holds float32, float64, int32, int8 or uint8, and the result has its dtype. Raises ValueError for the largest
     of no items.
@@ -97,8 +103,10 @@ def max(src: Any, axis: Axes = None, *, out: Any = None, keepdims: bool = False,
     return _core.max(src, axis, None, out, keepdims, threads)
 
 
-def min(src: Any, axis: Axes = None, *, out: Any = None, keepdims: bool = False, threads: int | None = None) -> Any:
-    """Return the smallest item along an axis, or several neighbouring ones, or by default of all; NaN if there is one.
+def min(
+    src: Array, axis: Axes = None, *, out: Array = None, keepdims: bool = False, threads: int | None = None
+) -> Array:
+    """Return the smallest item along an axis, or several, or by default of all; NaN if there is one.
 
     `src` holds float32, float64, int32, int8 or uint8, and the result has its dtype. Raises ValueError for the smallest
     of no items.
@@ -107,9 +115,9 @@ def min(src: Any, axis: Axes = None, *, out: Any = None, keepdims: bool = False,
 
 
 def logsumexp(
-    src: Any, axis: Axes = None, *, out: Any = None, keepdims: bool = False, threads: int | None = None
-) -> Any:
-    """Return log(sum(exp(x))) along an axis, or several neighbouring ones, or by default of all items; no overflow.
+    src: Array, axis: Axes = None, *, out: Array = None, keepdims: bool = False, threads: int | None = None
+) -> Array:
+    """Return log(sum(exp(x))) along an axis, or several, or by default of all items; no overflow.
 
     `src` holds float32 or float64, and the result has its dtype. It is -inf without items; a NaN makes it NaN, else
     +inf makes it +inf.

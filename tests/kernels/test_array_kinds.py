@@ -82,7 +82,8 @@ def test_dlpack_of_every_dtype_without_copies():
             k.softmax(WithDlpack(x))
         assert k.channel_shuffle(WithDlpack(x), 2).dtype == dtype
     with pytest.raises(ValueError, match=r"src must be C-contiguous; src.contiguous\(\) makes a copy that is"):
-        k.sum(WithDlpack(X.T))
+        k.cvt_fp32_to_bf16(WithDlpack(X.T))
+    assert np.array_equal(k.max(WithDlpack(X.T), 0), np.max(X.T, 0))
 
 
 class Tensor(ctypes.Structure):
@@ -171,6 +172,7 @@ def test_bfloat16_of_tensors(torch):
     a, b = x.bfloat16(), x.bfloat16().T.contiguous()
     assert torch.allclose(k.matmul_bf16(a, b), a.float() @ b.float(), rtol=1e-5)
     assert k.channel_shuffle(a, 3).dtype == torch.bfloat16
+    assert torch.allclose(k.softmax(x.T), x.T.softmax(-1), rtol=1e-5)
     with pytest.raises(TypeError, match=r"but holds bfloat16; src.to\(torch.float32\) converts it"):
         k.softmax(a)
 
@@ -178,7 +180,7 @@ def test_bfloat16_of_tensors(torch):
 def test_tensors_that_are_refused(torch):
     x = torch.from_numpy(X)
     with pytest.raises(ValueError, match=r"src must be C-contiguous; src.contiguous\(\) makes a copy that is"):
-        k.softmax(x.T)
+        k.cvt_fp32_to_fp16(x.T)
     with pytest.raises(TypeError, match=r"but holds float16; src.to\(torch.float32\) converts it"):
         k.softmax(x.half())
     with pytest.raises(BufferError, match=r"^src: .* gradient, use tensor.detach\(\)"):
