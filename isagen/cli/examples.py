@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "init": (
         ("isagen init", "set up the project in this folder, or update isagen's files in it"),
-        ("isagen init --name fastsum new", "make a project in the empty folder new, whose package is called fastsum"),
+        ("isagen init --name fastsum new", "make a project in the new folder `new`, whose package is called fastsum"),
     ),
     "doctor": (
         ("isagen doctor", "check the project in this folder"),

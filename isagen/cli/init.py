@@ -12,7 +12,13 @@ from .parser import Commands
 def add(commands: Commands) -> None:
     """Add the command's parser."""
     parser = commands.add_parser("init", help="set a project up, or update what isagen wrote into it")
-    parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="the project (default: this folder)")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the project, or a folder to make for one (default: this folder)",
+    )
     parser.add_argument("--name", help="name of the Python package, in a folder without a project")
     parser.add_argument(
         "--fragment", default="isagen", help="folder for isagen's files in the project (default: isagen)"

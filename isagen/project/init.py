@@ -41,9 +41,12 @@ PROJECT_FILES = {
     "kernels/level.cpp": "level.cpp.j2",
     "src/core.cpp": "core.cpp.j2",
     "src/{name}/__init__.py": "__init__.py.j2",
+    "tests/test_dot.py": "test_dot.py.j2",
+    "README.md": "README.md.j2",
+    ".gitignore": "gitignore.j2",
 }
 # Folders of the scaffold, which the package's own folder cannot be.
-TAKEN_NAMES = ("isagen", "kernels", "src", "build")
+TAKEN_NAMES = ("isagen", "kernels", "src", "tests", "build")
 # Files and folders that a folder may have for which a project is written: hidden ones, and texts about a project.
 BESIDE = re.compile(
     r"\..*|(README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTING|CHANGELOG|CHANGES|SECURITY)\b.*", re.I
@@ -62,14 +65,16 @@ project('{name}', 'c', 'cpp', version: '0.1', meson_version: '>=1.0.1')
 def init_project(
     folder: Path, *, name: str | None = None, fragment: str = "isagen", force: bool = False
 ) -> Iterator[str]:
-    """Set `folder` up, or update it; yield a line for all that is done.
+    """Set `folder` up, which is made if there is none, or update it; yield a line for all that is done.
 
     Raises `ProjectError` before anything is written.
 
     `fragment` is the folder, seen from `folder`, that isagen's two files go to.
     """
-    if not folder.is_dir():
-        raise ProjectError("there is no such folder", where=str(folder), remedy="make it first: mkdir")
+    if not folder.absolute().parent.is_dir():
+        raise ProjectError("there is no such folder", where=str(folder.parent), remedy="make it first: mkdir -p")
+    if folder.exists() and not folder.is_dir():
+        raise ProjectError("is a file", where=str(folder), remedy="give the folder of a project, or of a new one")
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
         raise ProjectError(
@@ -86,7 +91,7 @@ def init_project(
     package = package_name(name, folder)
     if fresh:
         check_empty(folder, package, fragment)
-    scaffold = dict(_scaffold(package, fragment)) if fresh else {}
+    scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
     override = override_name(package if fresh or name else project_name(folder) or package)
     fragment_texts = dict(_fragment(folder, fragment))
     changed = [path for path in fragment_texts if _is_changed(folder / path)]
@@ -134,6 +139,7 @@ def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
 
     What a full disk left of a scaffold would be taken for a project of one's own.
     """
+    is_new = not folder.exists()
     new = [folder / name for name in names if not (folder / name).exists()]
     try:
         yield
@@ -143,6 +149,9 @@ def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
             for parent in path.relative_to(folder).parents[:-1]:
                 with suppress(OSError):  # not empty, or not there
                     (folder / parent).rmdir()
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
         raise
 
 
@@ -188,8 +197,10 @@ def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _scaffold(package: str, fragment: str) -> Iterator[tuple[str, str]]:
+def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, str]]:
     for pattern, template in PROJECT_FILES.items():
+        if BESIDE.fullmatch(pattern) and (folder / pattern).exists():
+            continue
         yield pattern.format(name=package), render(f"project/{template}", name=package, fragment=fragment)
 
 
@@ -261,7 +272,8 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     if has_package:
         yield from _where_pip_finds_isagen()
     if fresh:
-        yield "\nBuild and install it:  pip install ."
+        place = "." if folder == Path() else shlex.quote(f"{'' if folder.is_absolute() else './'}{folder}")
+        yield f"\nBuild and install it:  pip install {place}"
 
 
 def check_empty(folder: Path, name: str, fragment: str) -> None:
@@ -269,7 +281,8 @@ def check_empty(folder: Path, name: str, fragment: str) -> None:
 
     `name` is the package's, and `fragment` the folder for isagen's files, in the meson.build that the error shows.
     """
-    found = sorted(path.name for path in folder.iterdir() if not BESIDE.fullmatch(path.name))
+    files = folder.iterdir() if folder.exists() else ()
+    found = sorted(path.name for path in files if not BESIDE.fullmatch(path.name))
     found = [one for one in found if not (folder / one / "pyvenv.cfg").exists()]
     if found:
         first = next((one for one in BUILD_FILES if one in found), found[0])

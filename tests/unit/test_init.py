@@ -44,10 +44,13 @@ def test_scaffold(empty):
         "kernels/level.cpp",
         "src/core.cpp",
         "src/hello_isa/__init__.py",
+        "tests/test_dot.py",
+        "README.md",
+        ".gitignore",
     }
     for path in files:
         assert f"wrote    {path}" in said
-    assert "pip install ." in said
+    assert f"pip install {empty}" in said
     assert b"project('hello_isa'" in files["meson.build"]
     assert b'name = "hello-isa"' in files["pyproject.toml"]
     assert b"subdir('isagen')" in files["meson.build"]
@@ -118,9 +121,29 @@ def test_a_new_repository_is_as_good_as_an_empty_folder(empty):
     assert (empty / "README.md").read_text() == "mine"
 
 
+def test_a_new_folder_is_made(tmp_path, monkeypatch):
+    assert "wrote    meson.build" in run(tmp_path / "new")
+    assert (tmp_path / "new/src/new/__init__.py").exists()
+    monkeypatch.chdir(tmp_path)
+    assert "Build and install it:  pip install ./other" in run(Path("other"))
+
+
+def test_a_new_folder_that_cannot_be_written_is_removed(tmp_path, monkeypatch):
+    def write(path, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("isagen.project.init.write_if_changed", write)
+    with pytest.raises(OSError, match="No space left on device"):
+        run(tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_absent_folder(tmp_path):
-    with pytest.raises(ProjectError, match="there is no such folder"):
-        run(tmp_path / "none")
+    with pytest.raises(ProjectError, match="none: there is no such folder"):
+        run(tmp_path / "none/new")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ProjectError, match="file: is a file"):
+        run(tmp_path / "file")
 
 
 # ---- an existing project
@@ -268,7 +291,11 @@ def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):
     if not origin.startswith("file:"):
         pytest.skip("this isagen was installed from an index")
     said = run(empty)
-    assert said.index("pip wheel --no-deps") < said.index("export PIP_FIND_LINKS=") < said.index("pip install .")
+    assert (
+        said.index("pip wheel --no-deps")
+        < said.index("export PIP_FIND_LINKS=")
+        < said.index("Build and install it:  pip install ")
+    )
 
 
 def test_says_nothing_of_pip_to_a_project_that_is_no_package(empty):
