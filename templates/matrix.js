@@ -266,16 +266,36 @@
 
   panel.addEventListener("close", () => {
     if (active) active.focus();
+    remember();
   });
+  panel.addEventListener("shown", remember);
 
-  // ---- choices, kept in the address or the browser where these can be
+  // ---- choices, stored in the address or the browser where these can be
 
+  // The address is #view,build,kernel,level; the last parts may be absent.
   function remember() {
     const name = Object.keys(VIEWS).find((one) => VIEWS[one] === view);
+    const parts = [name, build.number || "", ...(panel.open ? panel.place : [])].map(encodeURIComponent);
     try {
-      history.replaceState(null, "", `#${name}${build.number ? `,${build.number}` : ""}`);
+      history.replaceState(null, "", `#${parts.join(",").replace(/,+$/, "").replaceAll("%2F", "/")}`);
     } catch {
       /* not here */
+    }
+  }
+
+  function openPlace(source, name) {
+    const row = build.kernels.findIndex((kernel) => kernel.source === source),
+      number = build.levels.findIndex((level) => level.name === name);
+    if (row >= 0 && number >= 0) openCell(build, row, number);
+    else if (row >= 0) openKernel(build, row);
+    else if (number >= 0) openLevel(build, number);
+  }
+
+  function addressParts() {
+    try {
+      return location.hash.slice(1).split(",").map(decodeURIComponent);
+    } catch {
+      return []; // no address of this page
     }
   }
 
@@ -290,7 +310,7 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || panel.open || event.target.matches("input, select"))
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || panel.open || event.target.matches("#filter, select"))
       return;
     event.preventDefault();
     byId("filter").focus();
@@ -324,11 +344,12 @@
   } catch {
     /* not here */
   }
-  const [wanted, place] = location.hash.slice(1).split(",");
+  const [wanted, place, source, level] = addressParts();
   view = Object.hasOwn(VIEWS, wanted) ? VIEWS[wanted] : view;
   byId("build").value = String(place in byId("build").options ? place : 0);
   byId("app").hidden = byId("themes").hidden = false;
   byId("chooser").hidden = count < 2;
   load(Number(byId("build").value));
+  openPlace(source, level);
   performance.mark("isagen-shown");
 })();

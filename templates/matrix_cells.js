@@ -107,6 +107,8 @@ const VIEWS = {
       const state = stateOf(build, cell),
         reason = build.texts[cell[REASON]],
         built = state === "built";
+      if (cell[SAME] >= 0)
+        return ["alike", "=", `${state}, the same code as ${build.levels[cell[SAME]].name}`, 0];
       return [flat(state), GLYPHS[state], reason && !built ? `${state}: ${reason}` : state, built ? 1 : 0];
     },
     head(build, number) {
@@ -116,9 +118,11 @@ const VIEWS = {
     },
     legend(build) {
       const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && stateOf(build, cell))));
-      return build.states
+      const items = build.states
         .filter((state) => there.has(state))
         .map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
+      const alike = build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[SAME] >= 0));
+      return alike ? [...items, ["alike", "= built, and the same code as a lower level’s"]] : items;
     },
   },
   size: {
@@ -131,8 +135,12 @@ const VIEWS = {
       const bytes = cell[CODE][CODE_BYTES];
       return [`s${stepOf(bytes, this.bounds)}`, format.bytes(bytes), "", bytes];
     },
-    head: (build, number) =>
-      format.bytes(sum(builtIn(build, number).map((cell) => (cell[FOLDED] ? 0 : cell[CODE][CODE_BYTES])))),
+    head(build, number) {
+      const cells = builtIn(build, number),
+        linked = cells.filter((cell) => !cell[FOLDED]);
+      const bytes = format.bytes(sum(linked.map((cell) => cell[CODE][CODE_BYTES])));
+      return linked.length < cells.length ? `${bytes} linked` : bytes;
+    },
     legend() {
       return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade holds as many copies", "note"]];
     },

@@ -31,8 +31,8 @@ function badge(state) {
   return el("span", { class: `badge ${flat(state)}` }, `${GLYPHS[state]} ${state}`);
 }
 
-function figure(value, name) {
-  return el("div", {}, el("dt", {}, name), el("dd", {}, value));
+function figure(value, name, meaning) {
+  return el("div", { title: meaning || null }, el("dt", {}, name), el("dd", {}, value));
 }
 
 // Returns a share of 1 as a bar.
@@ -59,7 +59,11 @@ function figures(build, cells, number) {
     }
     if (code[INSTRUCTIONS] !== null) found.push(figure(format.count(code[INSTRUCTIONS]), "instructions"));
     if (code[WIDEST]) found.push(figure(`${code[WIDEST]} bit`, "widest register"));
-    found.push(figure(format.bytes(code[OBJECT_BYTES]), "in the program"));
+    found.push(figure(
+        format.bytes(code[OBJECT_BYTES]),
+        cell[FOLDED] ? "would add to the program" : "in the program",
+        "code, constants and variables of this copy, without debug information",
+      ),);
   }
   if (cell[SPEED]) found.push(figure(format.times(cell[SPEED]), `the speed at ${build.levels[0].name}`));
   if (cell[TIME]) found.push(figure(`${short(cell[TIME])} µs`, "measured"));
@@ -163,7 +167,7 @@ function cellDetails(build, row, number) {
     kernel.args.length > 0 && section("Arguments of the kernel", codes(kernel.args)),
     dropped.length > 0 && section("Flags that the compiler refuses", refused(dropped)),
     section("Macros", codes(level.macros)),
-    cell[COPY] && section("Copy", codes([cell[COPY]])),
+    cell[COPY] && section("Source file of this level", codes([cell[COPY]])),
     ...featureLists(level),
   ];
 }
@@ -257,7 +261,8 @@ function kernelDetails(build, row) {
 
 // ---- opening
 
-function openPanel(title, kind, content, strip) {
+// Opens the panel; `place` is [kernel or "", level] of what it shows.
+function openPanel(title, kind, content, place, strip) {
   const panel = document.getElementById("panel"),
     close = () => panel.close();
   const heading = el(
@@ -274,14 +279,16 @@ function openPanel(title, kind, content, strip) {
   );
   if (!panel.open) panel.showModal();
   panel.scrollTop = 0;
+  panel.place = place;
+  panel.dispatchEvent(new Event("shown"));
 }
 
 function openLevel(build, number) {
-  openPanel(build.levels[number].name, "level", levelDetails(build, number));
+  openPanel(build.levels[number].name, "level", levelDetails(build, number), ["", build.levels[number].name]);
 }
 
 function openKernel(build, row) {
-  openPanel(build.kernels[row].source, "kernel", kernelDetails(build, row));
+  openPanel(build.kernels[row].source, "kernel", kernelDetails(build, row), [build.kernels[row].source]);
 }
 
 function openCell(build, row, number) {
@@ -302,7 +309,8 @@ function openCell(build, row, number) {
     ),
   );
   const levels = el("nav", { class: "strip", "aria-label": "Levels of this kernel" }, strip);
-  openPanel(source, build.levels[number].name, cellDetails(build, row, number), levels);
+  const { name } = build.levels[number];
+  openPanel(source, name, cellDetails(build, row, number), [source, name], levels);
 }
 
 document.getElementById("panel").addEventListener("click", (event) => {

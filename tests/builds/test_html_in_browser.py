@@ -266,6 +266,51 @@ def test_views_filter_and_order(page, files):
     assert page.run('document.getElementById("none").hidden') is False
 
 
+def test_the_first_view_marks_copies_that_gain_nothing(page, files):
+    page.open(files["few"])
+    matrix = matrix_of(5)
+    for row, kernel in enumerate(matrix.kernels, 1):
+        for column, level in enumerate(matrix.levels, 1):
+            found = kernel.levels.get(level.name)
+            if found is not None and found.code is not None:
+                same = found.same_as
+                assert (page.run(f"{cell(row, column)}.textContent") == "=") == bool(same)
+                label = page.run(f"{cell(row, column)}.getAttribute('aria-label')")
+                assert label == (f"built, the same code as {same}" if same else "built")
+    assert any(cell.same_as for _, _, cell in matrix.cells())
+    assert "the same code as a lower level" in page.run('document.getElementById("legend").innerText')
+
+
+def test_an_address_opens_a_cell(page, files):
+    """The address of the page, with the panel open, shows the same again."""
+    page.open(files["two"])
+    choose(page, "build", "1")
+    for row, column in ((2, 3), (0, 3), (2, 0)):
+        page.run(f"{cell(row, column)}.click()")
+        title = page.run('document.getElementById("panel-title").textContent')
+        fragment = page.run("location.hash")
+        page.open(files["two"], fragment)
+        assert page.run('document.getElementById("panel").open')
+        assert page.run('document.getElementById("panel-title").textContent') == title
+        assert page.run('document.getElementById("build").value') == "1"
+        closed = """new Promise((done) => {
+          const panel = document.getElementById("panel");
+          panel.addEventListener("close", () => done(location.hash));
+          panel.close();
+        })"""
+        assert page.run(closed) == "#verdict,1"
+    for fragment in ("#verdict,0,none.cpp,AVX2", "#%", "#,,,", "#verdict,7,kernels/dot.cpp,NONE"):
+        page.open(files["two"], fragment)
+        quiet(page, files["two"])
+
+
+def test_the_slash_filters_after_a_view_was_chosen(page, files):
+    page.open(files["few"])
+    page.run('document.querySelector("#views input[value=size]").focus(); 0')
+    page.press("/")
+    assert page.run("document.activeElement.id") == "filter"
+
+
 def test_a_build_is_chosen(page, files):
     page.open(files["two"])
     rows = 'document.getElementById("grid").tBodies[0].rows.length'
