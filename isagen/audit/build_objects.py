@@ -124,17 +124,19 @@ class BuildObjects:
     @cached_property
     def private(self) -> Mapping[str, tuple[str, ...]]:
         """The private names, as in kernel sources, each with the levels that define it."""
-        return _by_name((name, level) for level, found in self._registrations.items() for name in found.private)
+        return _by_name((name, level) for level, found in self._registrations.items() for name in found.private_names)
 
     @cached_property
     def initialised(self) -> Mapping[str, tuple[str, ...]]:
         """The variables that code of levels initialises, by name as in kernel sources, each with its levels."""
-        return _by_name((name, level) for level, found in self._registrations.items() for name in found.initialised)
+        return _by_name(
+            (name, level) for level, found in self._registrations.items() for name in found.initialised_variables
+        )
 
     @cached_property
     def known(self) -> frozenset[str]:
         """The names of levels' objects that are not private."""
-        return frozenset().union(*(found.known for found in self._registrations.values()))
+        return frozenset().union(*(found.public_names for found in self._registrations.values()))
 
     @cached_property
     def variables(self) -> Mapping[str, Mapping[str, str]]:

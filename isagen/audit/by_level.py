@@ -91,7 +91,7 @@ def _reads(subject: Subject, number: int) -> bool:
 
 def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
     """Return the features that a resolver's `parts` ask for, and those that CPUs with these have; None if unknown."""
-    code, asked = subject.code, subject.sets.rules.asked
+    code, asked = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}
     slots: dict[int, int] = {}
     for symbol in subject.binary.symbols():
@@ -107,7 +107,7 @@ def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
         if any(one.kind is Kind.QUESTION for one in subject.references.of(part)):
             return None
         for start, raw in code.raw(part):
-            bits |= code.decoder.asked(raw, start, words, slots)
+            bits |= code.decoder.tested_bits(raw, start, words, slots)
     if not bits or min(bits) < 0 or max(bits) >= len(asked.bits):
         return None
     return frozenset(map(normal, subject.sets.having(asked.bits[bit] for bit in bits)))

@@ -217,7 +217,7 @@ class _Level:
     def _is_known(self, name: str) -> bool:
         """Return whether a name of no level is that of what keeps no address, or runs it, which is followed."""
         subject = self._members[0].subject
-        asked, mangling = subject.sets.rules.asked, subject.binary.mangling
+        asked, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
         if self._calls_unknown and mangling.is_vtable(name) and not mangling.is_standard(name):
             return False  # whose functions may be called
         return name in RUNS or is_harmless(name) or name in asked.functions or name.startswith(asked.variables)

@@ -161,7 +161,7 @@ class Reached:
         """Return the function that detects the CPU before an address, a variable tested before it, and whether the
         variable is known to contain CPU features.
         """
-        code, known = self.subject.code, self.subject.sets.rules.asked.variables
+        code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
         steps = self._steps(number, address)
         for guard in _guards_before(code, steps):
             name = code.variables.name_at(guard)

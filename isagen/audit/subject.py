@@ -43,7 +43,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
-        self.references = References(self.code, RUNS, self.sets.rules.asked)
+        self.references = References(self.code, RUNS, self.sets.rules.cpu_checks)
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all functions, and of pieces in none that code leads to."""

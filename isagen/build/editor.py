@@ -46,7 +46,7 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
 def _sources(plan: Plan, level: str) -> dict[str, str]:
     """Return the project's own kernel sources by the file names of their copies at a `level`."""
     return {
-        cell.copy: kernel.line
+        cell.copy: kernel.shown_path
         for kernel in plan.kernels
         for cell in kernel.cells
         if cell.level == level and cell.copy and kernel.language in SHOWN and not kernel.generated

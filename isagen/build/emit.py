@@ -44,7 +44,7 @@ def emit(
     for path in written:
         write_if_changed(path, text_for(os.fspath(plan_path), path))
     for kernel in plan.kernels:
-        line = lines.get(kernel.source, kernel.line)
+        line = lines.get(kernel.source, kernel.shown_path)
         content = b""
         if not kernel.included:
             try:
@@ -99,7 +99,9 @@ def _lines(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
 
 def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
     """Return the text of a copy in `folder`, a path from the build folder's root, that includes the `kernel` source."""
-    path = os.path.relpath(kernel.line, folder).replace(os.sep, "/") if not os.path.isabs(kernel.line) else kernel.line
+    path = kernel.shown_path
+    if not os.path.isabs(path):
+        path = os.path.relpath(path, folder).replace(os.sep, "/")
     return f'{_head(kernel, level)}#include "{path}"\n{_registrations(kernel)}'
 
 

@@ -72,7 +72,7 @@ class Outputs:
         if one.whole:
             content = read_bytes(one.file.path)
         else:
-            content = own.seal(file, one.level, self._work.build.sealing.mark, one.private, one.bounded)
+            content = own.seal(file, one.level, self._work.build.sealing.project_number, one.private, one.bounded)
         for owner, text in one.notes:
             content = own.with_note(content, owner, text)
         return content

@@ -130,9 +130,9 @@ class _Run:
         own = {one.name for one in every if one.defined and one.binding == Binding.GLOBAL}
         registered = replace(
             registered,
-            private=tuple(sorted(own & private)),
-            initialised=tuple(sorted(addresses.initialised)),
-            known=tuple(sorted({one.name for one in every} - private - merged)),
+            private_names=tuple(sorted(own & private)),
+            initialised_variables=tuple(sorted(addresses.initialised)),
+            public_names=tuple(sorted({one.name for one in every} - private - merged)),
         )
         sources = [(item.source, file) for item, file in items]
         check_at_load(self._build.record, self._build.link_audit.mode, level.name, sources, private)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..matrix.built import objects_of
 from ..matrix.formats import as_csv, as_json, as_markdown
-from ..matrix.here import here
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
+from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
 from ..model.errors import ConfigError
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
             if number:
                 print(file=stream)
             label = one.label if len(found) > 1 else ""
-            print_matrix(one.matrix, label, stream, here(one.matrix), options.flags)
+            print_matrix(one.matrix, label, stream, selection_here(one.matrix), options.flags)
         if isinstance(stream, io.StringIO):
             write(options, stream.getvalue())
     else:

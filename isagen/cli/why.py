@@ -6,7 +6,7 @@ import argparse
 import json
 from dataclasses import asdict
 
-from ..matrix.here import here
+from ..matrix.selection import selection_here
 from ..matrix.where import Found, find_matrices
 from ..matrix.why import Why, why
 from ..model.errors import ProjectError
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     problems: list[ProjectError] = []
     for one in found:
         try:
-            answers.append((one, why(one.matrix, options.level, options.kernel, here(one.matrix))))
+            answers.append((one, why(one.matrix, options.level, options.kernel, selection_here(one.matrix))))
         except ProjectError as problem:  # of several matrices, others may have the level or the kernel
             problems.append(problem)
     if not answers:

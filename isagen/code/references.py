@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..binary.protocol import within
 from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
-from ..processors.instructions import Asked
+from ..processors.instructions import CpuChecks
 from .code import Code
 
 SMALL = 64  # bytes of a function that only forwards
@@ -38,7 +38,7 @@ class References:
     `runs` maps each function that calls some of its arguments, such as atexit, to the numbers of these.
     """
 
-    def __init__(self, code: Code, runs: Mapping[str, Sequence[int]], asked: Asked) -> None:
+    def __init__(self, code: Code, runs: Mapping[str, Sequence[int]], asked: CpuChecks) -> None:
         self.code = code
         self._runs = runs
         self._asked_by = asked
@@ -89,7 +89,7 @@ class References:
         formed = {place: number for number, place in enumerate(places, 1) if any(known[number])}
         entered = {one.after for one, _ in listed if one.kind in LEAVES}
         entered |= {one.address for one, _ in listed if one.kind in (Kind.JUMP, Kind.BRANCH)}
-        handed = self.code.decoder.handed(raw, address, formed, entered, calls)
+        handed = self.code.decoder.call_arguments(raw, address, formed, entered, calls)
         return {call: [known[number] for number in numbers] for call, numbers in handed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
-from ..model.files import digest_of, leave_exactly, write_if_changed
+from ..model.files import content_digest, leave_exactly, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
@@ -64,7 +64,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
-        "digest": digest_of(text.encode() + tool.encode()),
+        "digest": content_digest(text.encode() + tool.encode()),
         **answer(build, _editor(request, chosen), left_out, _fragment(request)),
         "section": _summary_title(request),
         "plan": plan_file,

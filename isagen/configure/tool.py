@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from ..model.files import digest_of, read_bytes, write_atomically, write_if_changed
+from ..model.files import content_digest, read_bytes, write_atomically, write_if_changed
 from ..model.names import TEXTS_FOLDER, TOOL_MAIN
 from ..processors.processor import Processor
 
@@ -40,8 +40,8 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> 
         name = file.relative_to(folder).as_posix()
         if name != TOOL_MAIN and name not in sources:
             file.unlink()
-    contents = {name: digest_of(content) for name, (_, content) in sources.items()}
-    return digest_of(repr([sorted(contents.items()), sorted(texts.items())]).encode())
+    contents = {name: content_digest(content) for name, (_, content) in sources.items()}
+    return content_digest(repr([sorted(contents.items()), sorted(texts.items())]).encode())
 
 
 def _sources(processor: Processor) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 from ..model.matrix import LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
 from ..model.plan import BUILT, Build, KernelRow, LevelRow
 from .baseline import baseline_origin, beyond_architecture
-from .private import without_paths, word_without_path
+from .paths import without_paths, word_without_path
 
 
 def planned_matrix(build: Build) -> Matrix:

@@ -20,9 +20,9 @@ from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
 from .formats import markdown_table
-from .here import Here, here
+from .paths import without_paths
 from .planned import public
-from .private import without_paths
+from .selection import Selection, selection_here
 from .where import Found
 from .words import facts, verdict_text
 
@@ -66,14 +66,14 @@ class Report:
     name: str
     matrix: Matrix
     machine: Machine
-    here: Here
+    here: Selection
     running: Running | None
 
 
 def report_on(found: Found) -> Report:
     """Return the report on one matrix; an installed module is imported in a process of its own."""
     matrix = public(found.matrix)
-    selected = here(matrix)
+    selected = selection_here(matrix)
     return Report(
         package=_package(found.module),
         name=found.module or found.label.rpartition("/")[2],

@@ -13,7 +13,7 @@ from rich.text import Text
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
-from .here import Here
+from .selection import Selection
 from .words import LEVEL_HEADS, TO_BUILD, disabled, facts, level_columns, level_lines, title, verdict_text
 
 # The mark and the style of a cell, by what it is.
@@ -30,7 +30,7 @@ NARROWEST = 40  # columns that lines are wrapped at; a terminal with fewer wraps
 
 
 def print_matrix(
-    matrix: Matrix, label: str = "", stream: TextIO | None = None, here: Here | None = None, flags: bool = False
+    matrix: Matrix, label: str = "", stream: TextIO | None = None, here: Selection | None = None, flags: bool = False
 ) -> None:
     """Print a matrix for people, below its `label` where there are several.
 
@@ -42,7 +42,7 @@ def print_matrix(
         console.print(part, crop=False)
 
 
-def _parts(matrix: Matrix, label: str, here: Here | None, flags: bool) -> Iterator[RenderableType]:
+def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> Iterator[RenderableType]:
     """Yield the parts of the output."""
     if label:
         yield _text(label, "bold underline")
@@ -64,7 +64,7 @@ def _parts(matrix: Matrix, label: str, here: Here | None, flags: bool) -> Iterat
         yield _text(f"{source}: disabled {where}")
 
 
-def _selected(here: Here) -> str:
+def _selected(here: Selection) -> str:
     """Return the level that this machine runs, and the reason."""
     if not here.selected:
         return "nothing: CPU or OS lack features of every level that is built and allowed"

@@ -10,7 +10,7 @@ from ..model.errors import ProjectError, did_you_mean
 from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
 from ..model.optimization import is_scalar, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
-from .here import Here
+from .selection import Selection
 from .words import count_text, level_cells, size_text, width_text
 
 
@@ -21,7 +21,7 @@ class Because(StrEnum):
     DISABLED = "disabled"
     NOT_COMPILED = "not compiled"
     NO_STUB = "no stub"
-    ELSEWHERE = "elsewhere"
+    UNKNOWN_HERE = "unknown here"
     UNSUPPORTED = "unsupported"
     SELECTED = "selected"
     OVERRIDDEN = "overridden"
@@ -38,7 +38,7 @@ class Why:
     details: tuple[str, ...] = ()
 
 
-def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
+def why(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Why:
     """Return the reason of the state that a level, or one kernel at it, has on the machine `here`.
 
     Without `kernel_name`, the answer is about the level as a whole. Raises `ProjectError` where the matrix has no such
@@ -61,7 +61,7 @@ def why(matrix: Matrix, level_name: str, kernel_name: str, here: Here) -> Why:
     return replace(answer, details=(*answer.details, *_runs_here(matrix, kernel, here)))
 
 
-def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Here) -> Iterator[str]:
+def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterator[str]:
     """Yield which copy of a kernel this machine runs, where it is known."""
     supported = [one for one in matrix.levels if not here.problem and not here.missing[one.name]]
     for level in reversed([one for one in supported if one.name not in here.excluded]):
@@ -82,7 +82,7 @@ def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, 
     return Why(because, sentence, (*details, *more))
 
 
-def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, here: Here) -> tuple[Because, str]:
+def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, here: Selection) -> tuple[Because, str]:
     """Return the reason of a level, or of a cell at it, and the sentence without its subject."""
     if one.verdict == UNAVAILABLE:
         return Because.UNAVAILABLE, f"is unavailable: {one.reason}"
@@ -91,7 +91,7 @@ def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, h
     if level.compiled is False:
         return Because.NOT_COMPILED, "is not compiled yet"
     if here.problem:
-        return Because.ELSEWHERE, f"is built; whether it runs is not known here: {here.problem}"
+        return Because.UNKNOWN_HERE, f"is built; whether it runs is not known here: {here.problem}"
     if here.missing[level.name]:
         lacks = " ".join(here.missing[level.name])
         return Because.UNSUPPORTED, f"is built, but CPU or OS lack features that it needs: {lacks}"

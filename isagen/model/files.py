@@ -21,7 +21,7 @@ def read_bytes(path: AnyPath) -> bytes:
         return stream.read()
 
 
-def digest_of(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
     """Return a digest of a content, to compare it later."""
     return blake2b(content, digest_size=16).hexdigest()
 

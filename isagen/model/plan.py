@@ -48,12 +48,12 @@ class Cell:
 class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
-    `line` is the path from the build folder's root, which compiler messages and debuggers show. A `generated` source
-    is made in the build folder. `registers` are the functions by stub that isagen registers after it includes `header`.
+    `shown_path` is the path from the build folder's root, which compiler messages and debuggers show. The build makes a
+    `generated` source. `registers` maps stubs to functions that isagen registers after it includes `header`.
     """
 
     source: str
-    line: str
+    shown_path: str
     language: str
     args: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -64,7 +64,7 @@ class KernelRow:
     @property
     def included(self) -> bool:
         """Whether copies include the source; others contain its text, and are written again when it changes."""
-        return not self.generated and can_be_included(self.line)
+        return not self.generated and can_be_included(self.shown_path)
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,13 @@ class Limit:
 
 @dataclass(frozen=True)
 class Sealing:
-    """`mark` is a number in the sealed names, the project's own; `reason` says why levels are not sealed, if so.
+    """How levels are sealed, or the `reason` why they are not.
 
-    Where levels `fold`, a copy whose code is the same as at a level below is not linked.
+    Sealed names end in the `project_number`, so that those of two projects differ. If levels `fold`, a copy with the
+    same code as at a lower level is not linked.
     """
 
-    mark: str = ""
+    project_number: str = ""
     reason: str = ""
     fold: bool = False
 

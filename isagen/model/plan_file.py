@@ -18,7 +18,7 @@ from .registrations import Registrations
 T = TypeVar("T")
 
 # Raise it for a change that an older reader does not understand.
-PLAN_FORMAT = 11
+PLAN_FORMAT = 12
 # The first keys of what begins a line in a plan: levels and units, kernels, cells.
 OF_LINES = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"

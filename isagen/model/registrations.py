@@ -24,18 +24,18 @@ class Registered:
 class Registrations:
     """One level: its kernel sources, and the size and initial value of each weak variable that all levels share.
 
-    Kernel sources that are `folded` have no code at this level: their stubs call that of the lower level given. Of the
-    names in the level's objects, `private` are those that it alone defines and no linker would merge, `initialised`
-    those of variables of its own that code initialises, and `known` all that others may know.
+    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. Of the names
+    in the level's objects, only this level defines `private_names`, and no linker merges them; other objects may refer
+    to `public_names`. Code initialises the level's own `initialised_variables`.
     """
 
     level: str
     kernels: Mapping[str, Registered]
     shared: Mapping[str, str]
     folded: Mapping[str, str] = field(default_factory=dict)
-    private: tuple[str, ...] = ()
-    initialised: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
+    private_names: tuple[str, ...] = ()
+    initialised_variables: tuple[str, ...] = ()
+    public_names: tuple[str, ...] = ()
 
     def level_code(self, project: str) -> LevelCode:
         """Return what the level of a project contains, for the matrix."""

@@ -68,4 +68,4 @@ def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
     # Several projects may be linked into one program. Demanglers know suffixes of digits.
-    return Sealing(mark=str(zlib.crc32(suffix.encode())), fold=fold)
+    return Sealing(project_number=str(zlib.crc32(suffix.encode())), fold=fold)

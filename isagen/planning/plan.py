@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ..model.errors import ConfigError, KernelError
-from ..model.files import digest_of
+from ..model.files import content_digest
 from ..model.languages import language_of
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Level, Table
@@ -254,7 +254,7 @@ def _units(
         # The name depends on this group alone, so that a change of another kernel's arguments does not compile it
         # again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
-        digest = digest_of("\0".join(key_words).encode())[:8]
+        digest = content_digest("\0".join(key_words).encode())[:8]
         yield Unit(
             name=f"isa_{level}__{digest}" if key_words else f"isa_{level}",  # short: ninja reads it for each object
             level=level,
@@ -279,6 +279,6 @@ def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """
     if kernel.included and not kernel.header:
         return ()
-    here = posixpath.dirname(kernel.line) or "."
+    here = posixpath.dirname(kernel.shown_path) or "."
     beside = posixpath.dirname(posixpath.join(source_root, kernel.source)) or "."
     return (here, beside) if kernel.generated else (here,)

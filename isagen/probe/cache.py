@@ -9,7 +9,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from ..model.files import digest_of, write_atomically
+from ..model.files import content_digest, write_atomically
 
 
 class Cache:
@@ -24,7 +24,7 @@ class Cache:
     @staticmethod
     def key(question: Any) -> str:
         """Return the cache key of a `question` (plain JSON data)."""
-        return digest_of(json.dumps(question, sort_keys=True).encode())
+        return content_digest(json.dumps(question, sort_keys=True).encode())
 
     def get(self, key: str) -> Any:
         """Return the cached answer under `key`, or None."""

@@ -135,7 +135,7 @@ class Decoder(Protocol):
     def padding(self, raw: bytes) -> int:
         """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
 
-    def handed(
+    def call_arguments(
         self,
         raw: bytes,
         address: int,
@@ -149,7 +149,9 @@ class Decoder(Protocol):
         instructions that control may come to from elsewhere, and `calls` have the numbers of the arguments, from 0.
         """
 
-    def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:
+    def tested_bits(
+        self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
+    ) -> frozenset[int]:
         """Return the bits of the toolchain's variables that instructions test; a negative one stands for other tests.
 
         `words` has the number of the first bit in each word of these variables, by address, and `slots` the addresses

@@ -9,7 +9,7 @@ from ..model.toml import Section
 
 
 @dataclass(frozen=True)
-class Asked:
+class CpuChecks:
     """How code detects CPU features, as far as symbols show it.
 
     `functions` are functions of the toolchain that tell it, and the names of `variables` start so that hold it; names
@@ -42,7 +42,7 @@ class Instructions:
     harmless: Mapping[str, str] = field(default_factory=dict)
     after: Mapping[str, str] = field(default_factory=dict)
     alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    asked: Asked = field(default_factory=Asked)
+    cpu_checks: CpuChecks = field(default_factory=CpuChecks)
     checked: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -64,7 +64,7 @@ def read_instructions(section: Section, features: Collection[str]) -> Instructio
         harmless=section.section("harmless").texts(),
         after={name: entry.string("after") for name, entry in after.items()},
         alike={name: entry.strings("macros") for name, entry in alike.items()},
-        asked=_asked(section.section("asked")),
+        cpu_checks=_cpu_checks(section.section("asked")),
         checked=section.section("checked").texts(),
     )
     for entry in (*after.values(), *alike.values()):
@@ -74,9 +74,9 @@ def read_instructions(section: Section, features: Collection[str]) -> Instructio
     return result
 
 
-def _asked(section: Section) -> Asked:
+def _cpu_checks(section: Section) -> CpuChecks:
     words = section.section("words")
-    return Asked(
+    return CpuChecks(
         functions=frozenset(section.strings("functions", ())),
         variables=section.strings("variables", ()),
         own=section.strings("own", ()),

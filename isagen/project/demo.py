@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ..matrix.built import built_matrix
-from ..matrix.here import here
+from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
 from ..model.errors import ProjectError
 from ..model.files import write_if_changed
@@ -60,7 +60,7 @@ def run_demo(keep: Path | None = None) -> int:
             )
         print("\n3. What was built: `isagen matrix build`\n")
         matrix = built_matrix(find_plans(build)[0])
-        print_matrix(matrix, here=here(matrix))
+        print_matrix(matrix, here=selection_here(matrix))
         print("\n4. Every level that this CPU supports, in a process of its own\n")
         return _compare(folder, matrix.override)
 

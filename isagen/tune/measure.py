@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from ..matrix.here import here
+from ..matrix.selection import selection_here
 from ..matrix.where import find_matrices
 from ..model.errors import ProjectError
 from ..model.matrix import Matrix
@@ -70,7 +70,7 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show) -> 
 
 def _levels(matrix: Matrix, built: Sequence[str]) -> list[str]:
     """Return the levels of the `built` ones that this machine runs: two or more."""
-    now = here(matrix)
+    now = selection_here(matrix)
     if now.problem:
         raise ProjectError(now.problem, where=matrix.project, remedy="measure on a machine that runs the build")
     levels = [level for level in built if not now.missing[level]]

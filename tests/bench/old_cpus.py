@@ -182,7 +182,7 @@ class Audits:
         binary = self._files.enter_context(open_binary(path))
         decoder = decoder_of(binary.architecture, str(path))
         rules = InstructionSets(read_features(decoder.name), decoder).rules
-        return References(Code(binary, decoder), RUNS, rules.asked)
+        return References(Code(binary, decoder), RUNS, rules.cpu_checks)
 
     def function(self, file: str, address: int) -> int:
         """Return the number of the function at an address."""

@@ -23,7 +23,7 @@ def level_row(name: str, **changes) -> LevelRow:
 def kernel_row(source: str, copies: Mapping[str, str], line: str = "") -> KernelRow:
     """A kernel with its copies by level; an empty name is a copy that is not built."""
     cells = tuple(Cell(level, BUILT if copy else DISABLED, "", copy=copy) for level, copy in copies.items())
-    return KernelRow(source=source, line=line or source, language="cpp", args=(), cells=cells)
+    return KernelRow(source=source, shown_path=line or source, language="cpp", args=(), cells=cells)
 
 
 def plan_of(levels: Sequence[str], kernels: Sequence[KernelRow] = ()) -> Plan:
@@ -42,7 +42,7 @@ def build_of(plan: Plan, record: Record | None = None) -> Build:
         lto=False,
         cpu_family="x86_64",
         system="linux",
-        sealing=Sealing(mark="1"),
+        sealing=Sealing(project_number="1"),
         link_audit=LinkAudit(how="a test"),
         record=record or record_of(),
     )

@@ -101,17 +101,19 @@ LEA_RDI, LEA_RBX, MOV, CALL = "488d3d10000000", "488d1d10000000", "4889df", "e80
 def test_the_argument_of_a_call(parts, expected):
     raw = [bytes.fromhex(part) for part in parts]
     last = 0x1000 + sum(map(len, raw[:-1]))
-    found = decoder.X86Decoder(ELF).handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: (0, 1)})
+    found = decoder.X86Decoder(ELF).call_arguments(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: (0, 1)})
     assert found == {last: [expected, 0]}
-    assert decoder.X86Decoder(ELF).handed(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: (0,)}) == {last: [0]}
+    assert decoder.X86Decoder(ELF).call_arguments(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: (0,)}) == {
+        last: [0]
+    }
 
 
 def test_the_bits_that_code_tests():
     x86 = decoder.X86Decoder(ELF)
     words = {0x2000: -1, 0x200C: 0, 0x3000: 32}
     near = "f605{:08x}10".format(int.from_bytes((0x3000 - 0x1007).to_bytes(4, "little"), "big"))
-    assert x86.asked(bytes.fromhex(near), 0x1000, words, {}) == {36}  # test byte ptr [rip+..], 0x10
+    assert x86.tested_bits(bytes.fromhex(near), 0x1000, words, {}) == {36}  # test byte ptr [rip+..], 0x10
     slot = "488b05f90f0000 f6400d04"  # mov rax, [rip+..]; test byte ptr [rax+0xd], 4
-    assert x86.asked(bytes.fromhex(slot), 0x1000, words, {0x2000: 0x2000}) == {10}
+    assert x86.tested_bits(bytes.fromhex(slot), 0x1000, words, {0x2000: 0x2000}) == {10}
     model = "488b05f90f0000 83780803"  # cmp dword ptr [rax+8], 3
-    assert x86.asked(bytes.fromhex(model), 0x1000, {**words, 0x2008: -1}, {0x2000: 0x2000}) == {-1}
+    assert x86.tested_bits(bytes.fromhex(model), 0x1000, {**words, 0x2008: -1}, {0x2000: 0x2000}) == {-1}

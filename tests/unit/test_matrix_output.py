@@ -11,9 +11,9 @@ import pytest
 
 from isagen.matrix.difference import differences
 from isagen.matrix.formats import as_csv, as_json, as_markdown
-from isagen.matrix.here import Here
+from isagen.matrix.paths import without_paths, word_without_path
 from isagen.matrix.planned import public
-from isagen.matrix.private import without_paths, word_without_path
+from isagen.matrix.selection import Selection
 from isagen.matrix.terminal import print_matrix
 from isagen.matrix.words import cell_text, code_bytes, level_cells, size_text, width_text
 from isagen.model.aliases import Alias
@@ -69,10 +69,10 @@ def places(line: str) -> list[int]:
 @pytest.mark.parametrize(
     ("here", "said"),
     [
-        (Here(selected="AVX2"), ["runs here: AVX2, the best level that CPU and OS support"]),
-        (Here(selected="AVX2", variable="X", override="avx2"), ["runs here: AVX2, as X=avx2 says"]),
-        (Here(), ["runs here: nothing: CPU or OS lack features of every level that is built and allowed"]),
-        (Here("it is built for arm64"), []),
+        (Selection(selected="AVX2"), ["runs here: AVX2, the best level that CPU and OS support"]),
+        (Selection(selected="AVX2", variable="X", override="avx2"), ["runs here: AVX2, as X=avx2 says"]),
+        (Selection(), ["runs here: nothing: CPU or OS lack features of every level that is built and allowed"]),
+        (Selection("it is built for arm64"), []),
         (None, []),
     ],
 )

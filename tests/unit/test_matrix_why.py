@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.matrix.here import Here, here, select
+from isagen.matrix.selection import Selection, select, selection_here
 from isagen.matrix.why import Because, why
 from isagen.model.aliases import Alias
 from isagen.model.errors import ProjectError
@@ -21,7 +21,7 @@ def matrix() -> Matrix:
     return matrix_of()
 
 
-def at(matrix: Matrix, lacks: dict[str, tuple[str, ...]] = EVERYWHERE, **environment: str) -> Here:
+def at(matrix: Matrix, lacks: dict[str, tuple[str, ...]] = EVERYWHERE, **environment: str) -> Selection:
     """A machine that lacks features of some levels."""
     return select(matrix, {level.name: lacks.get(level.name, ()) for level in matrix.levels}, environment)
 
@@ -38,7 +38,7 @@ def with_cell(matrix: Matrix, name: str, **changes) -> Matrix:
     return replace(matrix, kernels=(replace(first, levels=cells), *rest))
 
 
-def answer(matrix: Matrix, level: str, machine: Here, kernel: str = "") -> tuple[Because, str]:
+def answer(matrix: Matrix, level: str, machine: Selection, kernel: str = "") -> tuple[Because, str]:
     found = why(matrix, level, kernel, machine)
     return found.because, found.sentence
 
@@ -77,8 +77,8 @@ def test_a_kernel_without_a_stub_at_a_level(matrix):
 
 def test_another_architecture(matrix):
     other = replace(matrix, cpu_family="a29k")
-    because, said = answer(other, "AVX2", here(other))
-    assert because is Because.ELSEWHERE
+    because, said = answer(other, "AVX2", selection_here(other))
+    assert because is Because.UNKNOWN_HERE
     assert "it is built for a29k, and this machine is " in said
 
 
@@ -194,7 +194,7 @@ def test_the_selection_is_that_of_the_generated_code(matrix):
     assert at(matrix, HELLO_ISA="nonsense").selected == "AMX"
 
 
-def runs_here(matrix: Matrix, level: str, machine: Here) -> list[str]:
+def runs_here(matrix: Matrix, level: str, machine: Selection) -> list[str]:
     found = why(matrix, level, matrix.kernels[0].source, machine)
     return [line for line in found.details if line.startswith("runs here: ")]
 
@@ -208,4 +208,4 @@ def test_what_a_kernel_runs_instead(matrix):
     assert runs_here(folds, "AVX512", at(folds, lacks)) == ["runs here: the copy of AVX2"]
     narrowed = at(off, lacks, **{off.override: "DEFAULT"})
     assert runs_here(off, "AVX512", narrowed) == ["runs here: the copy of DEFAULT"]
-    assert runs_here(off, "AVX512", Here("it is built for arm64")) == []
+    assert runs_here(off, "AVX512", Selection("it is built for arm64")) == []

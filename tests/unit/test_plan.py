@@ -98,7 +98,7 @@ def test_a_compiler_without_the_lowest_level(table):
 
 def test_rows_say_where_the_source_is(table):
     row = plan_of(table, "k/a.c").kernels[0]
-    assert (row.source, row.line, row.language) == ("k/a.c", "../k/a.c", "c")
+    assert (row.source, row.shown_path, row.language) == ("k/a.c", "../k/a.c", "c")
 
 
 @pytest.mark.parametrize(("override", "expected"), [(None, "OWN_ISA"), ("", ""), ("MINE", "MINE")])

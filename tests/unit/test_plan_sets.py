@@ -20,7 +20,7 @@ def test_isa_toml_may_name_a_kernel_of_another_set(table):
 def test_a_generated_kernel_is_found_in_the_build_folder(table):
     plan = plan_of(table, "k/made.c", "k/dot.c", generated={"k/made.c": "part/k/made.c"})
     made, dot = plan.kernels
-    assert (made.line, made.generated) == ("part/k/made.c", True)
-    assert (dot.line, dot.generated) == ("../k/dot.c", False)
+    assert (made.shown_path, made.generated) == ("part/k/made.c", True)
+    assert (dot.shown_path, dot.generated) == ("../k/dot.c", False)
     folders = {unit.copies[0]: unit.args["c"][:2] for unit in plan.units if unit.level == table.base.name}
     assert folders["made.c." + table.base.name + ".c"] == ("-iquotepart/k", "-iquote../k")

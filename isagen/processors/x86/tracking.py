@@ -39,7 +39,7 @@ class Tracking:
         self._factory = InstructionInfoFactory()
         self._full = RegisterExt.full_register
 
-    def handed(
+    def call_arguments(
         self,
         raw: bytes,
         address: int,
@@ -47,7 +47,7 @@ class Tracking:
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return which values calls in `raw` hand over as arguments (`decoding.Decoder.handed`)."""
+        """Return which values calls in `raw` hand over as arguments (`decoding.Decoder.call_arguments`)."""
         known: dict[int, int] = {}
         found = {}
         for one in Decoder(64, raw, ip=address):
@@ -68,7 +68,9 @@ class Tracking:
                 known[self._full(one.op0_register)] = value
         return found
 
-    def asked(self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]) -> frozenset[int]:
+    def tested_bits(
+        self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
+    ) -> frozenset[int]:
         """Return the bits that instructions test, by number; OTHER is among them where a test asks something else.
 
         `words` has the number of the first bit in each 32-bit word of the toolchain's variables, by address, and

@@ -55,7 +55,7 @@ class Base:
         for row in plan.kernels:
             if row.source in kernels:
                 cells = tuple(_cell(cell, kernels[row.source]) for cell in row.cells)
-                rows.append(replace(row, line=str(folder / row.source), cells=cells))
+                rows.append(replace(row, shown_path=str(folder / row.source), cells=cells))
         return replace(self.build, plan=replace(plan, kernels=tuple(rows), units=tuple(_units(plan, rows))))
 
 

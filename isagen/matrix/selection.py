@@ -18,7 +18,7 @@ UNKNOWN = " (unknown to this isagen)"
 
 
 @dataclass(frozen=True)
-class Here:
+class Selection:
     """This machine for a matrix. `problem` is the reason if nothing is known: the build is for another architecture.
     `missing` are the features that CPU and OS lack, by level. `variable` is the variable that narrows the level,
     `override` its value, and `asked` the level that it names; `excluded` are the levels that it switches off.
@@ -34,20 +34,20 @@ class Here:
     excluded: tuple[str, ...] = ()
 
 
-def here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Here:
+def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Selection:
     """Return the state of this machine for a matrix, as if a program or library of the build were loaded now."""
     if matrix.cpu_family != this_cpu_family():
-        return Here(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
+        return Selection(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:
         features = read_features(matrix.features)
         machine = this_machine(matrix.features)
         cpu = ask_permissions(detect(features, machine), machine)
     except IsagenError as problem:
-        return Here(str(problem))
+        return Selection(str(problem))
     return select(matrix, {level.name: _missing(level, cpu) for level in matrix.levels}, environment)
 
 
-def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Here:
+def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Selection:
     """Return what a machine that lacks `missing` selects: the highest level that is built, supported and allowed."""
     variable, override, meaning = _asked(matrix, environment)
     asked = None if meaning.startswith("-") else matrix.level(meaning)
@@ -55,7 +55,7 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
     excluded = [level.name for level in matrix.levels if _is_excluded(level, asked, off)]
     usable = [level.name for level in matrix.levels if level.verdict == BUILT and not missing[level.name]]
     allowed = [name for name in usable if name not in excluded]
-    return Here(
+    return Selection(
         missing=missing,
         override=override,
         asked=asked.name if asked is not None else "",
