@@ -16,6 +16,7 @@ from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
+from ..model.files import write_if_changed
 from ..model.names import (
     DISPATCH_SOURCE,
     copy_of_object,
@@ -23,7 +24,7 @@ from ..model.names import (
     sealed_name,
 )
 from ..model.plan import Build, Plan
-from ..model.plan_file import outputs_folder, read_plan
+from ..model.plan_file import outputs_folder, read_plan, refusal_file
 from ..model.record import Record
 from ..processors.features import features_of
 from .linker import Linking, discard
@@ -52,9 +53,16 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
         return status if status > 0 else 128 - status
     if linking.output is None or not is_binary(linking.output):
         return 0
+    refusal = refusal_file(plan_path, mode, linking.output)
+    with suppress(OSError):  # the disk is full
+        write_if_changed(refusal, linking.output)
     with _with_symbols(linking) as audited:
         audit = partial(_audit, build.plan, folder, audited, linking, objects)
-        return _judge(mode, linking.output, audit)
+        status = _judge(mode, linking.output, audit)
+    if status == 0:
+        with suppress(OSError):
+            os.unlink(refusal)
+    return status
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from shutil import rmtree
 
 from ..model.files import write_if_changed
 from ..model.names import TOOL_FOLDER, TOOL_MAIN
@@ -88,8 +89,9 @@ def _linkers_of(compiler: Compiler) -> dict[str, str]:
 
 
 def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
-    """Write a script in the place of each linker: it links, then audits."""
+    """Write a script in the place of each linker: it links, then audits. Remove what earlier audits refused."""
     folder = output / linkers_folder(plan_file, audit.mode)
+    rmtree(folder / "refused", ignore_errors=True)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():
         words = (own_python(), "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .codec import from_data
 from .errors import PlanError, ProjectError
-from .files import AnyPath
+from .files import AnyPath, content_digest
 from .names import PLAN, TOOL_FOLDER
 from .plan import Build, LinkAudit
 from .registrations import Registrations
@@ -50,6 +50,20 @@ def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
     folder = linkers_folder(plan_path.name, audit.mode)
     lost = [name for name in audit.linkers if not (plan_path.parent / folder / name).is_file()]
     return f"{folder} lacks {' '.join(lost)}, so that links are not audited: {RECONFIGURE}" if lost else ""
+
+
+def refusal_file(plan_path: str, mode: str, output: str) -> str:
+    """Return the path of a file that exists from the start of an audit of the linked file `output` until it passes."""
+    folder, plan_name = os.path.split(plan_path)
+    digest = content_digest(output.encode(errors="surrogateescape"))
+    return os.path.join(folder, linkers_folder(plan_name, mode), "refused", digest)
+
+
+def refused_links(plan_path: Path, audit: LinkAudit) -> str:
+    """Return a clause that names the linked files whose last audit did not pass; "" if there are none."""
+    files = Path(refusal_file(str(plan_path), audit.mode, "")).parent.glob("*")
+    outputs = sorted(file.read_text(encoding="utf-8", errors="surrogateescape") for file in files)
+    return f"the last audit of {' '.join(outputs)} did not pass: build again to see the reason" if outputs else ""
 
 
 def registrations_text(found: Registrations) -> str:
