@@ -120,5 +120,8 @@ def test_cpu_levels_rests_on_what_a_build_would_check(tmp_path, monkeypatch, cap
     said = capsys.readouterr().out
     assert re.search(r"^FAST +supported$", said, re.M)
     said = " ".join(said.split())
-    assert "what the levels' flags turn on besides their features is not known: there is no compiler 'c++'" in said
+    assert (
+        "the features that the levels' flags turn on beyond the table's are not known: there is no compiler 'c++'"
+        in said
+    )
     assert main(["cpu", "--levels", "--table", "own.toml", "--compiler", "nosuch"]) == 1

@@ -265,7 +265,8 @@ def test_the_command_has_the_lines_of_the_sample(x86):
     assert re.fullmatch(pattern, " ".join(said.split()))
     data = json.loads(cpu_command("--features", "--format", "json"))
     assert f"XCR0: {data['xcr0']:016x}\n" in said
-    assert len(data["features"]) == 39
+    assert list(data["features"]) == list(FEATURES.features)
+    assert list(data["os"]) == list(FEATURES.states)
     text = " ".join(cpu_command("--features").split())
     assert text.startswith(f"CPU: {data['cpu']} has: ")
     has, lacks = re.search("has: (.*) lacks: (.*) the OS saves", text).groups()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from isagen.cli.cpu import report_text
+from isagen.cli.cpu import ipex_text
 from isagen.processors.detection import Presence, ask_permissions, detect, missing_by_level
 from isagen.processors.table import load_table
 from support.recorded import FEATURES, SAMPLE, X86_TABLES, recorded
@@ -17,7 +17,7 @@ def test_every_recording_says_what_is_selected():
 
 
 def test_the_report_of_a_sapphire_rapids_is_the_documented_one():
-    text = report_text(detect(FEATURES, BY_NAME["sapphire-rapids"]))
+    text = ipex_text(detect(FEATURES, BY_NAME["sapphire-rapids"]))
     assert text.split() == SAMPLE.split()
     lines = text.splitlines()
     assert len(lines) == 5 + 39
@@ -25,7 +25,7 @@ def test_the_report_of_a_sapphire_rapids_is_the_documented_one():
 
 
 def test_the_report_shows_cpuid_whatever_the_os_saves():
-    text = report_text(detect(FEATURES, BY_NAME["no-ymm-state"]))
+    text = ipex_text(detect(FEATURES, BY_NAME["no-ymm-state"]))
     assert text.startswith("XCR0: 0000000000000003\nos --> avx: false\n")
     assert "\navx512_f:\t\t\ttrue\n" in text
 
