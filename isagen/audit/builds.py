@@ -10,7 +10,7 @@ from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER
-from ..model.plan_file import find_plans, has_plan, lost_scripts, plans_in, read_plan
+from ..model.plan_file import find_plans, lost_scripts, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
 from .build_objects import BuildObjects
@@ -28,7 +28,7 @@ MESON_FOLDER = "meson-info"
 
 def is_build(folder: Path) -> bool:
     """Return whether a folder is one that Meson builds in, or has a plan in it."""
-    return (folder / MESON_FOLDER).is_dir() or has_plan(folder)
+    return (folder / MESON_FOLDER).is_dir() or any(plans_in(folder))
 
 
 def build_of(path: Path) -> Path | None:

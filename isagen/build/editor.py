@@ -33,7 +33,7 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     except (OSError, ValueError):
         return
     folder = os.path.dirname(plan_path)
-    place = os.path.relpath(outputs_of(folder) or folder, root).replace(os.sep, "/")
+    place = os.path.relpath(outputs_of(folder), root).replace(os.sep, "/")
     sources = _sources(read_plan(plan_path).plan, level)
     lines = {f"{place}/{made}" if place != "." else made: line for made, line in sources.items()}
     there = {entry["file"] for entry in known if OUTPUT not in entry}

@@ -63,7 +63,7 @@ def _configured(words: Sequence[str]) -> int:
 
     root = os.environ["MESON_BUILD_ROOT"]
     folder = os.path.dirname(words[1])
-    if not is_used(os.path.join(outputs_of(folder) or folder, words[2]), root):
+    if not is_used(os.path.join(outputs_of(folder), words[2]), root):
         print(WARNING, file=sys.stderr)
     if len(words) > 3:
         from .editor import add_entries

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
-from ..model.files import content_digest, leave_exactly, write_if_changed
+from ..model.files import content_digest, replace_files, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
@@ -60,8 +60,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan)}
     tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     write_scripts(build.link_audit, request.output, plan_file)
-    leave_exactly(dispatch.headers, request.output / folder)
-    leave_exactly(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
+    replace_files(dispatch.headers, request.output / folder)
+    replace_files(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": content_digest(text.encode() + tool.encode()),

@@ -1,4 +1,4 @@
-"""Further environment variables that narrow the level at run time: old names of a project's override."""
+"""Aliases: environment variables that narrow the level at run time, as a project's override variable does."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Alias:
-    """An environment variable beside the override; the first of them that is set counts.
+    """An environment variable that narrows the level; the first that is set counts, the override before the aliases.
 
-    `values` maps words, in upper case, to meanings; names of levels are accepted too. With `always`, every value has
-    that meaning. A meaning is LEVEL (it and the levels that it requires) or -LEVEL (all but it and those that require
-    it).
+    `values` maps words in upper case to meanings; a value may also be the name of a level. If `always` is set, every
+    value has that meaning. The meaning LEVEL allows this level and the levels that it requires; -LEVEL allows all but
+    this level and the levels that require it.
     """
 
     variable: str
@@ -20,12 +20,12 @@ class Alias:
     always: str = ""
 
     def meaning(self, value: str) -> str:
-        """Return what a value without blanks around it means; the value itself where it may name a level."""
+        """Return the meaning of a value without blanks around it; a word that is not in `values` is its own meaning."""
         return self.always or self.values.get(value.upper(), value)
 
     @property
     def shown(self) -> str:
-        """The alias as reports show it."""
+        """The variable and its words, for reports."""
         if self.always:
             return f"{self.variable} (set: {self.always})"
         return f"{self.variable}={'|'.join([*(word.lower() for word in self.values), 'LEVEL'])}"

@@ -1,4 +1,4 @@
-"""Frozen dataclasses from JSON, which `json.dumps(value, default=vars)` writes; the fields' types are checked."""
+"""Reads frozen dataclasses from JSON that `json.dumps(value, default=vars)` wrote, and checks the fields' types."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
-# Metadata key of fields that data of an earlier version may lack: they then have their defaults.
+# Metadata key of a field that data of an earlier version may lack: it then has its default.
 ADDED = "added"
 
 
 def from_data(kind: type[T], data: Any) -> T:
-    """Return the `kind` that `data`, read from JSON, describes.
+    """Return the instance of `kind` that `data`, read from JSON, describes.
 
-    Raises ValueError, which names the field, where a field is missing (but for those `ADDED`), unknown, or of another
-    type.
+    Raises ValueError with the field's name if a field is unknown, has another type, or is missing and not `ADDED`.
     """
     read: Callable[[Any], T] = _reader(kind)  # type: ignore[arg-type]
     try:
@@ -30,13 +29,13 @@ def from_data(kind: type[T], data: Any) -> T:
 
 @cache
 def _reader(kind: Any) -> Reader:
-    """Return what makes a value of a type. Its errors start with the place in the value: ``.levels[0] is ...``."""
+    """Return the function that reads a value of a type. Its errors start with a place: ``.levels[0] is ...``."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is UnionType:  # with None
         read = _reader(arguments[0])
         return lambda data: None if data is None else read(data)
     if origin is tuple:
-        return _tuple([_reader(one) for one in arguments if one is not ...], arguments[-1] is ...)
+        return _tuple([_reader(item) for item in arguments if item is not ...], arguments[-1] is ...)
     if origin is Mapping:
         read = _reader(arguments[1])
         return lambda data: _parts(_checked(dict, data), lambda name: read)
@@ -47,8 +46,8 @@ def _reader(kind: Any) -> Reader:
 
 def _instance(kind: Any) -> Reader:
     types = get_type_hints(kind)
-    readers = {one.name: _reader(types[one.name]) for one in fields(kind)}
-    needed = {one.name for one in fields(kind) if ADDED not in one.metadata}
+    readers = {field.name: _reader(types[field.name]) for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if ADDED not in field.metadata}
 
     def read(data: Any) -> Any:
         names = _checked(dict, data).keys()
@@ -62,28 +61,28 @@ def _instance(kind: Any) -> Reader:
 
 
 def _parts(data: Mapping[str, Any], reader_of: Callable[[str], Reader]) -> dict[str, Any]:
-    found = {}
+    values = {}
     for name, item in data.items():
         try:
-            found[name] = reader_of(name)(item)
+            values[name] = reader_of(name)(item)
         except ValueError as problem:
             raise ValueError(f".{name}{problem}") from None
-    return found
+    return values
 
 
 def _tuple(readers: list[Reader], repeated: bool) -> Reader:
     def read(data: Any) -> Any:
         items = _checked(list, data)
-        every = readers * len(items) if repeated else readers
-        if len(items) != len(every):
-            raise ValueError(f" has {len(items)} items, not {len(every)}")
-        found = []
+        expected = readers * len(items) if repeated else readers
+        if len(items) != len(expected):
+            raise ValueError(f" has {len(items)} items, not {len(expected)}")
+        values = []
         for number, item in enumerate(items):
             try:
-                found.append(every[number](item))
+                values.append(expected[number](item))
             except ValueError as problem:
                 raise ValueError(f"[{number}]{problem}") from None
-        return tuple(found)
+        return tuple(values)
 
     return read
 

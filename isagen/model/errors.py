@@ -49,7 +49,7 @@ class PlanError(BuildError):
 
 
 class AuditError(IsagenError):
-    """An audit's target cannot be read. The exit status differs from that of an audit with findings."""
+    """The target of an audit cannot be read. The exit status is not that of an audit with findings."""
 
     exit_code = 2
 
@@ -63,7 +63,7 @@ class ProjectError(IsagenError):
 
 
 def reported(problem: IsagenError | OSError) -> IsagenError:
-    """Return a problem as an error of isagen; an OSError becomes its reason and its file."""
+    """Return an OSError as an error of isagen with its reason and its file; return an error of isagen unchanged."""
     if isinstance(problem, IsagenError):
         return problem
     return IsagenError(problem.strerror or str(problem), where=str(problem.filename or ""))
@@ -71,7 +71,7 @@ def reported(problem: IsagenError | OSError) -> IsagenError:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a remedy that suggests the nearest of `known`, or lists them all."""
-    import difflib  # every build step imports this module, and none needs that one
+    import difflib  # only here: every build step imports this module, and none suggests a word
 
     names = list(known)
     folded = {name.casefold(): name for name in names}

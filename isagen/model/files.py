@@ -1,4 +1,4 @@
-"""Reading files, and writing them atomically, only if they change."""
+"""Reads files, and writes them atomically, only if they change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 AnyPath = str | Path
 
-# The errors of the OS where a file cannot grow: a full disk, or a limit of the user or the process.
+# The OS's errors if a file cannot grow: the disk is full, or the user or the process is at a limit.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -22,7 +22,7 @@ def read_bytes(path: AnyPath) -> bytes:
 
 
 def content_digest(content: bytes) -> str:
-    """Return a digest of a content, to compare it later."""
+    """Return a digest by which two contents can be compared."""
     return blake2b(content, digest_size=16).hexdigest()
 
 
@@ -30,7 +30,7 @@ def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> 
     """Write `content` to `path` atomically; return whether the file changed.
 
     An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8; names of files
-    that are not UTF-8 keep their bytes.
+    in it that are not UTF-8 keep their bytes.
     """
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     with suppress(OSError):
@@ -43,12 +43,12 @@ def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> 
 def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
     """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
 
-    `mode` are the permissions before the umask. An OSError names `path`, not the temporary file.
+    The umask reduces the permissions `mode`. An OSError names `path`, not the temporary file.
     """
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
     try:
-        # Not tempfile: its files are private, and changing that asks for the umask, which threads cannot do safely.
+        # Not tempfile: only its owner may read its files, and the umask cannot be read safely beside other threads.
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(temporary, flags, mode)
@@ -66,9 +66,9 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
         raise
 
 
-def leave_exactly(texts: Mapping[str, str], folder: Path) -> None:
-    """Write the files `texts` (by path) into `folder`, and remove all others: a stale header would shadow another."""
-    for path in [p for p in folder.rglob("*") if p.is_file()]:
+def replace_files(texts: Mapping[str, str], folder: Path) -> None:
+    """Write `texts`, by path in `folder`, and remove all other files there: a stale header would shadow another one."""
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
         if path.relative_to(folder).as_posix() not in texts:
             path.unlink()
     for name, text in texts.items():

@@ -1,4 +1,4 @@
-"""The languages of kernel sources, by their suffixes: their compilers, and how copies refer to them."""
+"""The languages of kernel sources, by suffix, and what follows from the language for their copies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import posixpath
 
 from .errors import KernelError
 
-# Meson's language, whose compiler takes a source, by the suffix. Assembly is the C compiler's.
+# Meson's name of the language whose compiler compiles a source, by suffix. The C compiler compiles assembly.
 LANGUAGE_OF_SUFFIX = {
     ".c": "c",
     ".S": "c",
@@ -22,7 +22,7 @@ LANGUAGES = {"c": "C", "cpp": "C++", "fortran": "Fortran"}
 
 
 def language_of(source: str) -> str:
-    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for any other."""
+    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for an unknown suffix."""
     suffix = posixpath.splitext(source)[1]
     if suffix == ".s":
         raise KernelError(
@@ -40,20 +40,20 @@ def language_of(source: str) -> str:
 
 
 def takes_macros(source: str) -> bool:
-    """Return whether a kernel source can use isagen's macros itself, as C and C++ can."""
+    """Return whether a kernel source can use isagen's macros: only C and C++ can."""
     return language_of(source) != "fortran" and not is_assembly(source)
 
 
 def can_be_included(source: str) -> bool:
-    """Return whether a copy can include a kernel source.
+    """Return whether a copy can include a kernel source; otherwise the copy contains the source's text.
 
-    Meson reads Fortran sources for the modules that they define and use, and `#include` has no escapes.
+    Meson looks for modules in the text of Fortran sources. `#include` has no escapes for quotes and trigraphs.
     """
-    return language_of(source) != "fortran" and '"' not in source and "??" not in source  # which begins a trigraph
+    return language_of(source) != "fortran" and '"' not in source and "??" not in source
 
 
 def is_preprocessed(source: str) -> bool:
-    """Return whether compilers preprocess a Fortran source, by its suffix."""
+    """Return whether compilers preprocess a Fortran source: its suffix has capitals or is .fpp."""
     suffix = posixpath.splitext(source)[1]
     return suffix.isupper() or suffix == ".fpp"
 

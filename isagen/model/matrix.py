@@ -1,6 +1,6 @@
-"""The build matrix as data: kernels x levels, each cell with verdict, reason, flags and what its code is made of.
+"""The build matrix as data: kernels x levels, each cell with verdict, reason, flags and facts about its code.
 
-docs/matrix.schema.json describes its JSON. Binaries carry it (`binary notes`, `NOTE_OWNER` and `LEVEL_OWNER`).
+docs/matrix.schema.json describes its JSON. Binaries contain it in notes (`matrix_notes`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .names import MATRIX_FORMAT as MATRIX_FORMAT
 class Code:
     """The code of one copy.
 
-    `loaded_bytes` is what its object adds to a program if it does not fold: code, constants and data. `code_bytes` is
-    the part that is code. Neither counts debug information, whose size depends on the folder of the build.
-    `instructions` counts them, and `families` those that need a feature which not every CPU of the architecture has, by
-    feature; `widest` is the width of the widest vector register in bits, 0 where there is none, 8192 for a tile. All
-    three are None, empty and 0 where isagen decodes nothing of the processor. Objects with one `digest` have the same
-    code, data and relocations.
+    `loaded_bytes` is the size of the object's code, constants and data, which a program loads unless the copy folds;
+    `code_bytes` is the size of the code. Neither counts debug information, whose size depends on the build folder.
+    `instructions` is the number of instructions. `families` maps each feature that not every CPU of the architecture
+    has to the number of instructions that need it. `widest` is the width of the widest vector register in bits: 0 if
+    no instruction uses one, 8192 for a tile. If isagen does not decode code for the processor, these three are None,
+    empty and 0. Objects with the same `digest` have the same code, data and relocations.
     """
 
     loaded_bytes: int
@@ -34,14 +34,14 @@ class Code:
 
 
 def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
-    """Return whether no code of several levels, given lowest first, needs a feature that the lowest one's does not.
+    """Return whether several levels, lowest first, have code, and all need only features that the lowest one's needs.
 
-    What is not decoded may need any.
+    Code that is not decoded may need any feature.
     """
     lowest, *others = map(list, levels)
-    every = [code for codes in (lowest, *others) for code in codes]
-    decoded = all(code is not None and code.instructions is not None for code in every)
-    needed, plain = ({name for code in codes if code for name in code.families} for codes in (every, lowest))
+    all_codes = [code for codes in (lowest, *others) for code in codes]
+    decoded = all(code is not None and code.instructions is not None for code in all_codes)
+    needed, plain = ({name for code in codes if code for name in code.families} for codes in (all_codes, lowest))
     return any(others) and decoded and needed == plain
 
 
@@ -49,9 +49,9 @@ def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
 class MatrixCell:
     """One kernel at one level.
 
-    `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None while it is not
-    compiled. `same_as` is the lowest level whose copy has the same code. `seconds` is what compiling took. `folded` is
-    the level whose copy the stubs call, where this one has the same code, and is not linked.
+    `verdict` is built, unavailable or disabled. The copy registers the `stubs`, which are None until it is compiled.
+    `same_as` is the lowest level whose copy has the same code. `seconds` is the time that compiling took. If a copy is
+    not linked because it has the same code as at the level `folded`, the stubs call that level's copy.
     """
 
     verdict: str
@@ -67,7 +67,7 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class MatrixKernel:
-    """One kernel source, as its path from the project's root, with its cells by level, lowest level first."""
+    """One kernel: the `source`, a path from the project's root, and its cells by level, lowest level first."""
 
     source: str
     language: str
@@ -77,10 +77,11 @@ class MatrixKernel:
 
 @dataclass(frozen=True)
 class MatrixLevel:
-    """One level: its verdict for the whole build, its flags by language, and what it needs at run time.
+    """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
 
-    `requires` are the levels below it, `macros` what its kernels see defined. `dropped` are (flag, reason) of the
-    optional flags that the compiler refuses. `compiled` tells whether its code is there; None where that is unknown.
+    `requires` are the levels that it requires, directly or not. Its kernels see the `macros` defined. `dropped` are
+    (flag, reason) of the optional flags that the compiler refuses. `compiled` is None if it is unknown whether the
+    level's code is compiled.
     """
 
     name: str
@@ -97,7 +98,7 @@ class MatrixLevel:
 
 @dataclass(frozen=True)
 class MatrixCompiler:
-    """A compiler of the build: Meson's name of it, its version, and how messages name it."""
+    """A compiler of the build: Meson's id, its version, and its name in messages."""
 
     id: str
     version: str
@@ -108,9 +109,9 @@ class MatrixCompiler:
 class Matrix:
     """The matrix of one project's build.
 
-    Names of features are those of the processor's features file, `features`, or the table's own. `override` is the
-    variable that narrows the level at run time, and `aliases` are others. `baseline_only` is the reason why only the
-    lowest level is built, empty where every level was tried.
+    `features` is the name of the processor's features file, which names the features, as the table may too. The
+    environment variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason
+    why only the lowest level is built, empty if every level was tried.
     """
 
     project: str
@@ -132,11 +133,11 @@ class Matrix:
     audit_reason: str
     levels: tuple[MatrixLevel, ...]
     kernels: tuple[MatrixKernel, ...]
-    aliases: tuple[Alias, ...] = ()
+    aliases: tuple[Alias, ...] = field(default=(), metadata={ADDED: True})
     baseline_only: str = field(default="", metadata={ADDED: True})
 
     def level(self, name: str) -> MatrixLevel | None:
-        """Return the level of a name, in any case; None where the table has no such level."""
+        """Return the level of a name in any case; None if the table has no such level."""
         return next((level for level in self.levels if level.name == name.upper()), None)
 
     def cells(self) -> Iterator[tuple[MatrixKernel, str, MatrixCell]]:
@@ -148,9 +149,9 @@ class Matrix:
 
 @dataclass(frozen=True)
 class KernelCode:
-    """What one kernel source registers at one level, and its code; None where isagen does not read objects.
+    """The stubs that one kernel source registers at one level, and its code, None if isagen does not read objects.
 
-    `folded` is the lower level whose code its stubs call, as its own is the same, and is not linked.
+    If the copy is not linked because it has the same code as at the lower level `folded`, the stubs call that level's.
     """
 
     stubs: tuple[str, ...]
@@ -160,7 +161,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class LevelCode:
-    """What the sealed objects of one level hold, by kernel source; a note of it is in one of them."""
+    """The contents of one level's sealed objects by kernel source; one of these objects contains a note with it."""
 
     project: str
     level: str

@@ -1,6 +1,7 @@
 """The build matrix in binaries: two kinds of notes, each compressed JSON.
 
-One is the matrix as configuring planned it. The others are of one level each, and say what its objects hold.
+One note contains the matrix as configuring planned it (`record.MATRIX_OWNER`). For each level, another note lists the
+contents of the level's objects (`record.LEVEL_OWNER`).
 """
 
 from __future__ import annotations
@@ -17,29 +18,28 @@ from .matrix import MATRIX_FORMAT, LevelCode, Matrix
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
 T = TypeVar("T", Matrix, LevelCode)
-# Twice what a matrix of ten thousand kernels has. As JSON, a byte may take some thirty bytes of memory.
+# The most bytes of JSON that are read: a matrix of ten thousand kernels has half of that. In Python, a byte of JSON may
+# take some thirty bytes of memory.
 LONGEST = 1 << 26
-# The format of a matrix without aliases of its override.
-WITHOUT_ALIASES = 2
+# The formats that are read. A matrix of format 2 has no aliases.
+FORMATS = (2, MATRIX_FORMAT)
 
 
 def pack(value: Matrix | LevelCode) -> bytes:
-    """Return the text of a note."""
+    """Return the content of a note."""
     data = json.dumps({"format": MATRIX_FORMAT, **vars(value)}, separators=(",", ":"), default=vars)
     return zlib.compress(data.encode("ascii"), 6)  # 9 saves half a percent, and takes twice as long
 
 
 def unpack(kind: type[T], note: bytes, shown: str) -> T:
-    """Read a note of the file that messages name `shown`. Raises `AuditError` if it is damaged or of a later isagen."""
+    """Read a note of a file, which messages call `shown`. Raises `AuditError` if it is damaged or of a later isagen."""
     try:
         text = zlib.decompressobj().decompress(note, LONGEST)
         data: Any = json.loads(text)
-        found = data.pop("format")
-        if found == WITHOUT_ALIASES and kind is Matrix:
-            data["aliases"] = []
-        if found not in (WITHOUT_ALIASES, MATRIX_FORMAT):
+        file_format = data.pop("format")
+        if file_format not in FORMATS:
             raise AuditError(
-                f"its build matrix is of format {found}, and this isagen reads format {MATRIX_FORMAT}",
+                f"its build matrix is of format {file_format}, and this isagen reads format {MATRIX_FORMAT}",
                 where=shown,
                 remedy="read it with an isagen as new as the one that built it",
             )
@@ -54,7 +54,7 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
 
 
 def _check(matrix: Matrix) -> None:
-    """Raise ValueError where parts of a matrix do not fit: output relies on that."""
+    """Raise ValueError if parts of a matrix contradict each other: the output relies on their agreement."""
     names = [level.name for level in matrix.levels]
     if len(set(names)) != len(names):
         raise ValueError("levels are there twice")
@@ -71,6 +71,7 @@ def _check(matrix: Matrix) -> None:
 
 
 def _check_code(level: LevelCode) -> None:
+    """Raise ValueError if a count is negative, or 0 for a feature."""
     for source, kernel in level.kernels.items():
         code = kernel.code
         if code is None:

@@ -1,47 +1,45 @@
-"""Names that several steps use: files of a build folder, and symbols and sections of its objects."""
+"""Names of files in a build folder, and of symbols and sections in its objects, that several steps use."""
 
 from __future__ import annotations
 
 import re
 
-# Files and folders that configuring writes beside the fragment's outputs. Each set of kernels has a plan of its own.
+# Files and folders that configuring writes beside the fragment's outputs. Each set of kernels has its own plan.
 PLAN_FILE = "isa_plan.json"
 PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
+# The folder of the build steps; in it, the script that Python runs, and the folder of the rendered dispatch sources.
 TOOL_FOLDER = "isa_tool"
-# Inside it: what Python runs.
 TOOL_MAIN = "__main__.py"
-# Inside it: what audited links keep of the processor's features.
-# Inside the tool's folder: the dispatch sources, as configuring rendered them.
 TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
-# The name of a set of kernels: it becomes part of file names and symbols.
+# The name of a set of kernels, which becomes part of file names and symbols.
 SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-# The mark in a source of stubs that sealing replaces with their table.
+# Sealing replaces these marks in the source of stubs: with the table of stubs, and with the notes of the levels of a
+# whole module, for each binary format.
 STUBS_MARK = "/*@ISA_STUBS@*/"
-# And the mark of the notes of a whole module's levels, for each binary format.
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
-# The marks that configuring replaces with the bytes of the matrix, and of the notes of each binary format.
+# Configuring replaces these marks: with the bytes of the matrix, and with the notes of a binary format.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
 # The format of matrices. Raise it for a change that an older reader does not understand.
 MATRIX_FORMAT = 3
 
-# The end of a name that is private to a sealed level: the level and the project's number, as a regular expression.
-# Demanglers take `.` and letters, or digits, for a clone's suffix, and reject anything else.
+# The end of a name that is private to a sealed level, as a regular expression: the level and the project's number.
+# Demanglers read `.` and letters, or `.` and digits, as the suffix of a clone, and reject anything else.
 SEALED = r"\.{level}\.\d+\Z"
-# The prefixes of two symbols of each stub, which read as sentences in a linker's errors: the function that an unset
-# stub calls, whose address is in the table of stubs, and the one that sets it, in its definition.
+# The prefixes of two symbols of each stub, which read as sentences in a linker's errors. The table of stubs defines the
+# first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines the second, which sets a stub.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
-# Symbols of a kernel source that registers a stub at a level, or registers that it has none.
+# The prefixes of the symbols by which a kernel source registers a stub at a level, or that it has no function for it.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
-# Compilers' own sections with addresses of code, for runtimes that do not call it: profiles, coverage, sanitizers,
+# Sections of compilers that contain addresses of code for runtimes that do not call it: profiles, coverage, sanitizers,
 # tracers.
 TOOLCHAIN_SETS = frozenset(
     {
@@ -59,7 +57,7 @@ def guard_name(level: str) -> str:
 
 
 def plan_name(kernels: str = "") -> str:
-    """Return the name of the plan file of a set of `kernels`; "" is the set of a project that has only one."""
+    """Return the name of the plan file of a set of kernels, named `kernels`; "" if a project has only one set."""
     return _of_set("isa_plan", kernels, "json")
 
 
@@ -79,22 +77,23 @@ def stubs_name(kernels: str, language: str) -> str:
 
 
 def symbols_suffix(project: str, kernels: str) -> str:
-    """Return the suffix of the symbols of a set's dispatch, by its full name; it is unique in a program.
+    """Return the suffix of the symbols of a set's dispatch, which is unique in a program.
 
-    `foo_bar` gives foo__bar, and the set `stats` of `foo-bar` foo_2d_bar_set_stats.
+    `project` is the full name. The suffix of `foo_bar` is foo__bar, and that of `foo-bar.stats`, the set `stats` of the
+    project `foo-bar`, is foo_2d_bar_set_stats.
     """
     name = project.removesuffix(f".{kernels}") if kernels else project
-    parts = ("__" if one == "_" else one if one.isascii() and one.isalnum() else f"_{ord(one):x}_" for one in name)
+    parts = ("__" if c == "_" else c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)
     return "".join(parts) + (f"_set_{kernels}" if kernels else "")
 
 
 def front_name(kernels: str, language: str) -> str:
-    """Return the file name of the source of a whole module's front, in a Meson language."""
+    """Return the file name of the source of a whole module's front module, in a Meson language."""
     return _of_set("isa_front", kernels, language)
 
 
 def registrations_name(level: str, kernels: str = "") -> str:
-    """Return the name of the file with the registrations of a set's objects of `level`."""
+    """Return the name of the file that contains the registrations of a set's objects of `level`."""
     return _of_set(f"isa_{level}", kernels, "json")
 
 
@@ -108,13 +107,13 @@ def sealed_name(copy: str, level: str) -> str:
 
 
 def is_sealed_name(name: str, level: str) -> bool:
-    """Return whether a name is private to a sealed level: whether it ends as `SEALED` says."""
+    """Return whether a name ends as `SEALED` describes, so that it is private to a sealed level."""
     start, _, number = name.rpartition(".")
     return number.isdecimal() and start.endswith(f".{level.lower()}")
 
 
 def copy_of_object(name: str) -> str:
-    """Return the file name of the copy that the object file `name` is compiled from; Meson adds prefix and suffix."""
+    """Return the file name of the copy that an object file is compiled from: Meson adds a prefix and a suffix."""
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
 
 

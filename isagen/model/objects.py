@@ -1,4 +1,4 @@
-"""The objects that Meson compiles: their names, and which kernel and level each is of."""
+"""The objects that Meson compiles from copies: the copy, the kernel and the level of each."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ class CompiledObjects:
         return self._copies.get((os.path.basename(folder), copy), copy)
 
     def kernel_of(self, path: AnyPath) -> tuple[str, str]:
-        """Return the level and the kernel source behind the object at `path`; nothing for other objects."""
+        """Return the level and the kernel source of the object at `path`; ("", "") for other objects."""
         return self._kernels.get(self.copy_of(path), ("", ""))

@@ -1,4 +1,4 @@
-"""The plan: kernels x levels, each cell with flags, verdict and reason; and the build that it is made for."""
+"""The plan: kernels x levels, each cell with flags, verdict and reason; and the configured build that contains it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .languages import can_be_included
 from .names import dispatch_name, front_name
 from .record import Record
 
-# The verdicts of a cell: compiled, not possible with the compiler, or not wanted by project, packager or baseline.
+# The verdicts of a cell: it is compiled; the compiler cannot build it; project, packager or baseline switch it off.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 
 
@@ -18,8 +18,8 @@ BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 class Verdict:
     """The result of probing one level with the compiler of one language.
 
-    `flags` are the level's flags without the `dropped` ones (flag, reason). `features` are all that must be checked at
-    run time: the level's own, those of the levels below, and those whose macro is predefined under `flags`.
+    `flags` are the level's flags without the `dropped` ones (flag, reason). All of `features` must be checked at run
+    time: the level's own, those of the levels below, and those whose macro the compiler predefines under `flags`.
     """
 
     available: bool
@@ -31,9 +31,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Cell:
-    """One kernel at one level: `verdict` is built, unavailable or disabled, `copy` the emitted file's name if built.
+    """One kernel at one level: `verdict` is built, unavailable or disabled, and `copy` the emitted file, "" if none.
 
-    `shim` is the name of the C source that registers the copy, where the copy cannot do so itself.
+    If the copy cannot register itself, a C source called `shim` registers it.
     """
 
     level: str
@@ -69,9 +69,10 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One level: its verdict for the whole build, its flags and closure by language, and the macros that it defines.
+    """One level: its verdict for the whole build, its flags by language, its features, and the macros that it defines.
 
-    `added` are those of its features that only its flags turn on: neither the table nor a level below names them.
+    `below` are the levels that it requires, directly or not. `added` are the features that its flags turn on although
+    neither the table nor a level below names them.
     """
 
     name: str
@@ -100,8 +101,8 @@ class Unit:
 class Plan:
     """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one.
 
-    `override` is the variable that narrows the level, and `aliases` are others. `module` is the name of the extension
-    module that the kernels are, as a whole; "" for kernels behind stubs.
+    The environment variable `override` narrows the level, as the `aliases` do. If the kernels are a whole extension
+    module, `module` is its name; it is "" for kernels behind stubs.
     """
 
     table: str
@@ -120,13 +121,13 @@ class Plan:
 
     def built_levels(self) -> tuple[str, ...]:
         """Return the levels that have copies, lowest first."""
-        found = {unit.level for unit in self.units}
-        return tuple(level.name for level in self.levels if level.name in found)
+        built = {unit.level for unit in self.units}
+        return tuple(level.name for level in self.levels if level.name in built)
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
-        """Yield the cells that are built, each with its kernel: kernel by kernel, lowest level first.
+        """Yield each built cell with its kernel: kernel by kernel, lowest level first.
 
-        A shim is one more copy of its kernel.
+        A shim is yielded as one more copy of its kernel.
         """
         for kernel in self.kernels:
             for cell in kernel.cells:
@@ -136,16 +137,16 @@ class Plan:
                     yield kernel, replace(cell, copy=cell.shim, shim="")
 
     def shims(self) -> frozenset[str]:
-        """Return the file names of the copies that only register others."""
+        """Return the file names of the shims."""
         return frozenset(cell.shim for kernel in self.kernels for cell in kernel.cells if cell.shim)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The reason why only the lowest level is built; empty where every level is tried.
+    """The reason why only the lowest level is built; empty if every level is tried.
 
     If objects are `opaque`, isagen cannot read them: nothing is sealed or audited, and the build searches their bytes
-    for registrations. For a `foreign` compiler, only options and extensions of all compilers are used.
+    for registrations. With a `foreign` compiler, isagen uses only options and extensions that all compilers have.
     """
 
     reason: str = ""
@@ -173,9 +174,10 @@ class Sealing:
 
 @dataclass(frozen=True)
 class LinkAudit:
-    """How links are audited, in words for people (`how`), or the reason why they are not.
+    """The audit of links. `how` describes for people how links are audited, or why they are not.
 
-    `linkers` are the linkers whose places scripts take, paths by name. `mode` is error, warn, off or unreached.
+    `linkers` maps names of linkers, for which scripts are called instead, to paths. `mode` is error, warn, off, or
+    unreached if the compiler does not call the scripts.
     """
 
     mode: str = "off"
@@ -190,9 +192,7 @@ class LinkAudit:
 
 @dataclass(frozen=True)
 class CompilerUse:
-    """A compiler of the build: Meson's id, its version, its command, and the project's arguments. `name` is for
-    messages.
-    """
+    """A compiler of the build: Meson's id, version, name in messages, command, and the project's arguments for it."""
 
     id: str
     version: str
@@ -203,7 +203,7 @@ class CompilerUse:
 
 @dataclass(frozen=True)
 class Build:
-    """A configured build: the plan, and what it was made for. `isagen` is the version that configured it."""
+    """A configured build: the plan, and the settings that it is for. `isagen` is the version that configured it."""
 
     isagen: str
     plan: Plan
@@ -224,7 +224,7 @@ class Build:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the sources that need no compiled kernel: of dispatch, and of a whole module's front."""
-        of_set = self.plan.kernel_set, self.dispatch_language
-        has_front = self.plan.module and self.sealing.usable
-        return (dispatch_name(*of_set), front_name(*of_set)) if has_front else (dispatch_name(*of_set),)
+        """The names of the sources that need no compiled kernel: of dispatch, and of a whole module's front module."""
+        kernel_set, language = self.plan.kernel_set, self.dispatch_language
+        fronts = [front_name(kernel_set, language)] if self.plan.module and self.sealing.usable else []
+        return dispatch_name(kernel_set, language), *fronts

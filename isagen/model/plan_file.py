@@ -1,4 +1,4 @@
-"""Files of a build folder, written and read here alone: the plan, and the registrations of each level."""
+"""Reads and writes files of a build folder: plans, registrations of levels, and marks of refused links."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 # Raise it for a change that an older reader does not understand.
 PLAN_FORMAT = 12
-# The first keys of what begins a line in a plan: levels and units, kernels, cells.
-OF_LINES = ("name", "source", "level")
+# The first keys of the objects that begin a line in a plan: levels and units, kernels, cells.
+FIRST_KEYS = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 
 def plan_text(build: Build) -> str:
-    """Return the text of a plan file, in which levels, kernels, cells and units have a line each."""
+    """Return the text of a plan file, with a line for each level, kernel, cell and unit."""
     text = json.dumps({"format": PLAN_FORMAT, **vars(build)}, default=vars) + "\n"
-    for key in OF_LINES:
+    for key in FIRST_KEYS:
         text = text.replace(f'}}, {{"{key}": ', f'}},\n{{"{key}": ').replace(f'[{{"{key}": ', f'[\n{{"{key}": ')
     return text
 
@@ -41,12 +41,12 @@ def read_plan(path: AnyPath) -> Build:
 
 
 def linkers_folder(plan_name: str, mode: str) -> str:
-    """Return the folder of the scripts in the linkers' places, for an audit of `mode`, from that of the plan."""
+    """Return the folder, in the plan's folder, of the scripts that are called instead of linkers in an audit `mode`."""
     return f"{TOOL_FOLDER}/audit_{mode}{plan_name.removeprefix('isa_plan').removesuffix('.json')}"
 
 
 def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
-    """Return the reason why links are not audited, if scripts are missing from the build folder; else ""."""
+    """Return the reason why links are not audited if scripts are missing from the build folder; "" if none is."""
     folder = linkers_folder(plan_path.name, audit.mode)
     lost = [name for name in audit.linkers if not (plan_path.parent / folder / name).is_file()]
     return f"{folder} lacks {' '.join(lost)}, so that links are not audited: {RECONFIGURE}" if lost else ""
@@ -66,34 +66,33 @@ def refused_links(plan_path: Path, audit: LinkAudit) -> str:
     return f"the last audit of {' '.join(outputs)} did not pass: build again to see the reason" if outputs else ""
 
 
-def registrations_text(found: Registrations) -> str:
+def registrations_text(registrations: Registrations) -> str:
     """Return the text of a file of registrations."""
-    return json.dumps({"format": PLAN_FORMAT, **vars(found)}, default=vars) + "\n"
+    return json.dumps({"format": PLAN_FORMAT, **vars(registrations)}, default=vars) + "\n"
 
 
 def read_registrations(path: Path) -> Registrations:
-    """Return what the file at `path` holds. Raises `PlanError` as `read_plan` does."""
+    """Return the registrations in the file at `path`. Raises `PlanError` as `read_plan` does."""
     return _read(Registrations, path, "clean the build folder, and build again: ninja -C BUILD_DIR clean")
 
 
 def outputs_folder(folder: Path) -> Path:
-    """Return the folder of the outputs of targets that a `folder` of a build declares, by Meson's option layout.
+    """Return the folder of the outputs of the targets that are declared in a `folder` of a build.
 
-    With layout=flat, the outputs of all folders are in one.
+    That is `folder` itself, or with Meson's option layout=flat one folder for the whole build.
     """
-    found = outputs_of(os.fspath(folder))
-    return folder if found is None else type(folder)(found)
+    return Path(outputs_of(os.fspath(folder)))
 
 
-def outputs_of(folder: str) -> str | None:
-    """Return the one folder of all outputs of the build that a folder is in; None where each has its own."""
-    place, above = folder, os.path.dirname(folder)
-    while not os.path.isdir(os.path.join(place, "meson-private")):
-        if place in ("", above):
-            return None
-        place, above = above, os.path.dirname(above)
-    one = os.path.join(place, "meson-out")
-    return one if os.path.isdir(one) else None
+def outputs_of(folder: str) -> str:
+    """Do as `outputs_folder` does, with strings."""
+    root, above = folder, os.path.dirname(folder)
+    while not os.path.isdir(os.path.join(root, "meson-private")):
+        if root in ("", above):
+            return folder
+        root, above = above, os.path.dirname(above)
+    flat = os.path.join(root, "meson-out")
+    return flat if os.path.isdir(flat) else folder
 
 
 def find_plans(folder: Path) -> list[Path]:
@@ -110,22 +109,15 @@ def find_plans(folder: Path) -> list[Path]:
     return plans
 
 
-def has_plan(folder: Path) -> bool:
-    """Return whether a plan file is in a folder or below."""
-    return next(plans_in(folder), None) is not None
-
-
 def plans_in(folder: Path) -> Iterator[Path]:
     """Yield the plan files in a folder and below."""
-    from pathlib import Path
-
-    for place, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(".p") and name != TOOL_FOLDER)
-        yield from (Path(place, name) for name in sorted(filter(PLAN.fullmatch, files)))
+        yield from (Path(root, name) for name in sorted(filter(PLAN.fullmatch, files)))
 
 
 def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
-    """Return what a file describes. Raises `PlanError` where it cannot be read or is damaged."""
+    """Return the instance of `kind` that a file describes. Raises `PlanError` if it cannot be read or is damaged."""
     try:
         with open(path, encoding="utf-8") as stream:
             data: Any = json.load(stream)
@@ -135,10 +127,10 @@ def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
         raise PlanError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
     except (ValueError, RecursionError) as problem:
         raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
-    found = data.pop("format", None)
-    if found != PLAN_FORMAT or isinstance(found, bool):
+    file_format = data.pop("format", None)
+    if file_format != PLAN_FORMAT or isinstance(file_format, bool):
         raise PlanError(
-            f"is of format {found}, and this isagen reads format {PLAN_FORMAT}: another version wrote it",
+            f"is of format {file_format}, and this isagen reads format {PLAN_FORMAT}: another version wrote it",
             where=str(path),
             remedy=remedy,
         )

@@ -1,7 +1,7 @@
-"""The record: what a build notes about itself inside its binaries, so that they can be audited anywhere.
+"""The record: facts of a build inside its binaries, so that the binaries can be audited without the build folder.
 
-It is an ELF note of owner ``isagen``; its text is JSON. Notes survive `strip` and `--gc-sections`. Code of a sealed
-level is in sections called `.isa_text.LEVEL`, so that record and code fit together in a stripped file too.
+The record is an ELF note of the owner ``isagen``, whose content is JSON. `strip` and `--gc-sections` do not remove
+notes. The code of a sealed level is in sections called `.isa_text.LEVEL`, which show the level in stripped files too.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from .codec import from_data
 from .errors import AuditError
 
 NOTE_OWNER = "isagen"
-# Of the matrix as configuring planned it, and of what the objects of one level hold: compressed JSON.
+# The owners of the notes with the build matrix (`matrix_notes`).
 MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
-# The second is that of the records of private modules, which readers of the first do not know.
+# The formats of records, and of records of private modules, which a reader of the first format does not understand.
 RECORD_FORMAT, MODULE_FORMAT = 1, 2
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """An entry of isa.toml's audit.allow: functions that may use what they use, and why.
+    """An entry of isa.toml's audit.allow: functions about which the audit reports nothing, and the reason.
 
-    `symbol` is a pattern (``*``, ``?``) over symbols as the linker sees them, or as C++ writes them.
+    `symbol` is a pattern (``*``, ``?``) of symbols, mangled or demangled.
     """
 
     symbol: str
@@ -36,9 +36,9 @@ class Allowance:
 class Record:
     """The facts of a build that the audit needs.
 
-    `baseline` are the features that every object of the build may use, `levels` each built level's (names of the
-    features file `features`), which the generated code checks at run time. `module` is the level of a private module,
-    all of whose code is of that level: it is opened only after the check.
+    Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
+    generated code checks at run time. `features` is the name of the features file that names them. In the record of a
+    private module, which is opened only after the check, `module` is the level of all its code.
     """
 
     project: str
@@ -53,7 +53,7 @@ class Record:
     module: str = ""
 
     def to_json(self) -> str:
-        """Return the record as text, in one line; levels stay in their order."""
+        """Return the record as one line of JSON, with the levels in their order."""
         data = asdict(self)
         if not self.module:
             del data["module"]
@@ -65,13 +65,13 @@ class Record:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The features that code may use which is in no level's section."""
+        """The features that code outside the levels' sections may use."""
         return tuple(dict.fromkeys((*self.baseline, *self.levels.get(self.module, ()))))
 
 
 def matches(name: str, pattern: str) -> bool:
     """Return whether a symbol's name matches a pattern: ``*`` stands for any characters, ``?`` for one."""
-    from fnmatch import fnmatchcase  # most builds allow nothing
+    from fnmatch import fnmatchcase  # only here: most builds have no allowances
 
     return fnmatchcase(name, pattern.replace("[", "[[]"))
 

@@ -1,4 +1,4 @@
-"""Registrations by the objects of one level: stubs by kernel source, and the writable data that all levels share."""
+"""Registrations in the objects of one level: the stubs of each kernel source, and the data that all levels share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .matrix import Code, KernelCode, LevelCode
 
 @dataclass(frozen=True)
 class Registered:
-    """One kernel source at one level: the stubs that it registers, those that it says to be `without`, and its code.
+    """One kernel source at one level: it registers stubs, and registers that it has no function for those in `without`.
 
-    The `code` is None where isagen does not read objects.
+    `code` is None if isagen does not read objects.
     """
 
     registers: tuple[str, ...] = ()
@@ -38,9 +38,9 @@ class Registrations:
     public_names: tuple[str, ...] = ()
 
     def level_code(self, project: str) -> LevelCode:
-        """Return what the level of a project contains, for the matrix."""
+        """Return the contents of the level for the matrix of a project."""
         kernels = {
-            source: KernelCode(found.registers, found.code, self.folded.get(source, ""))
-            for source, found in self.kernels.items()
+            source: KernelCode(registered.registers, registered.code, self.folded.get(source, ""))
+            for source, registered in self.kernels.items()
         }
         return LevelCode(project, self.level, kernels)

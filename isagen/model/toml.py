@@ -1,4 +1,4 @@
-"""Reading TOML strictly: every key is read by name and type, and a key that is not read is an error."""
+"""Reads TOML strictly: every key is read by name and type, and a key that is not read is an error."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .errors import IsagenError, did_you_mean
 
 
 class Section:
-    """One TOML table that remembers which of its keys were read.
+    """One TOML table, and the keys of it that were read.
 
-    `where` starts every message (file and dotted key); `error` is the class that is raised.
-    Call `finish` after the last read: it reports the first key that was not read.
+    Every message starts with the file and the dotted key. `error` is the class that is raised. Call `finish` after the
+    last read: it reports the first key that was not read.
     """
 
     def __init__(self, data: Mapping[str, Any], file: str, error: type[IsagenError], path: str = "") -> None:
@@ -22,7 +22,7 @@ class Section:
         self._file = file
         self._error = error
         self._path = path
-        self._known: list[str] = []
+        self._read: list[str] = []
 
     def where(self, key: str = "") -> str:
         """Return ``file: dotted.key`` for a message."""
@@ -34,15 +34,15 @@ class Section:
         return self._error(message, where=self.where(key), remedy=remedy)
 
     def __contains__(self, key: str) -> bool:
-        self._known.append(key)
+        self._read.append(key)
         return key in self._data
 
-    def holds(self, key: str, kind: type) -> bool:
-        """Return whether the value of `key` is of a type; reading it is another call."""
+    def has_type(self, key: str, kind: type) -> bool:
+        """Return whether the value of `key` is of a type, without counting it as read."""
         return isinstance(self._data.get(key), kind)
 
     def _get(self, key: str, kind: type, described: str, default: Any) -> Any:
-        self._known.append(key)
+        self._read.append(key)
         if key not in self._data:
             if default is ...:
                 raise self.fail(key, "is missing", f"give it as {described}")
@@ -66,7 +66,7 @@ class Section:
 
     def strings(self, key: str, default: Any = ...) -> tuple[str, ...]:
         """Read a list of strings; a single string is a list of one."""
-        self._known.append(key)
+        self._read.append(key)
         value = self._data.get(key)
         if isinstance(value, str):
             return (value,)
@@ -101,15 +101,15 @@ class Section:
             yield Section(value, self._file, self._error, f"{path}[{number}]")
 
     def names(self) -> tuple[str, ...]:
-        """Return the keys as written."""
+        """Return the keys in their order."""
         return tuple(self._data)
 
     def texts(self) -> dict[str, str]:
-        """Read strings under whatever keys there are."""
+        """Read a table whose values are strings."""
         return {key: self.string(key) for key in self._data}
 
     def check(self, key: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
-        """Raise for the first of `names`, which `key` gives, that is not `known`; `what` is what names are of."""
+        """Raise for the first of `names`, the value of `key`, that is not in `known`; `what` is a noun for names."""
         for name in names:
             if name not in known:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
@@ -117,9 +117,8 @@ class Section:
     def finish(self) -> None:
         """Raise for the first key that was never read."""
         for key in self._data:
-            if key not in self._known:
-                known = list(dict.fromkeys(self._known))
-                raise self.fail(key, "unknown key", did_you_mean(key, known))
+            if key not in self._read:
+                raise self.fail(key, "unknown key", did_you_mean(key, dict.fromkeys(self._read)))
 
 
 def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:

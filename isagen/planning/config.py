@@ -158,7 +158,7 @@ def _override(top: Section) -> tuple[str | None, tuple[Alias, ...]]:
     """Read the override variable and its aliases, in the order in which they count."""
     names: tuple[str | None, ...] = (None,)
     if "override" in top:
-        names = top.strings("override") if top.holds("override", list) else (top.string("override"),)
+        names = top.strings("override") if top.has_type("override", list) else (top.string("override"),)
     if not names:
         raise top.fail("override", "is empty", 'name a variable; override = "" is for none')
     aliases = [Alias(name or "") for name in names[1:]]
@@ -169,7 +169,7 @@ def _override(top: Section) -> tuple[str | None, tuple[Alias, ...]]:
     section = top.section("override_aliases")
     for name in section.names():
         _check_variable(section, name, name)
-        if section.holds(name, dict):
+        if section.has_type(name, dict):
             entry = section.section(name)
             values = {word.upper(): entry.string(word) for word in entry.names()}
             for word in entry.names():

@@ -3,7 +3,7 @@
 import pytest
 
 from isagen.configure.compat import COMPAT, compat_texts
-from isagen.model.files import leave_exactly
+from isagen.model.files import replace_files
 from isagen.processors.table import load_table
 
 
@@ -15,7 +15,7 @@ def texts(*names, table="ipex", folder):
 def test_every_header_includes_the_one_that_is_generated(tmp_path, name):
     found = texts(name, folder=tmp_path)
     assert set(found) == {"isa_torch.h", *COMPAT[name][1]}
-    leave_exactly(found, tmp_path)
+    replace_files(found, tmp_path)
     for path in COMPAT[name][1]:
         include = found[path].split('#include "')[1].split('"')[0]
         assert ((tmp_path / path).parent / include).resolve() == (tmp_path / "isa_torch.h").resolve()
@@ -43,11 +43,11 @@ def test_levels_as_ipex_and_aten_call_them(tmp_path):
 
 
 def test_what_is_no_longer_asked_for_is_removed_and_the_rest_left_alone(tmp_path):
-    leave_exactly(texts("ipex", "aten", folder=tmp_path), tmp_path)
+    replace_files(texts("ipex", "aten", folder=tmp_path), tmp_path)
     shim = tmp_path / "dyndisp/DispatchStub.h"
     before = shim.stat().st_mtime_ns
-    leave_exactly(texts("ipex", folder=tmp_path), tmp_path)
+    replace_files(texts("ipex", folder=tmp_path), tmp_path)
     assert shim.stat().st_mtime_ns == before
     assert not (tmp_path / "ATen/native/DispatchStub.h").exists()
-    leave_exactly({}, tmp_path)
+    replace_files({}, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
