@@ -1,4 +1,4 @@
-"""Turning templates into text; templates only lay out what is computed here."""
+"""Renders templates as text. Templates only lay out values, which code computes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jinja2
 from .binary.formats import FOLDER as BINARY_FORMATS
 from .processors.registry import FOLDER as PROCESSORS
 
-# Templates of pages: what is not marked as markup is escaped there.
+# The suffix of the templates of web pages, in which texts that are not marked as markup are escaped.
 PAGES = ".html.j2"
 
 
@@ -26,7 +26,7 @@ def _environment() -> jinja2.Environment:
 
 
 def template_folder() -> Path:
-    """Return the folder of templates: inside the installed package, or beside it in isagen's own source tree."""
+    """Return the folder of templates: in the installed package, or beside the package in isagen's source tree."""
     package = Path(__file__).parent
     inside = package / "templates"
     return inside if inside.is_dir() else package.parent / "templates"

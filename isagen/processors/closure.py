@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 
 
 def closure(names: Iterable[str], following: Callable[[str], Iterable[str]]) -> frozenset[str]:
-    """Return the `names`, those that are `following` each, those following these, and so on."""
-    found: set[str] = set()
+    """Return the `names` and all that can be reached from them; `following` returns the names that follow a name."""
+    reached: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in reached:
+            reached.add(name)
             waiting += following(name)
-    return frozenset(found)
+    return frozenset(reached)

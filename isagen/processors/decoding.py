@@ -1,6 +1,6 @@
-"""The protocol of a processor's decoder: the references of code, and the CPU features that it needs.
+"""The protocol of a processor's decoder: the references in machine code, and the CPU features that it needs.
 
-A `code` is a decoder's number for one encoding of one instruction, and stands for the features that it needs.
+A `code` is a decoder's number of one encoding of one instruction.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ Codes = frozenset[int]
 
 
 class Kind(IntEnum):
-    """The kind of a reference: what an instruction does with the address that it names."""
+    """The kind of a reference: what an instruction does with the address that is referred to."""
 
     CALL = 0  # calls it
-    JUMP = 1  # goes on there
-    BRANCH = 2  # may go on there
-    CALL_SLOT = 3  # calls what the pointer at the address leads to
-    JUMP_SLOT = 4  # goes on there
-    CALL_UNKNOWN = 5  # calls what a register or another pointer leads to
-    JUMP_UNKNOWN = 6  # goes on there
+    JUMP = 1  # jumps to it
+    BRANCH = 2  # jumps to it under a condition
+    CALL_SLOT = 3  # calls the target of the pointer at the address
+    JUMP_SLOT = 4  # jumps to the target of the pointer at the address
+    CALL_UNKNOWN = 5  # calls the target of a register or of another pointer
+    JUMP_UNKNOWN = 6  # jumps to the target of a register or of another pointer
     END = 7  # returns, or stops the program: control does not go on
     ADDRESS = 8  # forms the address
     LOAD = 9  # loads a pointer from the address into a register
     READ = 10  # reads memory at the address
     WRITE = 11  # may write memory at the address
-    FLAG = 12  # reads a small number from the address, which the next branch may depend on
-    NUMBER = 13  # has a number that may be an address where addresses are fixed
-    QUESTION = 14  # detects CPU features
-    INVALID = 15  # is no known instruction
+    FLAG = 12  # reads a small number from the address; the next branch may depend on it
+    NUMBER = 13  # contains a number that may be an address in a file with fixed addresses
+    QUESTION = 14  # detects CPU features; there is no address
+    INVALID = 15  # the bytes are no known instruction
 
 
 DIRECT = frozenset({Kind.CALL, Kind.JUMP, Kind.BRANCH})
 SLOTS = frozenset({Kind.CALL_SLOT, Kind.JUMP_SLOT})
 UNKNOWN = frozenset({Kind.CALL_UNKNOWN, Kind.JUMP_UNKNOWN})
 CALLS = frozenset({Kind.CALL, Kind.CALL_SLOT, Kind.CALL_UNKNOWN})
-# Control does not go on to the next instruction.
+# After these, control does not go on to the next instruction.
 LEAVES = frozenset({Kind.JUMP, Kind.JUMP_SLOT, Kind.JUMP_UNKNOWN, Kind.END, Kind.INVALID})
 
 
 class Reference(NamedTuple):
-    """One reference of an instruction `at` an address; `after` is the address after its last byte."""
+    """One reference to `address` by the instruction at the address `at`; `after` is the address after its last byte."""
 
     at: int
     after: int
@@ -58,8 +58,8 @@ class Reference(NamedTuple):
 class Abi:
     """A processor's conventions in one binary format.
 
-    A binary has the format's number `machine` for the processor, a word size in `bits`, and a byte `order`.
-    `arguments` are the registers of a call's arguments, in order, and `preserved` those that a call preserves.
+    `machine` is the processor's number in the format, `bits` the word size, and `order` the byte order. A call takes
+    its arguments from the registers `arguments`, in this order, and preserves the registers `preserved`.
     """
 
     machine: int
@@ -91,10 +91,10 @@ class Decoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The processor's name, which its features file has too."""
+        """The name of the processor and of its features file."""
 
     def __hash__(self) -> int:
-        """Return a number by which decoders are keys."""
+        """Return the hash: decoders are keys of caches."""
 
     @property
     def abi(self) -> Abi:
@@ -110,30 +110,30 @@ class Decoder(Protocol):
 
     @property
     def jump_size(self) -> int:
-        """How many bytes a jump of the linker's tables has at most."""
+        """The largest size in bytes of an entry of the linker's tables of jumps."""
 
     @property
     def mark(self) -> bytes:
-        """The constant bytes with which the data starts that a compiler may put before a function's instructions."""
+        """The first bytes of the data that a compiler may put before a function's instructions."""
 
     @property
     def mark_size(self) -> int:
-        """How many bytes of a function are no instructions where it starts with `mark`."""
+        """The size in bytes of that data, at the start of a function that starts with `mark`."""
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
-        """Yield the instructions in `raw`, which is at an address."""
+        """Yield the instructions in `raw`, the bytes at an address."""
 
     def codes(self, raw: bytes, address: int) -> Codes:
-        """Return the codes of the instructions in `raw`, which is at an address."""
+        """Return the codes of the instructions in `raw`, the bytes at an address."""
 
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
-        """Yield, in order, what the instructions in `raw` refer to; with `fixed` addresses, numbers too."""
+        """Yield the references of the instructions in `raw`, in order; numbers only if addresses are `fixed`."""
 
     def text(self, instruction: Instruction) -> str:
-        """Return an instruction as assembly has it."""
+        """Return an instruction as assembly."""
 
     def padding(self, raw: bytes) -> int:
-        """Return how many bytes `raw` starts with that assemblers and linkers put between functions."""
+        """Return the size of the padding at the start of `raw`, which assemblers and linkers put between functions."""
 
     def call_arguments(
         self,
@@ -143,10 +143,11 @@ class Decoder(Protocol):
         entered: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return the arguments of calls in `raw`, by the calls' addresses; 0 where unknown.
+        """Return the arguments of calls in `raw`, by the calls' addresses; 0 stands for an unknown argument.
 
-        `formed` has a number for the value that an instruction forms, by its address; `entered` are the addresses of
-        instructions that control may come to from elsewhere, and `calls` have the numbers of the arguments, from 0.
+        `formed` maps the address of an instruction that forms a value to a number for the value. At the addresses in
+        `entered`, control may arrive from other places than the instruction before. `calls` maps the address of a call
+        to the positions of its arguments, from 0.
         """
 
     def tested_bits(
@@ -154,18 +155,18 @@ class Decoder(Protocol):
     ) -> frozenset[int]:
         """Return the bits of the toolchain's variables that instructions test; a negative one stands for other tests.
 
-        `words` has the number of the first bit in each word of these variables, by address, and `slots` the addresses
-        of the variables, by those of the linker's pointers to them.
+        `words` maps the address of each 32-bit word of these variables to the number of its first bit. `slots` maps the
+        addresses of the linker's pointers to these variables to the variables' addresses.
         """
 
     def codes_of(self, mnemonic: str) -> Codes:
-        """Return the codes of a mnemonic; none of one that the decoder does not know."""
+        """Return the codes of a mnemonic; the empty set if the decoder does not know it."""
 
     def width(self, code: int) -> int:
-        """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
+        """Return the width in bits of the widest vector or tile register of a code; 0 if it has none."""
 
     def memory_bytes(self, instruction: Instruction) -> int:
-        """Return the size of an instruction's memory access in bytes; 1 if it has none or if it is unknown."""
+        """Return the size of an instruction's memory access in bytes; 1 if it has none."""
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that codes need, without codes that every CPU of the processor has or ignores."""
+        """Return the features that each code needs, without codes that are harmless on every CPU."""

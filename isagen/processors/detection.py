@@ -1,4 +1,4 @@
-"""Detection of features: the rules of the generated code in Python, for this machine or recorded registers."""
+"""Detects features by the rules of the generated code, on this machine or from recorded registers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .table import Table
 
 
 class Presence(enum.Enum):
-    """Whether a feature is usable, or why not. The values are what `missing` appends to its name."""
+    """Whether a feature is usable, or why not. `Cpu.missing` appends the value to the feature's name."""
 
     USABLE = "usable"
     LACKING = ""
@@ -22,8 +22,9 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """The result of detection: registers, the CPU's features, the states that the OS saves, and those that it
-    denies."""
+    """The result of detection: the registers, the names of the features that the CPU has (`bits`), the names of the
+    states that the OS saves, and of those that it refuses to the process.
+    """
 
     features: Features
     registers: Mapping[str, int]
@@ -41,24 +42,24 @@ class Cpu:
         return Presence.USABLE if state is None or state in self.saved else Presence.UNSAVED
 
     def missing(self, needed: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the features `needed` that cannot be used, with the reason, in the features file's order."""
-        wanted = set(needed)
-        found = ((name, self.presence(name)) for name in self.features.features if name in wanted)
-        return tuple(name + presence.value for name, presence in found if presence is not Presence.USABLE)
+        """Return the features of `needed` that cannot be used, each with the reason, in the features file's order."""
+        needed = set(needed)
+        presences = ((name, self.presence(name)) for name in self.features.features if name in needed)
+        return tuple(name + presence.value for name, presence in presences if presence is not Presence.USABLE)
 
 
 def detect(features: Features, machine: Machine) -> Cpu:
-    """Detect the features of CPU and OS. `ask_permissions` requests permissions."""
+    """Detect the features of the CPU and the states that the OS saves. No permission is requested."""
     bits: set[str] = set()
     for name, feature in features.features.items():  # dependencies precede a feature
-        if bits.issuperset(feature.needs) and any(one.holds(machine.read(one.source)) for one in feature.conditions):
+        if bits.issuperset(feature.needs) and any(c.holds(machine.read(c.source)) for c in feature.conditions):
             bits.add(name)
     saved = frozenset(name for name, state in features.states.items() if machine.saves(state.saved))
     return Cpu(features, machine.registers, frozenset(bits), saved)
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
-    """Ask the OS for every state that needs its permission, and that a feature of the CPU could use."""
+    """Request permission from the OS for every state that needs it and that a feature of the CPU could use."""
     useful = {cpu.features.features[name].state for name in cpu.bits} & cpu.saved
     refused = {
         name
@@ -71,8 +72,8 @@ def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
 def missing_by_level(
     table: Table, cpu: Cpu, more: Mapping[str, tuple[str, ...]] | None = None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return, for every level of `table`, what `cpu` lacks of the features that the table requires for it.
+    """Return the features that `cpu` lacks, by level of `table`.
 
-    `more` are features by level that a compiler turns on under the level's flags.
+    A level needs the features that the table requires for it, and those in `more`, which its flags turn on.
     """
     return {name: cpu.missing((*table.required_features(name), *(more or {}).get(name, ()))) for name in table.names()}

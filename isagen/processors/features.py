@@ -1,4 +1,4 @@
-"""CPU features, from TOML: their detection, the OS state that they need, and their macros."""
+"""Reads CPU features from TOML: how to detect them, the OS state that they need, and their macros."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .sources import SYSTEM_KINDS, Condition, read_conditions
 
 @dataclass(frozen=True)
 class State:
-    """State that the OS must save for a feature to be usable. `saved` is how to detect that, in the processor's own
-    form. `permission` is the number by which the process must ask the OS for the state first.
+    """Registers that the OS must save for a feature to be usable. `saved` is how to detect that, in the processor's own
+    form. If the process must request the state from the OS first, `permission` is the number for the request.
     """
 
     name: str
@@ -31,9 +31,9 @@ class State:
 
 @dataclass(frozen=True)
 class Feature:
-    """One CPU capability: the conditions of which any shows it, its OS state, and the macros that compilers predefine.
+    """One CPU capability: its OS state, and the macros that compilers predefine for it, as NAME or NAME=VALUE.
 
-    The conditions count only on a CPU that also has the features `needs`. A macro NAME=VALUE counts with that value.
+    A CPU has it if any of the conditions holds and the CPU also has the features `needs`.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Feature:
     needs: tuple[str, ...] = ()
 
     def is_on(self, macros: Mapping[str, str]) -> bool:
-        """Return whether `macros`, which map names to values, say that code may use the feature."""
+        """Return whether code may use the feature if a compiler predefines `macros`, values by name."""
         return any(is_defined(macro, macros) for macro in self.macros)
 
 
 @dataclass(frozen=True)
 class Report:
-    """The lines of `isagen cpu --format ipex`: (name, state) of each on the OS, (name, feature) of each on the CPU."""
+    """The lines of `isagen cpu --format ipex`: (name, state) for the OS, and (name, feature) for the CPU."""
 
     os: tuple[tuple[str, str], ...]
     features: tuple[tuple[str, str], ...]
@@ -57,10 +57,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a processor; each follows those that it needs.
+    """The features of a processor; each comes after the features that it needs.
 
-    `cpu_macros` is a regular expression of macros that name CPUs. `never_required` maps features that flags may
-    turn on without a check to the reason, and `implied` maps features to those of every CPU that has them.
+    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps features that need no check
+    at run time, although flags turn them on, to the reason. `implied` maps a feature to those of every CPU that has it.
     """
 
     processor: Processor
@@ -80,14 +80,14 @@ class Features:
 
     def of_macro(self, macro: str) -> Feature | None:
         """Return the feature that `macro` stands for, if any."""
-        return next((f for f in self.features.values() if macro in (one.partition("=")[0] for one in f.macros)), None)
+        return next((f for f in self.features.values() if macro in (m.partition("=")[0] for m in f.macros)), None)
 
     def ignores(self, macro: str) -> bool:
         """Return whether `macro` is unrelated to instructions."""
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
 
     def unknown(self, macros: Collection[str], bare: Collection[str]) -> list[str]:
-        """Return those of `macros`, without `bare` ones, that may mean instructions and belong to no feature."""
+        """Return the macros that belong to no feature, may stand for instructions, and are not in `bare`."""
         new = (macro for macro in macros if macro not in bare and not self._names_cpu(macro, macros))
         return sorted(macro for macro in new if self.of_macro(macro) is None and not self.ignores(macro))
 
@@ -99,14 +99,14 @@ class Features:
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
         """Return the features that `macros` turn on and that must be checked at run time, in order."""
-        found = (f for f in self.features.values() if f.name not in self.never_required)
-        return tuple(f.name for f in found if f.is_on(macros))
+        checked = (f for f in self.features.values() if f.name not in self.never_required)
+        return tuple(f.name for f in checked if f.is_on(macros))
 
     def unnamed(self, needed: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the features `needed` that no CPU with the features `named` must have."""
-        every = closure(named, lambda name: self.implied.get(name, ()))
-        known = {normal(name) for name in (*every, *self.instructions.always)}
-        return tuple(name for name in needed if normal(name) not in known)
+        """Return the features of `needed` that a CPU with the features `named` may lack."""
+        implied = closure(named, lambda name: self.implied.get(name, ()))
+        present = {normal(name) for name in (*implied, *self.instructions.always)}
+        return tuple(name for name in needed if normal(name) not in present)
 
 
 def is_defined(macro: str, macros: Mapping[str, str]) -> bool:
@@ -118,9 +118,7 @@ def is_defined(macro: str, macros: Mapping[str, str]) -> bool:
 def load_features(top: Section) -> Features:
     """Read the features file that a table names, plus the features that the table itself adds."""
     reference = top.string("features")
-    if find_processor(reference) is None:
-        known = processor_names()
-        raise top.fail("features", f"there is no features file {reference!r}", did_you_mean(reference, known))
+    top.check("features", "features file", [reference], processor_names())
     own = read_features(reference)
     return replace(
         own,
@@ -130,7 +128,7 @@ def load_features(top: Section) -> Features:
 
 
 def features_of(name: str) -> Features:
-    """Return the features that a record names, or those of the processor that audits assume where it is unknown."""
+    """Return the features of the processor `name`; if it is unknown, of the processor that audits assume."""
     return read_features((find_processor(name) or audited_processor()).name)
 
 
@@ -175,10 +173,10 @@ def _pattern(section: Section, key: str) -> str:
 
 
 def _implied(section: Section, features: Mapping[str, Feature]) -> dict[str, tuple[str, ...]]:
-    found = {name: section.strings(name) for name in section.names()}
-    for name, implied in found.items():
+    result = {name: section.strings(name) for name in section.names()}
+    for name, implied in result.items():
         section.check(name, "feature", (name, *implied), features)
-    return found
+    return result
 
 
 def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:

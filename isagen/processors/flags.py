@@ -1,4 +1,4 @@
-"""Compiler flags of levels: a level's own, and the resulting ones with those of the levels that it requires."""
+"""Compiler flags of levels: a level's own flags, and all its flags, with those of the levels that it requires."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .closure import closure
 DIALECTS = ("gnu", "msvc")
 # Options whose value is the next word.
 WITH_VALUE = ("--param", "-Xarch_host", "-Xassembler", "-Xclang", "-Xlinker", "-Xpreprocessor", "-include", "-mllvm")
-# Options of which the last one counts: -march=A and -march=B, /arch:A and /arch:B.
+# Options of which only the last one counts: -march=A and -march=B, /arch:A and /arch:B.
 ONE_VALUE = re.compile(r"-m[a-z0-9-]+=|[-/]arch:")
 
 Flags = Mapping[str, tuple[str, ...]]
@@ -21,9 +21,9 @@ Flags = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class OwnFlags:
-    """A level's own flags in the table, by compiler family.
+    """The flags that a table gives for a level, by compiler family.
 
-    Where they `stand_alone`, those of the levels that it requires are not added.
+    If they `stand_alone`, the flags of the levels that the level requires are not added.
     """
 
     flags: Flags
@@ -43,21 +43,20 @@ def read_flags(entry: Section) -> OwnFlags:
 def resulting_flags(
     name: str, own: Mapping[str, OwnFlags], requires: Mapping[str, Sequence[str]]
 ) -> tuple[Flags, Flags]:
-    """Return the flags and the optional flags of level `name`: of the levels that it requires, and then its own.
+    """Return the flags and the optional flags of level `name`: those of the levels that it requires, then its own.
 
-    `own` has the levels lowest rank first. A compiler family for which a level has no flags cannot build it.
+    The levels are in the order of `own`, lowest rank first. A compiler family for which the level itself has no flags
+    cannot build it, and gets none.
     """
-    # Its own come last.
-    found = closure([name], lambda level: () if own[level].stand_alone else requires[level])
-    levels = [flags for level, flags in own.items() if level in found]
-    mine = own[name]
-    flags = {dialect: joined(one.flags.get(dialect, ()) for one in levels) for dialect in mine.flags}
-    optional = {dialect: joined(one.optional.get(dialect, ()) for one in levels) for dialect in mine.flags}
-    return flags, {dialect: found for dialect, found in optional.items() if found or dialect in mine.optional}
+    names = closure([name], lambda level: () if own[level].stand_alone else requires[level])
+    levels = [level_flags for level, level_flags in own.items() if level in names]
+    flags = {dialect: joined(level.flags.get(dialect, ()) for level in levels) for dialect in own[name].flags}
+    optional = {dialect: joined(level.optional.get(dialect, ()) for level in levels) for dialect in own[name].flags}
+    return flags, {dialect: words for dialect, words in optional.items() if words or dialect in own[name].optional}
 
 
 def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the flags of all lists, each where it stands last; of options with one value, only the last."""
+    """Return the flags of all lists, each once, at its last place; of options with one value, only the last."""
     flags: dict[str, tuple[str, ...]] = {}
     for words in lists:
         for unit in units(words):
@@ -69,7 +68,7 @@ def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def units(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield each flag, with the next word where that is its value."""
+    """Yield each flag, with the next word if that is its value."""
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if word in WITH_VALUE else None
@@ -87,9 +86,9 @@ def _per_dialect(entry: Section, key: str) -> Flags:
 
 
 def reject_flag(flag: str, where: str, error: type[IsagenError]) -> None:
-    """Refuse flags that make the build depend on the CPU of the machine that builds, and those of LTO.
+    """Raise `error` for a flag that makes the build depend on the CPU of the builder's machine, and for a flag of LTO.
 
-    With LTO the compiler makes no code that could be sealed.
+    With LTO, the compiler writes no machine code that could be sealed.
     """
     if re.match(r"-m(arch|cpu|tune)=native\Z|[-/]Qx[Hh]ost\Z|-xHost\Z", flag):
         raise error(

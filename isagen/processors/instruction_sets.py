@@ -1,4 +1,4 @@
-"""The CPU features that instructions need, by a features file."""
+"""The CPU features that instructions need, as a features file names them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .instructions import normal
 
 
 class InstructionSets:
-    """The features that every instruction of a decoder needs, by their names in a features file.
+    """The features that each instruction of a decoder needs, as a features file names them.
 
-    `after` maps codes to those that make them harmless, and `alike` codes that older CPUs run as another instruction
-    to the macros under which compilers mean the new one.
+    `after` maps a code to the codes that make it harmless in the same function. `alike` maps a code that older CPUs
+    execute as another instruction to the macros under which compilers write it for CPUs that have it.
     """
 
     def __init__(self, features: Features, decoder: Decoder) -> None:
@@ -27,43 +27,42 @@ class InstructionSets:
         self._normal = {needed: frozenset(map(normal, needed)) for needed in set(self._needs.values())}
         self._beyond: dict[frozenset[str], Codes] = {}
         codes_of = decoder.codes_of
-        self.after = {code: codes_of(one) for name, one in self.rules.after.items() for code in codes_of(name)}
+        self.after = {code: codes_of(other) for name, other in self.rules.after.items() for code in codes_of(name)}
         self.alike = {code: macros for name, macros in self.rules.alike.items() for code in codes_of(name)}
 
     def beyond(self, allowed: Iterable[str]) -> Codes:
         """Return the codes that need features beyond the `allowed` ones."""
-        known = frozenset(map(normal, allowed))
-        if known not in self._beyond:
-            beyond = {needed for needed, names in self._normal.items() if not names <= known}
-            self._beyond[known] = frozenset(code for code, needed in self._needs.items() if needed in beyond)
-        return self._beyond[known]
+        names = frozenset(map(normal, allowed))
+        if names not in self._beyond:
+            beyond = {needed for needed, its_names in self._normal.items() if not its_names <= names}
+            self._beyond[names] = frozenset(code for code, needed in self._needs.items() if needed in beyond)
+        return self._beyond[names]
 
     def unsound(self, codes: Codes, allowed: Iterable[str], asks: bool = False) -> Codes:
-        """Return those of a function's `codes` that a CPU with the `allowed` features alone may not have.
+        """Return the codes of a function that may fail on a CPU with only the `allowed` features.
 
-        Those that older CPUs run as another instruction are left out, and those that another one of the function makes
-        harmless; where the function `asks` what the CPU has, all that any makes harmless.
+        Codes that older CPUs execute as another instruction are left out, and so are codes that another code of the
+        function makes harmless. If the function `asks` for CPU features, all codes in `after` are left out.
         """
-        found = codes & self.beyond(allowed)
-        if not found:
-            return found
-        left_out = {code for code in found & self.after.keys() if asks or not self.after[code].isdisjoint(codes)}
-        return found.difference(self.alike, left_out)
+        beyond = codes & self.beyond(allowed)
+        if not beyond:
+            return beyond
+        harmless = {code for code in beyond & self.after.keys() if asks or not self.after[code].isdisjoint(codes)}
+        return beyond.difference(self.alike, harmless)
 
     def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
-        """Return the features that `codes` need besides the `allowed` ones, in the order of the features file."""
-        known = frozenset(map(normal, allowed))
-        needed = {name for code in codes for name in self._needs.get(code, ())}
-        found = {name for name in needed if normal(name) not in known}
+        """Return the features that `codes` need beyond the `allowed` ones, in the order of the features file."""
+        names = frozenset(map(normal, allowed))
+        needed = {name for code in codes for name in self._needs.get(code, ()) if normal(name) not in names}
         order = self._order
-        return tuple(sorted(found, key=lambda name: (order.get(name, len(order)), name)))
+        return tuple(sorted(needed, key=lambda name: (order.get(name, len(order)), name)))
 
     def having(self, features: Iterable[str]) -> frozenset[str]:
-        """Return the features of every CPU that has all of `features`."""
+        """Return the features that every CPU with all of `features` has."""
         return closure(features, lambda name: self._implied.get(name, ()))
 
 
 @cache
 def instruction_sets(features: str, decoder: Decoder) -> InstructionSets:
-    """Return the features that instructions need by a features file; most files of an audit are for one processor."""
+    """Return the instruction sets of a features file and a decoder, which most files of an audit share."""
     return InstructionSets(read_features(features), decoder)

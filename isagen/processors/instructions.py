@@ -1,4 +1,4 @@
-"""Instructions in a features file: the features that they need, and how code detects the CPU."""
+"""The part of a features file about instructions: the features that they need, and how code detects CPU features."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..model.toml import Section
 
 @dataclass(frozen=True)
 class CpuChecks:
-    """How code detects CPU features, as far as symbols show it.
+    """Symbols of the toolchain by which code detects CPU features.
 
-    `functions` are functions of the toolchain that tell it, and the names of `variables` start so that hold it; names
-    that start as one of `own` does are of C libraries, which use them themselves. `words`
-    are such variables with the number of the first bit in each 32-bit word, negative where a word holds no features,
-    and `bits` the feature of each bit, "" where it is unknown.
+    `functions` return features. Variables whose names start with one of `variables` contain features; symbols whose
+    names start with one of `own` belong to C libraries, which detect features for themselves. `words` maps a variable
+    to the number of the first bit in each of its 32-bit words, negative for a word without features. `bits` lists the
+    feature of each bit, "" for an unknown one.
     """
 
     functions: frozenset[str] = frozenset()
@@ -27,13 +27,13 @@ class CpuChecks:
 
 @dataclass(frozen=True)
 class Instructions:
-    """Facts for the audit about instruction sets and mnemonics, which have the decoder's names (iced-x86's).
+    """Facts for the audit about instruction sets and mnemonics, under the decoder's names (iced-x86's).
 
-    `features` are the names of all features, in order. `always` are the sets of every CPU of the architecture, `names`
-    maps others to features, and `harmless` maps mnemonics to the reason why they may run unchecked. `after` maps
-    mnemonics to one that makes them harmless, and `alike` those that older CPUs run as another one to the macros under
-    which compilers mean the new one. `checked` maps patterns of symbols of the toolchain's own functions to the reason
-    why their instructions need no check.
+    `features` are the names of all features, in order. Every CPU of the architecture has the sets `always`; `names`
+    maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a mnemonic
+    to another one that makes it harmless in the same function. `alike` maps a mnemonic that older CPUs execute as
+    another instruction to the macros under which compilers write it for CPUs that have it. `checked` maps patterns of
+    symbols of the toolchain's own functions to the reason why the instructions in them need no check.
     """
 
     features: tuple[str, ...] = ()
@@ -47,12 +47,12 @@ class Instructions:
 
 
 def normal(name: str) -> str:
-    """Return a CPU feature's name in normal form: ``AVX512F`` and ``avx512_f`` are equal."""
+    """Return the normal form of a feature's name, which is the same for ``AVX512F`` and ``avx512_f``."""
     return name.lower().replace("_", "")
 
 
 def read_instructions(section: Section, features: Collection[str]) -> Instructions:
-    """Read what a features file with `features` says about instructions."""
+    """Read the part about instructions of a features file that defines `features`."""
     names = section.section("names")
     after, alike = dict(section.sections("after")), dict(section.sections("alike"))
     for name, feature in names.texts().items():

@@ -12,16 +12,16 @@ from typing import Any
 
 from .sources import Source
 
-# Of the auxiliary vector: Linux, include/uapi/linux/auxvec.h; FreeBSD and OpenBSD, sys/elf_common.h and sys/auxv.h.
+# Keys of the auxiliary vector: Linux, include/uapi/linux/auxvec.h; FreeBSD and OpenBSD, sys/elf_common.h, sys/auxv.h.
 LINUX_HWCAPS = {1: 16, 2: 26}
 BSD_HWCAPS = {1: 25, 2: 26}
-# Linux's file, and the keys of a CPU's name on some architectures.
+# Linux's file about CPUs, and the keys of a CPU's name in it on some architectures.
 CPUINFO = Path("/proc/cpuinfo")
 KEY = re.compile(r"^(?:model name|cpu model|cpu|uarch|Hardware)\s*: *(\S.*)$", re.MULTILINE)
 
 
 class Machine:
-    """This OS, and a CPU that has no registers of its own to read. A processor's own class adds its registers."""
+    """This OS, and a CPU without registers to read. The classes of processors add their registers."""
 
     @property
     def registers(self) -> Mapping[str, int]:
@@ -29,14 +29,14 @@ class Machine:
         return {}
 
     def read(self, source: Source) -> int:
-        """Return the number of a source; 0 where there is none."""
+        """Return the number of a source; 0 if the machine has none."""
         if source.kind == "hwcap":
             return self.hwcap(*source.place)
         assert source.kind == "sysctl", f"no machine of {type(self).__name__} reads {source.kind}"
         return self.sysctl(*source.place)
 
     def saves(self, state: Any) -> bool:
-        """Return whether the OS saves a state on a context switch; the processor's folder says what a state is."""
+        """Return whether the OS saves a state, in the processor's own form, on a context switch."""
         return False
 
     def permission(self, number: int) -> bool:
@@ -44,7 +44,7 @@ class Machine:
         return True
 
     def hwcap(self, word: int) -> int:
-        """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 where the OS has none."""
+        """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 if the OS has none."""
         libc = ctypes.CDLL(None)
         if sys.platform == "linux":
             libc.getauxval.restype = ctypes.c_ulong
@@ -56,22 +56,22 @@ class Machine:
         return 0
 
     def sysctl(self, name: str) -> int:
-        """Return the int that macOS has under `name`; 0 where there is none, or a negative one."""
+        """Return the int that macOS has under `name`; 0 if there is none, or if it is negative."""
         if sys.platform != "darwin":
             return 0
         value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
-        found = ctypes.CDLL(None).sysctlbyname(
+        status = ctypes.CDLL(None).sysctlbyname(
             name.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0)
         )
-        return max(value.value, 0) if found == 0 else 0
+        return max(value.value, 0) if status == 0 else 0
 
     def cpu_name(self) -> str:
-        """Return the CPU's name by Linux or Python; "" where there is none."""
+        """Return the CPU's name from Linux or Python; "" if there is none."""
         try:
-            found = KEY.search(CPUINFO.read_text(encoding="utf-8", errors="replace"))
+            key = KEY.search(CPUINFO.read_text(encoding="utf-8", errors="replace"))
         except OSError:
-            found = None
-        return tidy(found[1]) if found else platform.processor()
+            key = None
+        return tidy(key[1]) if key else platform.processor()
 
 
 def tidy(name: str) -> str:

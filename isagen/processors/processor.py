@@ -19,10 +19,10 @@ ANY_FAMILY = "*"
 
 @dataclass(frozen=True)
 class DecodableCode:
-    """The code that a decoder reads: its name in messages, its ABI by binary format, and how compilers show it.
+    """A kind of machine code that can be decoded: its name in messages, and its ABI by binary format.
 
-    `decoder` returns what decodes code of an ABI. A compiler that makes such code predefines all macros `defined`, and
-    none `undefined`. `package` is the Python package that decodes, of a `distribution`.
+    `decoder` returns the decoder for an ABI. It needs the Python package `package` of the distribution `distribution`.
+    A compiler that writes such code predefines all macros in `defined`, and none in `undefined`.
     """
 
     shown: str
@@ -42,13 +42,13 @@ class DecodableCode:
         return Path(module.__file__).parent if module.__file__ else None
 
     def is_in(self, architecture: Architecture) -> bool:
-        """Return whether binaries for an architecture hold code of this kind."""
+        """Return whether binaries for an architecture contain code of this kind."""
         abi = self.abis.get(architecture.format)
-        found = (architecture.machine, architecture.bits, architecture.order)
-        return abi is not None and (abi.machine, abi.bits, abi.order) == found
+        own = (architecture.machine, architecture.bits, architecture.order)
+        return abi is not None and (abi.machine, abi.bits, abi.order) == own
 
     def is_made_under(self, macros: Container[str]) -> bool:
-        """Return whether a compiler that predefines `macros` makes code of this kind."""
+        """Return whether a compiler that predefines `macros` writes code of this kind."""
         return all(name in macros for name in self.defined) and not any(name in macros for name in self.undefined)
 
 
@@ -56,8 +56,8 @@ class DecodableCode:
 class OldestCpu:
     """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
 
-    `macro` is predefined where code is made for the architecture. `gcc` and `clang` are the values of the compilers'
-    attribute `target`. `clang_where` adds to Clang's where a macro is defined, which old versions do not know.
+    Compilers predefine `macro` for the architecture. `gcc` and `clang` are the values of their attribute `target`.
+    `clang_where` is (macro, text): where the macro is defined, Clang knows the names in the text, which is appended.
     """
 
     macro: str
@@ -70,18 +70,16 @@ def _no_state(entry: Section) -> None:
     """Read a state of a processor whose states have no keys of their own."""
 
 
-@dataclass(frozen=True, eq=False)  # each is itself alone, so that it can be a key
+@dataclass(frozen=True, eq=False)  # compared by identity, so that a processor can be a key
 class Processor:
-    """One processor: its folder, `home`, holds `features.toml`, `tables/` and, where registers are read, `detect.c.j2`.
+    """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
 
-    `cpu_families` and the keys of `default_tables` are Meson's names; `spellings` maps what ``platform.machine()``
-    answers, in lower case, to them, and `macros` what compilers predefine where they make code for one. `detection`
-    names the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are the kinds of sources
-    that are the processor's own, and `read_state` reads a state's own keys. `oldest_cpu` says how generated
-    code is compiled for every CPU; without it, the project's flags hold. `baseline_table` is the table whose levels an
-    audit's baseline is named after.
-
-    `this_machine` returns the CPU and OS that Python runs on. It and decoders import only when they are called.
+    `cpu_families` and the keys of `default_tables` are Meson's names of architectures. `spellings` maps results of
+    ``platform.machine()`` in lower case to them, and `macros` maps the macros that compilers predefine for them.
+    `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
+    the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
+    code for every CPU; without it, the project's flags apply. `baseline_table` is the table that names the baselines of
+    audits. `this_machine` returns the CPU and OS that Python runs on. It imports its modules when called.
     """
 
     name: str
@@ -103,5 +101,5 @@ class Processor:
         return {path.stem: path for path in sorted((self.home / "tables").glob("*.toml"))}
 
     def is_for(self, cpu_family: str) -> bool:
-        """Return whether the processor's tables can be built for Meson's `cpu_family`."""
+        """Return whether the processor is that of Meson's `cpu_family`."""
         return ANY_FAMILY in self.cpu_families or cpu_family in self.cpu_families

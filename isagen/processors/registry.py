@@ -1,4 +1,4 @@
-"""The registry of processors, one line for each, and the lookups of other packages."""
+"""The registry of processors: a line for each, and the functions by which other packages find them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .decoding import Decoder
 from .machines import Machine
 from .processor import Processor
 
-# One line for each processor's folder. The last one is for all other architectures.
+# A line for each processor's folder. The last one is for all other architectures.
 NAMES = (
     "x86",
     "generic",
@@ -30,17 +30,17 @@ def processor_names() -> tuple[str, ...]:
 
 
 def find_processor(name: str) -> Processor | None:
-    """Return the processor called `name`, if there is one."""
+    """Return the processor called `name`; None if there is none."""
     return next((processor for processor in PROCESSORS if processor.name == name), None)
 
 
 def processor_of_family(cpu_family: str) -> Processor:
-    """Return the processor for Meson's `cpu_family`: the last of them where no other is."""
+    """Return the processor for Meson's `cpu_family`: the generic one if no other is for it."""
     return next((processor for processor in PROCESSORS if processor.is_for(cpu_family)), PROCESSORS[-1])
 
 
 def audited_processor() -> Processor:
-    """Return the processor that an audit assumes where nothing names one: the first that has a decoder."""
+    """Return the processor that an audit assumes if nothing names one: the first that has a decoder."""
     return next(processor for processor in PROCESSORS if processor.decodable is not None)
 
 
@@ -50,9 +50,9 @@ def is_decoded(architecture: Architecture) -> bool:
 
 
 def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
-    """Return the decoder for the code of a file, called `shown` in messages.
+    """Return the decoder for the code of a file, which messages call `shown`.
 
-    Raises `AuditError` where there is none, or where the library that it needs is not installed.
+    Raises `AuditError` if there is none, or if the library that it needs is not installed.
     """
     if architecture is None:
         raise AuditError("does not say which processor it is for", where=shown)
@@ -71,7 +71,7 @@ def _decoder(processor: Processor, binary_format: str) -> Decoder:
 
 
 def decoded() -> str:
-    """Return the code that is decoded, for messages."""
+    """Return the names of the kinds of code that are decoded, for messages."""
     return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
 
 
@@ -80,36 +80,36 @@ def _decoding(architecture: Architecture) -> Processor | None:
 
 
 def builtin_tables() -> Mapping[str, Path]:
-    """Return the files of the tables that come with isagen, by name and in their order."""
+    """Return the files of the tables that come with isagen, by name, in alphabetical order."""
     return dict(sorted(item for processor in PROCESSORS for item in processor.tables().items()))
 
 
 def default_table(cpu_family: str) -> str:
-    """Return the name of the table for Meson's `cpu_family`: a processor's, or the one that only has the baseline."""
-    found = (p.default_tables[cpu_family] for p in PROCESSORS if cpu_family in p.default_tables)
-    return next(found, PROCESSORS[-1].default_tables[PROCESSORS[-1].cpu_families[0]])
+    """Return the name of the table for Meson's `cpu_family`: a processor's, or the one with only the baseline."""
+    tables = (p.default_tables[cpu_family] for p in PROCESSORS if cpu_family in p.default_tables)
+    return next(tables, PROCESSORS[-1].default_tables[PROCESSORS[-1].cpu_families[0]])
 
 
 def family_under(macros: Container[str]) -> str:
-    """Return Meson's name of the architecture that a compiler with `macros` makes code for; "" where none says."""
-    found = (family for p in PROCESSORS for macro, family in p.macros.items() if macro in macros)
-    return next(found, "")
+    """Return Meson's name of the architecture for which a compiler predefines `macros`; "" if it is unknown."""
+    families = (family for p in PROCESSORS for macro, family in p.macros.items() if macro in macros)
+    return next(families, "")
 
 
 def this_cpu_family() -> str:
     """Return Meson's name of the architecture that this Python runs on."""
-    said = platform.machine().lower()
-    return next((p.spellings[said] for p in PROCESSORS if said in p.spellings), said)
+    name = platform.machine().lower()
+    return next((p.spellings[name] for p in PROCESSORS if name in p.spellings), name)
 
 
 def this_machine(name: str) -> Machine:
-    """Return this CPU and OS, asked as processor `name` is, or as this machine's own where `name` has nothing to ask.
+    """Return this CPU and OS as sources of the features of processor `name`, or else of this machine's own processor.
 
-    Raises `CpuError` where there is no way to ask.
+    Raises `CpuError` if neither can be read.
     """
-    named, own = find_processor(name), processor_of_family(this_cpu_family())
-    ask = (named and named.this_machine) or own.this_machine
-    if ask is None:
-        able = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
-        raise CpuError(f"this CPU ({platform.machine()}) cannot be asked", remedy=f"CPUs that can: {able}")
-    return ask()
+    processors = find_processor(name), processor_of_family(this_cpu_family())
+    for processor in processors:
+        if processor is not None and processor.this_machine is not None:
+            return processor.this_machine()
+    readable = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
+    raise CpuError(f"this CPU ({platform.machine()}) cannot be asked", remedy=f"CPUs that can: {readable}")

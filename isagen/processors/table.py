@@ -1,4 +1,4 @@
-"""ISA tables: the levels of one architecture, read from TOML."""
+"""Reads ISA tables, the levels of one architecture, from TOML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .registry import FOLDER, builtin_tables
 
 # A level's name becomes a macro, an enumerator, a file suffix and part of a symbol (`isa_kernel_NAME__stub`).
 LEVEL_NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*\Z")
-# The generated source keeps sets of levels in 64 bits.
+# The generated source stores sets of levels in 64 bits.
 MAXIMUM_LEVELS = 64
 Data = dict[str, Any]  # of a table, as TOML has it
 VERSION = re.compile(r"\d+(\.\d+)*\Z")
@@ -27,9 +27,9 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 
 @dataclass(frozen=True)
 class Level:
-    """A named set of features that kernels are compiled for. Keys as in the table's TOML.
+    """A named set of features that kernels are compiled for. The fields are the keys of the table's TOML.
 
-    `flags` and `optional_flags` include those of the required levels, unless the table replaces them.
+    `flags` and `optional_flags` include those of the required levels, unless the level's flags stand alone.
     """
 
     name: str
@@ -70,18 +70,18 @@ class Table:
 
     def below(self, name: str) -> tuple[Level, ...]:
         """Return the levels that `name` requires, directly or not, lowest rank first."""
-        found = closure([name], lambda one: required_of(self.level(one), self.base)) - {name}
-        return tuple(level for level in self.levels if level.name in found)
+        names = closure([name], lambda other: required_of(self.level(other), self.base)) - {name}
+        return tuple(level for level in self.levels if level.name in names)
 
     def required_features(self, name: str) -> tuple[str, ...]:
         """Return the features of `name` and of all levels below it."""
-        names = [f for level in (*self.below(name), self.level(name)) for f in level.features]
-        return tuple(dict.fromkeys(names))
+        levels = (*self.below(name), self.level(name))
+        return tuple(dict.fromkeys(feature for level in levels for feature in level.features))
 
     def defines(self, name: str) -> tuple[str, ...]:
-        """Return the macros that a kernel sees at `name`: the level's own, and those of lower levels of its width.
+        """Return the macros that a kernel sees at `name`: the level's own, and those of lower levels of the same width.
 
-        AVX512 does not define CPU_CAPABILITY_AVX2: ATen's vec headers read these macros to choose a register width.
+        AVX512 does not define CPU_CAPABILITY_AVX2: by these macros, ATen's vec headers choose a register width.
         """
         level = self.level(name)
         implied = [
@@ -94,19 +94,19 @@ class Table:
 
 
 def required_of(level: Level, base: Level) -> tuple[str, ...]:
-    """Return the levels that `level` requires directly: those that it names, or else `base`."""
+    """Return the levels that `level` requires directly: those that it names, or else `base`, the lowest level."""
     return level.requires or (() if level.name == base.name else (base.name,))
 
 
 def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
-    """Return the levels of all built-in tables, and `more`: a project may name those of any architecture."""
+    """Return the names in `more` and of all built-in tables' levels: a project may name levels of any architecture."""
     return frozenset(more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
 
 
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
     """Load the table called `reference`: the name of a table of isagen, or a path to a TOML file, relative to `folder`.
 
-    Raises `TableError`, which names the file and key, for anything that is not a table.
+    Raises `TableError`, which names the file and key, if it cannot be read as a table.
     """
     data, files = _read(reference, folder, where)
     top = Section(data, shown_name(reference), TableError)
@@ -146,7 +146,7 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
 
 
 def _level(name: str, entry: Section, levels: Mapping[str, Section], features: Features) -> Level:
-    """Read a level, all but its flags."""
+    """Read a level without its flags."""
     if not LEVEL_NAME.match(name):
         raise entry.fail(
             "", f"{name!r} cannot be a level's name", "use capitals, digits and single underscores: AVX512_BF16"
@@ -205,7 +205,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) -> tuple[Data, tuple[Path, ...]]:
-    """Return a table's data, and the project's files that it was read from; `seen` are the tables that extend it."""
+    """Return a table's data, and the project's files that contain it; the tables `seen` extend it, in this order."""
     path, own = _find(reference, folder, where)
     key, shown = str(path), shown_name(reference)
     if key in seen:
@@ -228,7 +228,7 @@ def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, .
         path = (folder / reference).resolve()
         if path.is_file():
             named = folder / reference
-            # A build depends on a symlink and on its target: either may change.
+            # A build depends on a symbolic link and on its target: either may change.
             return path, (path,) if os.path.normpath(named) == os.fspath(path) else (named, path)
         remedy = f"looked for {path}; tables of isagen: {', '.join(tables)}"
     elif reference in tables:
@@ -239,16 +239,14 @@ def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, .
 
 
 def _chosen(lower: Data, upper: Data, shown: str) -> Data:
-    """Return `lower` with the levels that `upper` keeps of it; takes the keys `keep` and `drop` out of `upper`."""
+    """Return `lower` with only the levels that `upper` keeps; remove the keys `keep` and `drop` from `upper`."""
     section = Section(upper, shown, TableError)
     levels = Section(lower, shown, TableError).section("levels").names()
     chosen = {}
     for key in ("keep", "drop"):
         if key in upper:
             chosen[key] = section.strings(key)
-            for name in chosen[key]:
-                if name not in levels:
-                    raise section.fail(key, f"there is no level {name!r} to {key}", did_you_mean(name, levels))
+            section.check(key, "level", chosen[key], levels)
             del upper[key]
     if len(chosen) == 2:
         raise section.fail("drop", "cannot stand beside keep", "keep names all levels that stay")
@@ -259,7 +257,7 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
 
 
 def _merged(lower: Data, upper: Data) -> Data:
-    """Lay `upper` over `lower`: levels and extra features are merged by name and key, ignored macros added."""
+    """Merge `upper` into `lower`: levels and extra features by name and key, ignored macros as one list."""
     merged = {**lower, **upper}
     if isinstance(lower.get("ignored_macros"), list) and isinstance(upper.get("ignored_macros"), list):
         merged["ignored_macros"] = lower["ignored_macros"] + upper["ignored_macros"]

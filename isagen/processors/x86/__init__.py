@@ -11,9 +11,9 @@ from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .registers import CPUID, read_state
 
-# GCC forgets with arch= all that the command line turns on. Clang forgets only what -march= does, and not -mavx512f or
-# what it makes of -march=native. So what it uses without being asked by an intrinsic is turned off by name; SSE3 stands
-# for all vector extensions above it, which turn off with it. Clang 14 knows the names but for those of APX.
+# In GCC, arch= turns off all features that the command line turns on; in Clang, only those of -march=NAME, not those of
+# -mavx512f or -march=native. The extensions that Clang uses without an intrinsic are therefore turned off by name; SSE3
+# turns off all vector extensions above it. Clang 14 knows these names, except those of APX.
 OLDEST_CPU = OldestCpu(
     macro="__x86_64__",
     gcc="arch=x86-64",

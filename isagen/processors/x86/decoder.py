@@ -1,4 +1,4 @@
-"""Decoding the code of x86-64 with iced-x86 (`isagen.processors.decoding.Decoder`), and its relocation types."""
+"""Decodes the code of x86-64 with iced-x86."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..decoding import Abi, Codes, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
-# Of an instruction; faster than a generator expression.
+# The code of an instruction: `map` is faster than a generator expression.
 CODE = attrgetter("code")
-# Immediates that an address fits into.
+# Immediates that are large enough for an address.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
-SMALL = 4  # bytes of a flag
+SMALL = 4  # the largest size of a flag in bytes
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
 SMALL_MOVES = frozenset({Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX})
 COMPARES = frozenset({Mnemonic.CMP, Mnemonic.TEST})
@@ -31,7 +31,7 @@ DIRECT = {
 THROUGH = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_SLOT, FlowControl.INDIRECT_CALL: Kind.CALL_SLOT}
 UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_CALL: Kind.CALL_UNKNOWN}
 ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
-# Bytes of an operand in memory whose size iced-x86 does not know: those of a tile.
+# The size in bytes that is assumed if iced-x86 does not know the size of an operand in memory: that of a tile.
 TILE = 1024
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
 PADDING = re.compile(
@@ -46,8 +46,8 @@ class X86Decoder(Tracking):
     invalid: int = Code.INVALID
     longest = 15
     jump_size = 24
-    # The first bytes of functions by Clang before 17, -fsanitize=function: a jump over a mark and the offset of the
-    # function's type, which are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
+    # With -fsanitize=function, Clang before 17 starts functions with these bytes: a jump over a mark and an offset.
+    # They are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
 
     codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
@@ -63,51 +63,55 @@ class X86Decoder(Tracking):
         return frozenset(map(CODE, iced_x86.Decoder(64, raw, ip=address)))
 
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
-        for one in iced_x86.Decoder(64, raw, ip=address):
-            flow = one.flow_control
+        for instruction in iced_x86.Decoder(64, raw, ip=address):
+            flow = instruction.flow_control
             if flow == FlowControl.NEXT:
-                if one.is_ip_rel_memory_operand:
-                    yield Reference(one.ip, one.next_ip, self._kind(one), one.ip_rel_memory_address)
-                elif one.code == Code.CPUID:
-                    yield Reference(one.ip, one.next_ip, Kind.QUESTION, 0)
+                if instruction.is_ip_rel_memory_operand:
+                    yield Reference(
+                        instruction.ip, instruction.next_ip, self._kind(instruction), instruction.ip_rel_memory_address
+                    )
+                elif instruction.code == Code.CPUID:
+                    yield Reference(instruction.ip, instruction.next_ip, Kind.QUESTION, 0)
                 elif fixed:
-                    yield from self._fixed(one)
+                    yield from self._fixed(instruction)
             elif flow in DIRECT:
-                yield Reference(one.ip, one.next_ip, DIRECT[flow], one.near_branch_target)
+                yield Reference(instruction.ip, instruction.next_ip, DIRECT[flow], instruction.near_branch_target)
             elif flow in THROUGH:
-                if one.is_ip_rel_memory_operand:
-                    yield Reference(one.ip, one.next_ip, THROUGH[flow], one.ip_rel_memory_address)
+                if instruction.is_ip_rel_memory_operand:
+                    yield Reference(
+                        instruction.ip, instruction.next_ip, THROUGH[flow], instruction.ip_rel_memory_address
+                    )
                 else:
-                    if fixed:  # a table
-                        yield from self._fixed(one)
-                    yield Reference(one.ip, one.next_ip, UNKNOWN[flow], 0)
-            elif one.code == Code.INVALID:
-                yield Reference(one.ip, one.next_ip, Kind.INVALID, 0)
+                    if fixed:  # a table of jumps
+                        yield from self._fixed(instruction)
+                    yield Reference(instruction.ip, instruction.next_ip, UNKNOWN[flow], 0)
+            elif instruction.code == Code.INVALID:
+                yield Reference(instruction.ip, instruction.next_ip, Kind.INVALID, 0)
             elif flow in ENDS:
-                yield Reference(one.ip, one.next_ip, Kind.END, 0)
+                yield Reference(instruction.ip, instruction.next_ip, Kind.END, 0)
 
-    def _kind(self, one: iced_x86.Instruction) -> Kind:
-        """Return how an instruction refers to memory at a distance from itself."""
-        if one.mnemonic == Mnemonic.LEA:
+    def _kind(self, instruction: iced_x86.Instruction) -> Kind:
+        """Return the kind of an instruction's reference to memory at a distance from itself."""
+        if instruction.mnemonic == Mnemonic.LEA:
             return Kind.ADDRESS
-        to_register = one.op0_kind == OpKind.REGISTER
-        if iced_x86.MemorySizeExt.size(one.memory_size) <= SMALL:
-            reads = one.mnemonic in (SMALL_MOVES if to_register else COMPARES)
-            if reads and (to_register or one.op1_kind in NUMBERS):
+        to_register = instruction.op0_kind == OpKind.REGISTER
+        if iced_x86.MemorySizeExt.size(instruction.memory_size) <= SMALL:
+            reads = instruction.mnemonic in (SMALL_MOVES if to_register else COMPARES)
+            if reads and (to_register or instruction.op1_kind in NUMBERS):
                 return Kind.FLAG
-        elif to_register and one.mnemonic in MOVES:
+        elif to_register and instruction.mnemonic in MOVES:
             return Kind.LOAD
         return Kind.READ if to_register else Kind.WRITE
 
     @staticmethod
-    def _fixed(one: iced_x86.Instruction) -> Iterator[Reference]:
+    def _fixed(instruction: iced_x86.Instruction) -> Iterator[Reference]:
         """Yield the numbers of an instruction that may be addresses."""
-        for number in range(one.op_count):
-            kind = one.op_kind(number)
-            if kind in IMMEDIATES and (value := one.immediate(number)):
-                yield Reference(one.ip, one.next_ip, Kind.NUMBER, value % (1 << 64))
-            elif kind == OpKind.MEMORY and one.memory_displ_size >= 4 and one.memory_displacement:
-                yield Reference(one.ip, one.next_ip, Kind.NUMBER, one.memory_displacement)
+        for number in range(instruction.op_count):
+            kind = instruction.op_kind(number)
+            if kind in IMMEDIATES and (value := instruction.immediate(number)):
+                yield Reference(instruction.ip, instruction.next_ip, Kind.NUMBER, value % (1 << 64))
+            elif kind == OpKind.MEMORY and instruction.memory_displ_size >= 4 and instruction.memory_displacement:
+                yield Reference(instruction.ip, instruction.next_ip, Kind.NUMBER, instruction.memory_displacement)
 
     def text(self, instruction: Instruction) -> str:
         assert isinstance(instruction, iced_x86.Instruction)
@@ -122,8 +126,8 @@ class X86Decoder(Tracking):
         return formatter
 
     def padding(self, raw: bytes) -> int:
-        found = PADDING.match(raw)
-        return found.end() if found else 0
+        padding = PADDING.match(raw)
+        return padding.end() if padding else 0
 
     def memory_bytes(self, instruction: Instruction) -> int:
         assert isinstance(instruction, iced_x86.Instruction)

@@ -1,4 +1,4 @@
-"""The CPU features that an instruction of x86 needs, and how their names follow from iced-x86's."""
+"""The CPU features that an instruction of x86 needs, from iced-x86's names of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from iced_x86 import Code, CpuidFeature, Instruction, Mnemonic, OpCodeInfo, OpCo
 
 from ..instructions import Instructions, normal
 
-# The registers in the names of iced-x86's OpCodeOperandKind, with their widths; a tile has 16 rows of 512 bits.
+# The names of registers in iced-x86's OpCodeOperandKind, and their widths in bits; a tile has 16 rows of 512 bits.
 WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
 
 
@@ -20,9 +20,9 @@ def numbers(enumeration: ModuleType) -> Mapping[str, int]:
 
 
 def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
-    """Return the features that codes need, without codes that every CPU has, or that do no harm on one without them.
+    """Return the features that each code needs, without codes that every CPU has or that are harmless without them.
 
-    A code is a number of iced-x86 for one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
+    A code is iced-x86's number of one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
     """
     ours = {normal(name): name for name in rules.features}
     names = {}
@@ -31,15 +31,15 @@ def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
             names[number] = rules.names.get(shown) or ours.get(normal(shown), shown.lower())
     mnemonics = numbers(Mnemonic)
     harmless = {mnemonics[mnemonic] for mnemonic in rules.harmless}
-    found = {}
+    result = {}
     instruction = Instruction()
     for code in numbers(Code).values():
         if code != Code.INVALID:
             instruction.code = code  # type: ignore[assignment]
             needed = frozenset(names[f] for f in instruction.cpuid_features() if f in names)
             if needed and instruction.mnemonic not in harmless:
-                found[code] = needed
-    return found
+                result[code] = needed
+    return result
 
 
 def codes_of(mnemonic: str) -> frozenset[int]:

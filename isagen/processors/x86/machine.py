@@ -14,7 +14,7 @@ from ...model.errors import CpuError
 from .machine_code import ExecutableMemory, own_code
 from .registers import X86Machine
 
-# Answers of platform.machine() in an x86 process, in lower case.
+# Results of platform.machine() in an x86 process, in lower case.
 X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})
 # Linux on x86-64: the number of arch_prctl, and two of its operations.
 SYS_ARCH_PRCTL = 158
@@ -22,7 +22,7 @@ ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM = 0x1022, 0x1023
 
 
 class ThisMachine(X86Machine):
-    """This CPU and OS. Raises `CpuError` where there is no CPUID, or the OS allows no executable memory."""
+    """This CPU and OS. Raises `CpuError` if there is no CPUID, or if the OS allows no executable memory."""
 
     def __init__(self) -> None:
         if platform.machine().lower() not in X86:
@@ -55,7 +55,7 @@ class ThisMachine(X86Machine):
         return int(self._xgetbv(index))
 
     def permission(self, component: int) -> bool:
-        """Request an XSAVE component from Linux, for this process; it counts once the permission is read again."""
+        """Request an XSAVE component from Linux for this process; return whether Linux then reports the permission."""
         if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) == 4:
             return True
         return _is_permitted(component) or (

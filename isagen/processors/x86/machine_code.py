@@ -1,4 +1,4 @@
-"""CPUID and XGETBV as functions that Python can call: machine code, put into executable memory.
+"""CPUID and XGETBV as functions that Python can call: machine code in executable memory.
 
 Python has no way to execute either instruction, and isagen has no compiled module.
 
@@ -93,9 +93,9 @@ def own_code() -> MachineCode:
 
 
 class ExecutableMemory:
-    """A copy of some code that can be called at `address` as long as this object lives. Raises `OSError`.
+    """A copy of some code that can be called at `address` as long as this object exists. Raises `OSError`.
 
-    The memory is written first and made executable then, never both at once, which hardened systems refuse.
+    The memory is first writable and then executable, never both at once: hardened systems refuse that.
     """
 
     def __init__(self, code: bytes) -> None:

@@ -20,14 +20,14 @@ CPUID = SourceKind(
 )
 OSXSAVE = 1 << 27  # CPUID.1:ECX
 EXTENDED = 0x80000000
-BRAND = range(EXTENDED + 2, EXTENDED + 5)  # leaves of the CPU's name
+BRAND = range(EXTENDED + 2, EXTENDED + 5)  # the leaves of the CPU's name
 
 
 @dataclass(frozen=True)
 class SavedState:
-    """State that the OS saves where all bits of the mask `xcr0` are set in XCR0.
+    """Registers that the OS saves if all bits of the mask `xcr0` are set in XCR0.
 
-    `macos_sysctl` answers in XCR0's place where macOS enables the state on first use.
+    If macOS enables the state on first use, the sysctl `macos_sysctl` is 1 although the bits are not set.
     """
 
     xcr0: int
@@ -47,12 +47,12 @@ class X86Machine(Machine):
         raise NotImplementedError
 
     def xgetbv(self, index: int) -> int:
-        """Return XCR0, for `index` 0; called only where the OS has enabled the instruction."""
+        """Return XCR0, for `index` 0; called only if the OS has enabled the instruction."""
         raise NotImplementedError
 
     @property
     def xcr0(self) -> int:
-        """XCR0, or 0 where the OS has not enabled XGETBV."""
+        """XCR0, or 0 if the OS has not enabled XGETBV."""
         enabled = self.cpuid(0, 0)[0] >= 1 and self.cpuid(1, 0)[2] & OSXSAVE
         return self.xgetbv(0) if enabled else 0
 
@@ -62,7 +62,7 @@ class X86Machine(Machine):
         return {"xcr0": self.xcr0}
 
     def read(self, source: Source) -> int:
-        """Return the number of a source; 0 where there is none."""
+        """Return the number of a source; 0 if the machine has none."""
         if source.kind != CPUID.name:
             return super().read(source)
         leaf, subleaf, register = source.place
@@ -71,11 +71,11 @@ class X86Machine(Machine):
         return self.cpuid(leaf, subleaf)[REGISTERS.index(register)]
 
     def _last(self, leaf: int) -> int:
-        """Return the last leaf of those that `leaf` is among."""
+        """Return the last basic leaf, or the last extended leaf if `leaf` is an extended one."""
         if leaf < EXTENDED:
             return self.cpuid(0, 0)[0]
         last = self.cpuid(EXTENDED, 0)[0]
-        # A CPU without extended leaves answers with another leaf's data.
+        # A CPU without extended leaves returns the data of another leaf.
         return last if last >> 16 == EXTENDED >> 16 else 0
 
     def saves(self, state: SavedState) -> bool:
@@ -85,7 +85,7 @@ class X86Machine(Machine):
         return state.macos_sysctl is not None and self.sysctl(state.macos_sysctl) == 1
 
     def cpu_name(self) -> str:
-        """Return the CPU's name by CPUID, or else by Linux or Python."""
+        """Return the CPU's name from CPUID, or else from Linux or Python."""
         if BRAND[-1] > self._last(BRAND[0]):
             return super().cpu_name()
         raw = b"".join(struct.pack("<4I", *self.cpuid(leaf, 0)) for leaf in BRAND)
