@@ -1,5 +1,4 @@
-"""Features that CPUs must have although nothing names them: of a baseline beyond its architecture, of levels beyond
-their table."""
+"""Features that CPUs must have although no table lists them: those of the baseline, and those that flags turn on."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from ..model.plan import BUILT, Build, LevelRow
 from ..processors.features import features_of
 from ..processors.instructions import normal
 
-# Options that choose a CPU, and with it features.
+# Options that choose a CPU, which turns on features.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
 DEFAULT = "the default of "
 OWN_CPU = (
@@ -26,20 +25,21 @@ def beyond_architecture(build: Build) -> tuple[str, ...]:
 
 
 def baseline_origin(build: Build) -> str:
-    """Return where these features come from: options that the compilers are called with, or the compilers' default."""
-    said: dict[str, list[str]] = {}
+    """Return where these features come from: options in the compilers' commands or arguments, or their default."""
+    names = _option_names(build)
+    origins: dict[str, list[str]] = {}
     for language, compiler in build.compilers.items():
-        for place, words in (("command", compiler.command[1:]), (f"{language}_args", compiler.args)):
-            options = " ".join(word for word in words if _chooses(word, build))
+        for origin, words in ((f"{language} compiler", compiler.command[1:]), (f"{language}_args", compiler.args)):
+            options = " ".join(word for word in words if CPU_OPTION.match(word) or _option_name(word) in names)
             if options:
-                said.setdefault(options, []).append(f"{language} compiler" if place == "command" else place)
-    if said:
-        return "; ".join(f"{' and '.join(places)}: {options}" for options, places in said.items())
+                origins.setdefault(options, []).append(origin)
+    if origins:
+        return "; ".join(f"{' and '.join(places)}: {options}" for options, places in origins.items())
     return " and ".join(dict.fromkeys(f"{DEFAULT}{compiler.name}" for compiler in build.compilers.values()))
 
 
 def baseline_warnings(build: Build) -> Iterator[str]:
-    """Yield warnings for Meson: a baseline that old CPUs do not have."""
+    """Yield a warning for Meson if the baseline needs features that not every CPU of the architecture has."""
     features = beyond_architecture(build)
     if features:
         origin = baseline_origin(build)
@@ -50,7 +50,7 @@ def baseline_warnings(build: Build) -> Iterator[str]:
 
 
 def additions_text(level: LevelRow) -> str:
-    """Return what the flags of a level turn on that no table lists, and the flags; "" where there is nothing."""
+    """Return a clause with the flags of a level and the features that they turn on beyond the table's; "" if none."""
     if level.verdict != BUILT or not level.added:
         return ""
     flags = tuple(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
@@ -59,25 +59,24 @@ def additions_text(level: LevelRow) -> str:
 
 
 def additions_warnings(build: Build) -> Iterator[str]:
-    """Yield warnings for Meson: levels that need features which the table does not list."""
+    """Yield a warning for Meson for each level that needs features which the table does not list."""
     for level in build.plan.levels:
-        said = additions_text(level)
-        if said:
+        additions = additions_text(level)
+        if additions:
             yield (
-                f"isagen: {level.name}: {said}: a CPU without one of these runs a lower level; list them in the "
+                f"isagen: {level.name}: {additions}: a CPU without one of these runs a lower level; list them in the "
                 "level's features in the table, or turn them off in its flags (-mno-NAME)"
             )
 
 
-def _chooses(word: str, build: Build) -> bool:
-    """Return whether a compiler option turns on features of the baseline by a CPU's name or by their own."""
-    if CPU_OPTION.match(word):
-        return True
+def _option_names(build: Build) -> set[str]:
+    """Return the normal names by which options turn on the features of the baseline: their names and their macros."""
     features = features_of(build.record.features).features
-    found = [features[name] for name in beyond_architecture(build) if name in features]
-    names = {
-        normal(name)
-        for one in found
-        for name in (one.name, *(macro.partition("=")[0].strip("_") for macro in one.macros))
-    }
-    return word.startswith("-m") and normal(word[2:].replace(".", "_").replace("-", "_")) in names
+    beyond = [features[name] for name in beyond_architecture(build) if name in features]
+    macros = (macro.partition("=")[0].strip("_") for feature in beyond for macro in feature.macros)
+    return {normal(name) for name in (*(feature.name for feature in beyond), *macros)}
+
+
+def _option_name(word: str) -> str:
+    """Return the normal name of the feature that an option -mNAME turns on; "" for other options."""
+    return normal(word[2:].replace(".", "_").replace("-", "_")) if word.startswith("-m") else ""

@@ -1,4 +1,4 @@
-"""The matrices of builds: of a build folder, with compile times, and those in a binary's notes."""
+"""Reads matrices: that of a build folder, with compile times, and those in the notes of a binary."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NINJA_LOG = ".ninja_log"
 
 
 def built_matrix(plan_path: Path) -> Matrix:
-    """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` where it cannot be read."""
+    """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if it cannot be read."""
     build, folder = read_plan(plan_path), outputs_folder(plan_path.parent)
-    matrix = with_code(planned_matrix(build), dict(_noted(build, folder)))
+    matrix = with_code(planned_matrix(build), dict(_level_codes(build, folder)))
     times = _times(build, folder)
     problem = lost_scripts(plan_path, build.link_audit) or refused_links(plan_path, build.link_audit)
 
@@ -52,18 +52,19 @@ def built_matrix(plan_path: Path) -> Matrix:
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     """Return the objects that were compiled, by kernel source and level, of the build whose plan is at `plan_path`."""
     build, folder = read_plan(plan_path), plan_path.parent
-    known, shims = CompiledObjects(build.plan), build.plan.shims()
-    paths = (path for found in BuildObjects(build.plan, folder, (), folder).by_level.values() for path in found)
+    objects, shims = CompiledObjects(build.plan), build.plan.shims()
+    by_level = BuildObjects(build.plan, folder, (), folder).by_level
     return {
         (source, level): path
+        for paths in by_level.values()
         for path in paths
-        for level, source in [known.kernel_of(path)]
-        if level and known.copy_of(path) not in shims and is_binary(path)
+        for level, source in [objects.kernel_of(path)]
+        if level and objects.copy_of(path) not in shims and is_binary(path)
     }
 
 
-def _noted(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield the measures of each level's objects, with the level."""
+def _level_codes(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
+    """Yield the name and the code of each level whose objects are compiled."""
     for level in build.plan.levels:
         path = folder / registrations_name(level.name, build.plan.kernel_set)
         if level.verdict == BUILT and path.is_file():
@@ -73,45 +74,43 @@ def _noted(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
 def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:
     """Return the seconds that compiling each copy took, by level and kernel source, as ninja's log lists them."""
     folder = folder.absolute()
-    log = next((place / NINJA_LOG for place in (folder, *folder.parents) if (place / NINJA_LOG).is_file()), None)
+    logs = (parent / NINJA_LOG for parent in (folder, *folder.parents))
+    log = next(filter(Path.is_file, logs), None)
     if log is None:
         return {}
-    known, shims = CompiledObjects(build.plan), build.plan.shims()
-    here = folder.relative_to(log.parent).as_posix()
-    found = {}
+    objects, shims = CompiledObjects(build.plan), build.plan.shims()
+    outputs = folder.relative_to(log.parent).as_posix()
+    seconds = {}
     for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         match line.split("\t"):
             case [start, end, _, path, *_] if start.isdecimal() and end.isdecimal():
-                level, source = known.kernel_of(path)
-                in_folder = (posixpath.dirname(posixpath.dirname(path)) or ".") == here
-                if level and in_folder and known.copy_of(path) not in shims:
-                    found[level, source] = (int(end) - int(start)) / 1000
-    return found
+                level, source = objects.kernel_of(path)
+                in_folder = (posixpath.dirname(posixpath.dirname(path)) or ".") == outputs
+                if level and in_folder and objects.copy_of(path) not in shims:
+                    seconds[level, source] = (int(end) - int(start)) / 1000
+    return seconds
 
 
 def matrices_in(binary: Binary) -> list[Matrix]:
     """Return the matrices of a binary: one for each project of isagen that is linked into it.
 
-    Raises `AuditError` where a note is damaged, or was written by a later isagen.
+    Raises `AuditError` if a note is damaged, or was written by a later isagen.
     """
-    levels = levels_in(binary)
-    found = [unpack(Matrix, note, binary.shown) for note in binary.notes(MATRIX_OWNER)]
-    return [
-        with_code(_compiled(one), {name: code for (project, name), code in levels.items() if project == one.project})
-        for one in found
-    ]
+    codes = levels_in(binary)
+    matrices = []
+    for note in binary.notes(MATRIX_OWNER):
+        matrix = unpack(Matrix, note, binary.shown)
+        levels = tuple(replace(level, compiled=level.verdict == BUILT) for level in matrix.levels)
+        own = {level: code for (project, level), code in codes.items() if project == matrix.project}
+        matrices.append(with_code(replace(matrix, levels=levels), own))
+    return matrices
 
 
 def levels_in(binary: Binary) -> dict[tuple[str, str], LevelCode]:
-    """Return the code in a binary's notes by project and level; several notes may be of one level."""
-    found: dict[tuple[str, str], LevelCode] = {}
+    """Return the code in a binary's notes by project and level; several notes may be of the same level."""
+    codes: dict[tuple[str, str], LevelCode] = {}
     for note in binary.notes(LEVEL_OWNER):
-        one = unpack(LevelCode, note, binary.shown)
-        known = found.get((one.project, one.level), one)
-        found[one.project, one.level] = replace(one, kernels={**known.kernels, **one.kernels})
-    return found
-
-
-def _compiled(matrix: Matrix) -> Matrix:
-    """Return the matrix of a linked file, in which every level that is built is compiled."""
-    return replace(matrix, levels=tuple(replace(level, compiled=level.verdict == BUILT) for level in matrix.levels))
+        code = unpack(LevelCode, note, binary.shown)
+        earlier = codes.get((code.project, code.level), code)
+        codes[code.project, code.level] = replace(code, kernels={**earlier.kernels, **code.kernels})
+    return codes

@@ -14,7 +14,7 @@ NOWHERE = "not there"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: what differs, and its value on both sides, empty where it has none."""
+    """One difference: the name of the fact that differs, and its text on both sides, "" if it is empty."""
 
     what: str
     before: str
@@ -23,14 +23,14 @@ class Change:
 
 @dataclass(frozen=True)
 class _Item:
-    """A text that is compared, and parts that are compared where it is the same, by the ends of their names."""
+    """A text to compare, and parts to compare if the texts are equal; a part's key is appended to the item's name."""
 
     text: str
     parts: Mapping[str, _Item] = field(default_factory=dict)
 
 
 def differences(before: Matrix, after: Matrix) -> list[Change]:
-    """Return what differs between two matrices: first the facts of the build, then levels, then kernels."""
+    """Return the differences between two matrices: first facts of the build, then levels, then kernels."""
     old, new = _items(before), _items(after)
     absent = _Item(NOWHERE)
     return [
@@ -41,7 +41,7 @@ def differences(before: Matrix, after: Matrix) -> list[Change]:
 
 
 def _compare(name: str, old: _Item, new: _Item) -> Iterator[Change]:
-    """Yield the difference between two texts, or those between the parts that both sides have."""
+    """Yield the difference between two texts; if they are equal, those between parts that both items have."""
     if old.text != new.text:
         yield Change(name, old.text, new.text)
         return
@@ -52,11 +52,11 @@ def _compare(name: str, old: _Item, new: _Item) -> Iterator[Change]:
 
 def _items(matrix: Matrix) -> dict[str, _Item]:
     facts = {
-        one.name.replace("_", " "): _Item(_text(getattr(matrix, one.name)))
-        for one in fields(Matrix)
-        if one.name not in ("levels", "kernels", "compilers")
+        field.name.replace("_", " "): _Item(_text(getattr(matrix, field.name)))
+        for field in fields(Matrix)
+        if field.name not in ("levels", "kernels", "compilers")
     }
-    compilers = {f"compiler of {language}": _Item(one.name) for language, one in matrix.compilers.items()}
+    compilers = {f"compiler of {language}": _Item(compiler.name) for language, compiler in matrix.compilers.items()}
     levels = {level.name: _level(level) for level in matrix.levels}
     kernels = {
         kernel.source: _Item("kernel", {f" at {name}": _cell(cell) for name, cell in kernel.levels.items()})
@@ -82,8 +82,8 @@ def _cell(cell: MatrixCell) -> _Item:
     return _Item(_verdict(cell), parts)
 
 
-def _verdict(one: MatrixLevel | MatrixCell) -> str:
-    return f"{one.verdict}: {one.reason}" if one.reason and one.verdict != BUILT else one.verdict
+def _verdict(item: MatrixLevel | MatrixCell) -> str:
+    return f"{item.verdict}: {item.reason}" if item.reason and item.verdict != BUILT else item.verdict
 
 
 def _text(value: object) -> str:

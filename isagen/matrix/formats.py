@@ -27,14 +27,14 @@ def as_data(matrix: Matrix) -> dict[str, Any]:
 
 
 def as_json(matrices: Sequence[tuple[str, Matrix]]) -> str:
-    """Return one matrix as an object, several as a list of objects, each with the place `where` it is."""
+    """Return one matrix as an object, and several as a list of objects, each with its label as `where`."""
     if len(matrices) == 1:
         return json.dumps(as_data(matrices[0][1]), indent=2) + "\n"
     return json.dumps([{"where": label, **as_data(matrix)} for label, matrix in matrices], indent=2) + "\n"
 
 
 def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
-    """Return a line per cell, below the names of the columns."""
+    """Return a line with the names of the columns, and a line for each cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -66,7 +66,7 @@ def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
 
 
 def as_markdown(matrices: Sequence[tuple[str, Matrix]]) -> str:
-    """Return a section per matrix, with a table of its levels and one of its kernels."""
+    """Return a section for each matrix, with a table of its levels and one of its kernels."""
     return "\n".join(line for label, matrix in matrices for line in _section(label, matrix)) + "\n"
 
 
@@ -82,7 +82,7 @@ def _section(label: str, matrix: Matrix) -> Iterator[str]:
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table, and an empty one."""
+    """Yield the lines of a table, and an empty line."""
     yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"
     yield from (f"| {' | '.join(map(escaped, row))} |" for row in rows)
@@ -90,5 +90,5 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Itera
 
 
 def escaped(text: str) -> str:
-    """Return a text as a line in which Markdown finds no markup."""
+    """Return a text as one line, in which the characters of Markdown's markup are escaped."""
     return re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(text.splitlines()))

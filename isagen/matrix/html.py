@@ -1,4 +1,4 @@
-"""The build matrix as one HTML file that loads nothing else: a heat map whose cells open their details."""
+"""The build matrix as one HTML file that loads no other: a heat map in which a click on a cell shows details."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .page_data import STATES, Times, build_data, state_of
 from .words import count_text, facts, flags_text, size_text
 
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
-# Python's characters for bytes that are not UTF-8 (PEP 383).
+# Python's characters for bytes that are not UTF-8 (PEP 383), and other lone surrogates.
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Characters that would end a script element or start a comment in it. In JSON, they occur in strings alone.
-MARKUP = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
+# Characters that would end a script element or start a comment in it. In JSON, they occur only in strings.
+MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
 class Page:
-    """One matrix, as the template shows it."""
+    """One matrix, with the values that the template needs."""
 
     label: str
     matrix: Matrix
@@ -38,7 +38,7 @@ class Page:
     loops: Markup
 
     def verdict(self, kernel: MatrixKernel, level: str) -> str:
-        """Return a cell's verdict, and the reason where it is not built."""
+        """Return a cell's verdict, and the reason if it is not built."""
         cell = kernel.levels.get(level)
         if cell is None:
             return ""
@@ -47,25 +47,25 @@ class Page:
 
     @property
     def shares(self) -> list[tuple[str, float]]:
-        """The bar above the matrix: (class, percent of all cells) of each verdict."""
+        """The parts of the bar above the matrix: (class, percent of all cells) for each verdict."""
         counts = self._counts
         return [(_class(state), round(100 * counts[state] / max(1, counts.total()), 2)) for state in STATES]
 
     @property
     def tally(self) -> list[tuple[str, str]]:
-        """The matrix in a line: (text, class) of each part."""
+        """The parts of the line about the whole matrix, each (text, class)."""
         cells = [cell for _, _, cell in self.matrix.cells()]
         kernels, levels = count_text(len(self.matrix.kernels), "kernel"), count_text(len(self.matrix.levels), "level")
-        said = [(f"{kernels} \N{MULTIPLICATION SIGN} {levels}", "size")]
+        parts = [(f"{kernels} \N{MULTIPLICATION SIGN} {levels}", "size")]
         counts = self._counts
-        said += [(f"{counts[state]} {state}", _class(state)) for state in STATES if counts[state]]
+        parts += [(f"{counts[state]} {state}", _class(state)) for state in STATES if counts[state]]
         if same := sum(bool(cell.same_as) for cell in cells):
             folded = sum(bool(cell.folded) for cell in cells)
             linked = f", {folded} of them linked once" if folded else ""
-            said.append((f"{same} identical to a lower level{linked}", "same"))
+            parts.append((f"{same} identical to a lower level{linked}", "same"))
         if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None and not cell.folded):
-            said.append((f"{size_text(code)} of code", "code"))
-        return said
+            parts.append((f"{size_text(code)} of code", "code"))
+        return parts
 
     @property
     def _counts(self) -> Counter[str]:
@@ -79,7 +79,7 @@ def html_text(
 ) -> str:
     """Return the page of matrices, each with its label in the page's menu.
 
-    `loops` are hot loops by label, kernel source and level. `times` are shown in every matrix that has their kernels.
+    `loops` are hot loops by label, kernel source and level. Every matrix that has the kernels of `times` shows them.
     """
     builds = []
     for label, matrix in matrices:
@@ -102,15 +102,15 @@ def html_text(
 
 
 def _class(state: str) -> str:
-    """Return the name that styles give a verdict."""
+    """Return the class of a verdict in the style sheet."""
     return state.replace(" ", "-")
 
 
 def _hash(text: str) -> str:
-    """Return the name of a style or script in the page's policy, which allows no others."""
+    """Return the hash of a style or script for the page's Content-Security-Policy, which allows no other ones."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _embedded(data: Any) -> Markup:
-    """Return data as JSON that may stand in a script element."""
+    """Return data as JSON for a script element."""
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(MARKUP))

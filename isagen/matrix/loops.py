@@ -1,4 +1,4 @@
-"""The hot loop of a copy: the innermost loop that uses the level's new features most."""
+"""The hot loop of a copy: the innermost loop that uses the level's own features most."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..processors.instructions import normal
 from ..processors.registry import decoder_of, is_decoded
 from .words import own_features
 
-# Longer loops are not shown: no page has room for them.
+# Loops with more instructions are not shown: a page has no room for them.
 LONGEST = 400
-# Shorter loops are scored as if this long: remainder loops would win by being short.
+# Loops with fewer instructions are scored as if they had this many: short remainder loops would have high scores.
 SHORTEST = 8
 ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
@@ -32,7 +32,7 @@ class LoopInstruction(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop of a function, in the order of addresses. Features are those beyond the baseline."""
+    """A loop of a function: its instructions in the order of addresses, with their features beyond the baseline."""
 
     function: str
     instructions: tuple[LoopInstruction, ...]
@@ -41,31 +41,31 @@ class Loop(NamedTuple):
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:
     """Return the hot loops of the compiled `objects` of a build, by kernel source and level.
 
-    Copies of a kernel with the same code have the loop of the lowest one. Raises `AuditError` where an object is
-    damaged or the decoder is not installed.
+    Copies of a kernel with the same code have the loop of the lowest one. Raises `AuditError` if an object is damaged
+    or if the decoder is not installed.
     """
     sets = _sets_of(matrix.features, objects.values())
     if sets is None:
         return {}
-    loops: dict[tuple[str, str], Loop | None] = {}
-    found: dict[tuple[str, str], Loop] = {}
+    by_code: dict[tuple[str, str], Loop | None] = {}
+    loops: dict[tuple[str, str], Loop] = {}
     for level in matrix.levels:
         search = LoopSearch(sets, own_features(matrix, level), matrix.baseline)
         for kernel in matrix.kernels:
-            place, code = (kernel.source, level.name), kernel.levels[level.name].code
-            if place not in objects:
+            copy, code = (kernel.source, level.name), kernel.levels[level.name].code
+            if copy not in objects:
                 continue
-            same = (kernel.source, code.digest if code is not None else level.name)
-            if same not in loops:
-                loops[same] = search.hot_loop(objects[place])
-            loop = loops[same]
+            key = (kernel.source, code.digest if code is not None else level.name)
+            if key not in by_code:
+                by_code[key] = search.hot_loop(objects[copy])
+            loop = by_code[key]
             if loop is not None:
-                found[place] = loop
-    return found
+                loops[copy] = loop
+    return loops
 
 
 def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
-    """Return the instruction sets of the processor of all `objects`; None if it is not decoded."""
+    """Return the instruction sets of the first of `objects` whose code is decoded; None if there is none."""
     for path in objects:
         with open_binary(path) as binary:
             if binary.architecture is not None and is_decoded(binary.architecture):
@@ -74,35 +74,35 @@ def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
 
 
 class LoopSearch:
-    """The search for hot loops in the copies of a level, whose new features are `own`."""
+    """The search for hot loops in the copies of a level, whose own features are `own`."""
 
     def __init__(self, sets: InstructionSets, own: Collection[str], baseline: Collection[str]) -> None:
         self._sets = sets
         self._baseline = frozenset(baseline)
-        wanted = frozenset(map(normal, own))
+        own_names = frozenset(map(normal, own))
         self._beyond = sets.beyond(baseline)
         self._own = frozenset(
-            code for code in self._beyond if any(normal(name) in wanted for name in sets.missing([code], baseline))
+            code for code in self._beyond if any(normal(name) in own_names for name in sets.missing([code], baseline))
         )
 
     def hot_loop(self, path: Path) -> Loop | None:
-        """Return the loop of an object or linked file that makes most use of own features.
+        """Return the loop of an object or linked file that uses own features most.
 
-        Loops are what direct backward branches repeat. Innermost loops are ordered by the share of instructions that
-        need an own feature, times the widest memory access; then by the same with features beyond the baseline; then by
-        the widest access; then by length. None where there is no loop of up to 400 instructions, or where the code is
-        not decoded.
+        A loop is the instructions from the target of a direct backward branch to the branch. The innermost loop wins
+        with the largest share of instructions that need an own feature, times the widest memory access; then with the
+        largest product of this kind for features beyond the baseline; then with the widest access; then with the most
+        instructions. None if there is no loop of at most `LONGEST` instructions, or if the code is not decoded.
         """
         with open_binary(path) as binary:
             if binary.architecture is None or not is_decoded(binary.architecture):
                 return None
             code = Code(binary, self._sets.decoder)
-            loops = (found for number in range(len(code)) for found in _loops(code, number))
-            best = max(loops, key=lambda found: self._score(found[1]), default=None)
+            loops = (loop for number in range(len(code)) for loop in _loops(code, number))
+            best = max(loops, key=lambda loop: self._score(loop[1]), default=None)
             return self._shown(code, *best) if best is not None else None
 
     def _score(self, loop: list[Instruction]) -> tuple[float, float, int, int]:
-        """Return how much a loop uses own features, those beyond the baseline, memory, and how long it is."""
+        """Return the score of a loop: of own features, features beyond the baseline, memory access, and length."""
         width = max(map(self._sets.decoder.memory_bytes, loop))
         count = max(len(loop), SHORTEST)
         own = sum(one.code in self._own for one in loop)
@@ -110,7 +110,7 @@ class LoopSearch:
         return own * width / count, beyond * width / count, width, len(loop)
 
     def _shown(self, code: Code, number: int, loop: list[Instruction]) -> Loop:
-        """Return a loop as it is shown: offsets and branches from the start of its function."""
+        """Return a loop with offsets and targets of branches from the start of its function."""
         start = loop[0].ip
         raw = code.binary.read(start, loop[-1].next_ip - start)
         moved = self._sets.decoder.decode(raw, start - code.start(number))
@@ -124,7 +124,7 @@ class LoopSearch:
 
 
 def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
-    """Yield the innermost loops of a function, with its number."""
+    """Yield each innermost loop of a function, with the function's number."""
     instructions = list(code.decode(number))
     places = {one.ip: place for place, one in enumerate(instructions)}
     inner: list[tuple[int, int]] = []
@@ -135,8 +135,8 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 
 def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of the first and last instruction in the loop of each backward branch."""
-    returned = -1  # the last address of a return: a jump back across one leads out of a block, not around a loop
+    """Yield the indexes of the first and the last instruction of each loop."""
+    returned = -1  # the address of the last return: a backward jump past a return leaves a block, and is no loop
     for start, raw in code.raw(number):
         for one in code.decoder.references(raw, start):
             if one.kind is Kind.END:
@@ -149,7 +149,7 @@ def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterat
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of `moved`, an instruction at its offset, and its relocation's symbol if any."""
+    """Return the text of the instruction `one`, as `moved` to its offset, and the symbol of its relocation if any."""
     text = ZEROS.sub("0x", code.decoder.text(moved))
     section = code.functions.section_of(one.ip)
     reference = code.pointers.reference(section, one.ip, one.next_ip) if code.binary.relocatable else None

@@ -1,4 +1,4 @@
-"""The data of the HTML page: a matrix as compact JSON, which contains each text, list and loop once."""
+"""The data of the HTML page: a matrix as compact data, which contains each text, list and loop once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 
 
 class _Numbers(dict[Hashable, int]):
-    """Values with their numbers, by which cells name them: a new value gets the next number."""
+    """Numbers of values, which cells contain instead of the values: a new value gets the next number."""
 
     def __missing__(self, value: Hashable) -> int:
         self[value] = len(self)
@@ -26,14 +26,14 @@ class _Numbers(dict[Hashable, int]):
 
 
 def state_of(cell: MatrixCell) -> str:
-    """Return a cell's verdict, or `NOT_COMPILED` where it is to be built and has no object yet."""
+    """Return a cell's verdict, or `NOT_COMPILED` if it is to be built and has no object yet."""
     return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None and cell.code is None else cell.verdict
 
 
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:
-    """Return a matrix as data, and the loops that its cells name by number."""
+    """Return a matrix as data, and the loops, whose numbers its cells contain."""
     levels = {level.name: number for number, level in enumerate(matrix.levels)}
-    texts, lists, features, shown = _Numbers(), _Numbers(), _Numbers(), _Numbers()
+    texts, lists, features, loop_numbers = _Numbers(), _Numbers(), _Numbers(), _Numbers()
 
     def cell_data(source: str, level: str, cell: MatrixCell | None) -> list[Any] | None:
         """Return state, reason, flags, copy, stubs, code, identical level, seconds, loop, speed, time and fold."""
@@ -52,7 +52,7 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
             else None,
             levels.get(cell.same_as, -1),
             cell.seconds,
-            shown[loop] if loop is not None else -1,
+            loop_numbers[loop] if loop is not None else -1,
             *_speed(times.get(source, {}), matrix.levels[0].name, level),
             int(bool(cell.folded)),
         ]
@@ -75,11 +75,11 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
         "texts": list(texts),
         "lists": list(lists),
     }
-    return data, list(shown)
+    return data, list(loop_numbers)
 
 
 def _speed(times: Mapping[str, float], lowest: str, level: str) -> tuple[float | None, float | None]:
-    """Return how many times as fast as at the `lowest` level a copy is, and its microseconds; None if not measured."""
+    """Return a copy's speed relative to the `lowest` level, and its time in microseconds; None if not measured."""
     if level not in times:
         return None, None
     ratio = round(times[lowest] / times[level], 4) if lowest in times else None

@@ -1,4 +1,4 @@
-"""Texts of a build for publication: without the paths of the builder's machine, which contain names of users."""
+"""Removes the paths of the builder's machine, which may contain names of users, from texts for publication."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import re
 from functools import cache
 
 PATH = "PATH"
-# Options that their path follows directly. Behind one of the characters of PART, a slash is inside a relative path.
+# Options directly before their path.
 OPTION = (
     r"(?<![\w./\\-])-(?:[A-Za-z]|M[FJQT]|(?:cxx-)?isystem|iquote|idirafter|include|imacros|isysroot|iprefix|iframework"
     r"|iwithprefix|iwithprefixbefore)"
 )
+# A slash after one of these characters is part of a relative path.
 PART = r"(?<![\w.+~$%*)}/\\-])"
-# An absolute path of two names or more, or one below a user's home: /arch:AVX2 and -Isrc/x are none.
+# The start of an absolute path of at least two names, or of a path in a home folder; not /arch:AVX2 or -Isrc/x.
 START = r"(?:[/\\]+[^/\\\s]+[^/\\]*[/\\]|~[\w.-]*[/\\])"
 WORD = re.compile(
     rf"(?P<before>.*?(?:{OPTION}|{PART})){START}.*?(?P<end>[:,;.'\"`\u2019\u201d)\]}}>]*)\Z",
     re.DOTALL,
 )
-# A path in quotes or brackets, which may have spaces.
+# A path in quotes or brackets, which may contain spaces.
 CLOSING = "'\"`\u2019\u201d)\\]}>"
 QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
 
 
 @cache  # a plan of a thousand kernels repeats a few texts
 def without_paths(text: str) -> str:
-    """Return a text with absolute paths taken out of its words."""
+    """Return a text with `PATH` in place of the absolute paths in its words."""
     text = QUOTED.sub(rf"\g<open>{PATH}", text)
     return re.sub(r"\S+", lambda word: word_without_path(word[0]), text)
 
 
 @cache
 def word_without_path(word: str) -> str:
-    """Return a word of a command line, which may have spaces, with an absolute path taken out."""
-    found = WORD.match(word)
-    return f"{found['before']}{PATH}{found['end']}" if found else word
+    """Return a word of a command line, which may contain spaces, with `PATH` in place of an absolute path."""
+    return WORD.sub(rf"\g<before>{PATH}\g<end>", word)

@@ -1,4 +1,4 @@
-"""The matrix of a build as configuring planned it, and with the code that was then compiled."""
+"""The matrix of a build as configuring planned it, and with the code that was compiled afterwards."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def planned_matrix(build: Build) -> Matrix:
 
 def public(matrix: Matrix) -> Matrix:
     """Return a matrix without the paths of the machine that it was built on."""
-    found: Matrix = _public(matrix)
-    return found
+    result: Matrix = _public(matrix)
+    return result
 
 
 def _public(value: Any) -> Any:
-    """Return a value with paths taken out of every text in it; an argument of a compiler is one word."""
+    """Return a value without the paths in its texts; a text that starts with a dash is one word of a command line."""
     if isinstance(value, str):
         return word_without_path(value) if value.startswith("-") else without_paths(value)
     if isinstance(value, tuple):
         return tuple(map(_public, value))
     if isinstance(value, dict):
-        return {_public(key): _public(one) for key, one in value.items()}
+        return {_public(key): _public(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{name: _public(one) for name, one in vars(value).items()})
+        return replace(value, **{name: _public(item) for name, item in vars(value).items()})
     return value
 
 
@@ -70,16 +70,12 @@ def _with_code(
 ) -> MatrixKernel:
     cells = dict(kernel.levels)
     for name, cell in kernel.levels.items():
-        found = levels[name].kernels.get(kernel.source) if name in levels and cell.verdict == BUILT else None
-        if found is not None:
-            same = (other for other in requires[name] if found.code and _digest(cells.get(other)) == found.code.digest)
-            cells[name] = replace(cell, stubs=found.stubs, code=found.code, same_as=next(same, ""), folded=found.folded)
+        own = levels[name].kernels.get(kernel.source) if name in levels and cell.verdict == BUILT else None
+        if own is not None:
+            lower = ((other, cells[other].code) for other in requires[name] if other in cells)
+            same = (other for other, code in lower if code and own.code and code.digest == own.code.digest)
+            cells[name] = replace(cell, stubs=own.stubs, code=own.code, same_as=next(same, ""), folded=own.folded)
     return replace(kernel, levels=cells)
-
-
-def _digest(cell: MatrixCell | None) -> str:
-    """Return what identifies a copy's code."""
-    return cell.code.digest if cell is not None and cell.code is not None else ""
 
 
 def _level(level: LevelRow) -> MatrixLevel:

@@ -1,4 +1,4 @@
-"""The report on an installed module or a build, to paste into a bug report: matrix, machine, and level in use."""
+"""The report on an installed module or a build, for a bug report: matrix, machine, and level in use."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ SCRIPT = """
 import importlib, json, sys, warnings
 warnings.simplefilter("ignore")
 isa = importlib.import_module(sys.argv[1]).isa
-said = {stub: next((name for name, state in by_level.items() if state == "selected"), "")
-        for stub, by_level in isa.kernels.items()}
-print("\\n" + sys.argv[2] + json.dumps({"current": isa.current, "kernels": said}), flush=True)
+levels = {stub: next((name for name, state in by_level.items() if state == "selected"), "")
+          for stub, by_level in isa.kernels.items()}
+print("\\n" + sys.argv[2] + json.dumps({"current": isa.current, "kernels": levels}), flush=True)
 """
-MARK = "isagen: "  # starts the line of the answer: the module may print others, also when the process ends
+MARK = "isagen: "  # the start of the script's line: the module may print other lines
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine of a report, without names of users, hosts and folders."""
+    """This machine, without names of users, hosts and folders."""
 
     cpu: str
     features: tuple[str, ...]
@@ -51,7 +51,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Running:
-    """The answer of a loaded module: the level in use, and the level of each stub; or the `problem` with its import."""
+    """A loaded module: the level in use, and the level of each stub; or the `problem` with its import."""
 
     problem: str = ""
     current: str = ""
@@ -60,7 +60,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: package, matrix, machine, the levels that it supports, and the answer of a loaded module."""
+    """A report: package, matrix, machine, the level that it selects, and the levels in use in a loaded module."""
 
     package: str
     name: str
@@ -71,16 +71,16 @@ class Report:
 
 
 def report_on(found: Found) -> Report:
-    """Return the report on one matrix; an installed module is imported in a process of its own."""
+    """Return the report on one matrix; an installed module is imported in a separate process."""
     matrix = public(found.matrix)
-    selected = selection_here(matrix)
+    selection = selection_here(matrix)
     return Report(
         package=_package(found.module),
         name=found.module or found.label.rpartition("/")[2],
         matrix=matrix,
         machine=_machine(matrix),
-        here=replace(selected, override=without_paths(selected.override)),
-        running=ask(found.module) if found.module else None,
+        here=replace(selection, override=without_paths(selection.override)),
+        running=running_levels(found.module) if found.module else None,
     )
 
 
@@ -90,7 +90,7 @@ def report_data(report: Report) -> dict[str, Any]:
 
 
 def report_markdown(report: Report) -> str:
-    """Return a report as Markdown, which is readable as it is."""
+    """Return a report as Markdown."""
     lines = [f"### isagen report: {report.name}", ""]
     for name, text in _facts(report).items():
         lines.append(f"- {name}: {without_paths(' '.join(text.splitlines()))}")
@@ -104,7 +104,7 @@ def report_markdown(report: Report) -> str:
 def _facts(report: Report) -> dict[str, str]:
     """Return the facts of the build and the machine, by name."""
     matrix, machine = report.matrix, report.machine
-    found = {
+    texts = {
         "package": report.package,
         "project": f"{matrix.project}, table {matrix.table}",
         **dict(facts(matrix)),
@@ -116,7 +116,7 @@ def _facts(report: Report) -> dict[str, str]:
         "OS": f"{machine.system}; saves {' '.join(machine.states) or 'no vector state that is known'}",
         "Python": machine.python,
     }
-    return {name: text for name, text in found.items() if text}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _level(report: Report, level: MatrixLevel) -> tuple[str, str, str]:
@@ -147,14 +147,14 @@ def _selected(report: Report) -> str:
 
 
 def _package(module: str) -> str:
-    """Return name and version of a module's distribution; "" where none is known."""
-    names: Mapping[str, list[str]] = metadata.packages_distributions() if module else {}
-    found = names.get(module.partition(".")[0], [])
-    return ", ".join(f"{name} {metadata.version(name)}" for name in found)
+    """Return the name and the version of a module's distribution; "" if none is known."""
+    distributions: Mapping[str, list[str]] = metadata.packages_distributions() if module else {}
+    names = distributions.get(module.partition(".")[0], [])
+    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
 def _machine(matrix: Matrix) -> Machine:
-    """Return this machine; without features and states where the architecture cannot be asked."""
+    """Return this machine; without features and states if the CPU cannot be read."""
     name, cpu = "", None
     with suppress(IsagenError):
         machine = this_machine(matrix.features)
@@ -169,8 +169,8 @@ def _machine(matrix: Matrix) -> Machine:
     )
 
 
-def ask(module: str) -> Running:
-    """Import a module in a process of its own, and return the levels in its attribute `isa`."""
+def running_levels(module: str) -> Running:
+    """Import a module in a separate process, and return the levels in its attribute `isa`."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, module, MARK],
@@ -188,7 +188,7 @@ def ask(module: str) -> Running:
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"the process ended with status {done.returncode}"])[-1]
         return Running(f"importing it failed: {without_paths(last)}")
-    said = next((line for line in done.stdout.splitlines() if line.startswith(MARK)), "")
-    if not said:
+    line = next((line for line in done.stdout.splitlines() if line.startswith(MARK)), "")
+    if not line:
         return Running("importing it failed: the process ended before it answered")
-    return Running(**json.loads(said.removeprefix(MARK)))
+    return Running(**json.loads(line.removeprefix(MARK)))

@@ -1,4 +1,4 @@
-"""The level of a matrix that this CPU and OS run: the rules of the generated code, applied to the built levels."""
+"""The level of a matrix that this CPU and OS select, by the rules of the generated code."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ UNKNOWN = " (unknown to this isagen)"
 
 @dataclass(frozen=True)
 class Selection:
-    """This machine for a matrix. `problem` is the reason if nothing is known: the build is for another architecture.
-    `missing` are the features that CPU and OS lack, by level. `variable` is the variable that narrows the level,
-    `override` its value, and `asked` the level that it names; `excluded` are the levels that it switches off.
-    `selected` is the level in use. All are empty where there is none.
+    """The level that a machine selects, and why. A field without a value is empty.
+
+    `problem` is the reason why nothing is known: the build is for another architecture, or this CPU cannot be read.
+    `missing` are the features that CPU and OS lack, by level. The environment variable `variable` narrows the level:
+    `override` is its value, `asked` the level that it names, and `excluded` are the levels that it switches off.
+    `selected` is the level in use.
     """
 
     problem: str = ""
@@ -35,7 +37,7 @@ class Selection:
 
 
 def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Selection:
-    """Return the state of this machine for a matrix, as if a program or library of the build were loaded now."""
+    """Return the selection of this machine, as if a program or library of the build were loaded now."""
     if matrix.cpu_family != this_cpu_family():
         return Selection(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:
@@ -48,7 +50,7 @@ def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) 
 
 
 def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Selection:
-    """Return what a machine that lacks `missing` selects: the highest level that is built, supported and allowed."""
+    """Return the selection of a machine that lacks `missing`: the highest built, supported and allowed level."""
     variable, override, meaning = _asked(matrix, environment)
     asked = None if meaning.startswith("-") else matrix.level(meaning)
     off = matrix.level(meaning[1:]) if meaning.startswith("-") else None
@@ -66,7 +68,7 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
 
 
 def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return the first variable that is set, its value, and what that means: LEVEL, -LEVEL, or no level at all."""
+    """Return the first variable that is set, its value, and the value's meaning: LEVEL, -LEVEL, or an unknown word."""
     for alias in (Alias(matrix.override), *matrix.aliases):
         value = environment.get(alias.variable, "") if alias.variable else ""
         if value.strip():
@@ -75,7 +77,7 @@ def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, st
 
 
 def _is_excluded(level: MatrixLevel, asked: MatrixLevel | None, off: MatrixLevel | None) -> bool:
-    """Return whether a level is not allowed where `asked` is, or where `off` is switched off."""
+    """Return whether a level is not allowed if the level `asked` is named, or if the level `off` is switched off."""
     if asked is not None:
         return level.name != asked.name and level.name not in asked.requires
     return off is not None and (level.name == off.name or off.name in level.requires)

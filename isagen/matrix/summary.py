@@ -11,29 +11,29 @@ from .words import count_text, facts
 
 
 def summary_lines(build: Build) -> list[tuple[str, str]]:
-    """Return the lines of Meson's summary: baseline, levels, kernels not at every level, sealing, audit, LTO."""
-    plan, said = build.plan, dict(facts(planned_matrix(build)))
-    lines = {"table": plan.table, "levels": said.get("levels"), "baseline": said.get("baseline")}
+    """Return the lines of Meson's summary: table, baseline, levels, exceptional kernels, sealing, audit, LTO."""
+    plan, matrix_facts = build.plan, dict(facts(planned_matrix(build)))
+    lines = {"table": plan.table, "levels": matrix_facts.get("levels"), "baseline": matrix_facts.get("baseline")}
     for number, level in enumerate(plan.levels):
         if level.verdict != UNAVAILABLE or level.reason != build.limit.reason:
             built = sum(kernel.cells[number].verdict == BUILT for kernel in plan.kernels)
             kernels = f"{built} of {count_text(len(plan.kernels), 'kernel')}"
-            lines[level.name] = _level(level, kernels, "above" if "baseline" in said else "of the compiler")
+            lines[level.name] = _level(level, kernels, "above" if "baseline" in matrix_facts else "of the compiler")
     names = [level.name for level in plan.levels if level.verdict == BUILT]
     for kernel in plan.kernels:
-        own = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
-        if own != names:
-            lines[kernel.source] = "only " + " ".join(own)
+        built_at = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
+        if built_at != names:
+            lines[kernel.source] = "only " + " ".join(built_at)
     if plan.module and build.sealing.usable:
         lines["module"] = f"{plan.module}, whole: the best level's private module is loaded"
     else:
         lines["sealed"] = "yes" if build.sealing.usable else f"no: {build.sealing.reason}"
-    lines |= {"audited": _audited(build), "optimized": _optimized(build.optimization), "lto": said.get("lto")}
+    lines |= {"audited": _audited(build), "optimized": _optimized(build.optimization), "lto": matrix_facts.get("lto")}
     return [(name, text) for name, text in lines.items() if text]
 
 
 def _level(level: LevelRow, kernels: str, baseline: str) -> str:
-    """Return the line of a level: the kernels that it is built for and its flags, or the reason why it is not built."""
+    """Return the line of a level: the number of kernels built for it and its flags, or why it is not built."""
     if level.verdict != BUILT:
         return f"{level.verdict}: {level.reason}"
     flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))

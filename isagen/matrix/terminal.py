@@ -16,7 +16,7 @@ from ..model.printable import CONTROLS
 from .selection import Selection
 from .words import LEVEL_HEADS, TO_BUILD, disabled, facts, level_columns, level_lines, title, verdict_text
 
-# The mark and the style of a cell, by what it is.
+# The mark and the style of a cell, by its state.
 SAME = "same code as a lower level"
 MARKS = {
     BUILT: ("+", "green"),
@@ -25,16 +25,16 @@ MARKS = {
     DISABLED: ("-", "yellow"),
     UNAVAILABLE: ("!", "red"),
 }
-PIPED = 100  # columns of an output that is no terminal
-NARROWEST = 40  # columns that lines are wrapped at; a terminal with fewer wraps them itself
+PIPED = 100  # the width in columns of an output that is no terminal
+NARROWEST = 40  # the smallest width in columns; narrower terminals wrap the lines themselves
 
 
 def print_matrix(
     matrix: Matrix, label: str = "", stream: TextIO | None = None, here: Selection | None = None, flags: bool = False
 ) -> None:
-    """Print a matrix for people, below its `label` where there are several.
+    """Print a matrix for people, after its `label`.
 
-    With the machine `here`, print which level it runs; with `flags`, those of each level.
+    With `here`, print the level that this machine selects; with `flags`, the flags of each level.
     """
     console = Console(highlight=False, file=stream)
     console.width = max(NARROWEST, console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED)
@@ -50,8 +50,8 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
     if matrix.kernels:
         yield ""
         yield _grid(matrix)
-        found = {_state(cell, matrix.level(level)) for _, level, cell in matrix.cells()}
-        marks = ((state, *MARKS[state]) for state in MARKS if state in found)
+        states = {_state(cell, matrix.level(level)) for _, level, cell in matrix.cells()}
+        marks = ((state, *MARKS[state]) for state in MARKS if state in states)
         yield Text("   ").join(Text(f"{mark} {state}", style) for state, mark, style in marks)
     yield ""
     yield _levels(matrix, flags)
@@ -65,7 +65,7 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
 
 
 def _selected(here: Selection) -> str:
-    """Return the level that this machine runs, and the reason."""
+    """Return the level that this machine selects, and the reason."""
     if not here.selected:
         return "nothing: CPU or OS lack features of every level that is built and allowed"
     asked = f", as {here.variable}={here.override} says" if here.override else ""
@@ -81,7 +81,7 @@ def _table(gap: int) -> Table:
 
 
 def _grid(matrix: Matrix) -> Table:
-    """Return a mark for each kernel at each level; columns have the numbers of levels."""
+    """Return the grid with a mark for each kernel at each level; the heads of the columns are the levels' numbers."""
     table = _table(1)
     table.add_column("", overflow="fold")
     for number in range(1, len(matrix.levels) + 1):
@@ -93,7 +93,7 @@ def _grid(matrix: Matrix) -> Table:
 
 
 def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
-    """Return which of MARKS a cell has."""
+    """Return the state of a cell, a key of MARKS."""
     if cell.verdict == BUILT and level is not None and level.compiled is False:
         return TO_BUILD
     return SAME if cell.verdict == BUILT and cell.same_as else cell.verdict
@@ -109,6 +109,6 @@ def _levels(matrix: Matrix, flags: bool) -> Table:
         name, *sizes = map(_text, level_columns(matrix, level))
         verdict, *more = level_lines(matrix, level, flags)
         name.stylize(MARKS[verdict_text(level)][1])
-        said = more if verdict == BUILT else [verdict, *more]
-        table.add_row(str(number), name, *sizes, Text("\n").join(map(_text, said)))
+        lines = more if verdict == BUILT else [verdict, *more]
+        table.add_row(str(number), name, *sizes, Text("\n").join(map(_text, lines)))
     return table

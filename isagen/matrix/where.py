@@ -1,4 +1,4 @@
-"""Finding build matrices: in build folders, binaries, wheels, installed modules and folders of them."""
+"""Finds build matrices: in build folders, binaries, wheels, installed modules and folders of them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WANTED = "give a build folder, a binary, a wheel, a folder of them, or the name 
 
 @dataclass(frozen=True)
 class Found:
-    """A matrix, and its place as output names it.
+    """A matrix, and the label that names it in the output.
 
-    `plan` is the plan file of a build folder. `module` is a binary's name for `import`, if WHERE is a module.
+    `plan` is the plan file if the matrix is of a build folder. `module` is the name for `import` if WHERE is a module.
     """
 
     label: str
@@ -34,11 +34,11 @@ class Found:
 
 
 def find_matrices(where: str) -> list[Found]:
-    """Return the matrices at a build folder, binary, wheel, folder of binaries, or of an installed module.
+    """Return the matrices of a build folder, binary, wheel, folder of binaries, or installed module.
 
-    Raises `ProjectError` where there is none, and `AuditError` where a binary or wheel cannot be read.
+    Raises `ProjectError` if there is none, and `AuditError` if a binary or wheel cannot be read.
     """
-    if not where:  # a path of no name is the current folder's
+    if not where:  # as a path, it would be the current folder
         raise ProjectError("is empty", where="WHERE", remedy=WANTED)
     path = Path(where)
     if path.is_dir() and (plans := list(plans_in(path))):
@@ -68,25 +68,25 @@ def _relative(folder: Path) -> dict[Path, str]:
 
 
 def _label(plan: Path) -> str:
-    """Return how output names one of several plans: by its folder, and its set of kernels."""
-    found = PLAN.fullmatch(plan.name)
-    return f"{plan.parent} ({found[1]})" if found and found[1] else str(plan.parent)
+    """Return the label of one of several plans: its folder, and its set of kernels."""
+    name = PLAN.fullmatch(plan.name)
+    return f"{plan.parent} ({name[1]})" if name and name[1] else str(plan.parent)
 
 
 def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
-    """Return the matrices in those of the files that are binaries; with `modules`, labels are names for `import`."""
+    """Return the matrices in the binaries among the files; with `modules`, labels are names for `import`."""
     found = []
     for path, label in labels.items():
         if is_binary(path):
             with open_binary(path, label) as binary:
-                found += [Found(label, one, module=label if modules else "") for one in matrices_in(binary)]
+                found += [Found(label, matrix, module=label if modules else "") for matrix in matrices_in(binary)]
     if not found:
         raise _nothing(where, list(labels))
     return found
 
 
 def _located(name: str) -> Path | None:
-    """Return the folder or file of a module; none of the packages above it is imported."""
+    """Return the folder or file of a module, without importing the packages that contain it; None if there is none."""
     first, *rest = name.split(".")
     if not all(part.isidentifier() for part in (first, *rest)):
         return None
@@ -108,22 +108,24 @@ def _located(name: str) -> Path | None:
 
 
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
-    """Return the error of a place without a matrix, which names what is there instead."""
+    """Return the error for a place without a matrix, which describes the files that are there instead."""
     binaries = sum(map(is_binary, files))
     formats = sorted({name for path in files if (name := other_format(path))})
     if is_build(Path(where)):
-        said, remedy = (
+        message, remedy = (
             "is a build folder of Meson without a plan of isagen",
             "configuring failed, or the project does not use isagen: see what `meson setup` says",
         )
     elif binaries:
-        said = f"{'its binary holds' if binaries == 1 else f'its {binaries} binaries hold'} no build matrix of isagen"
+        message = (
+            f"{'its binary holds' if binaries == 1 else f'its {binaries} binaries hold'} no build matrix of isagen"
+        )
         remedy = "they are built without isagen, or by one that is older than this; give the build folder"
     elif formats:
-        said, remedy = f"its binaries are of {' and '.join(formats)}, which isagen does not read", ""
+        message, remedy = f"its binaries are of {' and '.join(formats)}, which isagen does not read", ""
     else:
-        said, remedy = (
+        message, remedy = (
             "no build of isagen is here",
             "configure the project first, and give its build folder: meson setup BUILD_DIR",
         )
-    return ProjectError(said, where=where, remedy=remedy)
+    return ProjectError(message, where=where, remedy=remedy)

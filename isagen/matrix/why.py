@@ -1,4 +1,4 @@
-"""The reason why a level, or a kernel at a level, is or is not built, supported and selected, and the remedy."""
+"""The reason why a level, or a kernel at a level, is or is not built, supported and selected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .words import count_text, level_cells, size_text, width_text
 
 
 class Because(StrEnum):
-    """The reason of a verdict."""
+    """The reason for the state of a level or cell."""
 
     UNAVAILABLE = "unavailable"
     DISABLED = "disabled"
@@ -31,7 +31,7 @@ class Because(StrEnum):
 
 @dataclass(frozen=True)
 class Why:
-    """The answer: the reason, as a constant and as a sentence, and details, a line each."""
+    """A reason: as a constant, as a sentence, and with details, each a line."""
 
     because: Because
     sentence: str
@@ -39,41 +39,41 @@ class Why:
 
 
 def why(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Why:
-    """Return the reason of the state that a level, or one kernel at it, has on the machine `here`.
+    """Return the reason for the state of a level, or of one kernel at it, on the machine `here`.
 
-    Without `kernel_name`, the answer is about the level as a whole. Raises `ProjectError` where the matrix has no such
-    level or kernel.
+    If `kernel_name` is "", the reason is about the whole level. Raises `ProjectError` if the matrix has no such level
+    or kernel.
     """
     level = _level(matrix, level_name)
     if not kernel_name:
         cells = level_cells(matrix, level.name)
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
-        because, said = _reason(matrix, level, level, here)
-        return _answer(matrix, level, level.name, because, said, f"built for {built}")
+        because, predicate = _reason(matrix, level, level, here)
+        return _why(matrix, level, because, f"{level.name} {predicate}", f"built for {built}")
     kernel = _kernel(matrix, kernel_name)
     cell = kernel.levels[level.name]
-    because, said = _reason(matrix, level, cell, here)
+    because, predicate = _reason(matrix, level, cell, here)
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
-        said = "registers no function at this level: its stubs call that of the next lower level that has one"
+        predicate = "registers no function at this level: its stubs call that of the next lower level that has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
-    answer = _answer(matrix, level, f"{kernel.source} at {level.name}", because, said, *_code(cell), *advice)
-    return replace(answer, details=(*answer.details, *_runs_here(matrix, kernel, here)))
+    sentence = f"{kernel.source} at {level.name} {predicate}"
+    reason = _why(matrix, level, because, sentence, *_code(cell), *advice)
+    return replace(reason, details=(*reason.details, *_runs_here(matrix, kernel, here)))
 
 
 def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterator[str]:
-    """Yield which copy of a kernel this machine runs, where it is known."""
-    supported = [one for one in matrix.levels if not here.problem and not here.missing[one.name]]
-    for level in reversed([one for one in supported if one.name not in here.excluded]):
+    """Yield a line with the copy of a kernel that this machine runs, if that is known."""
+    supported = [level for level in matrix.levels if not here.problem and not here.missing[level.name]]
+    for level in reversed([level for level in supported if level.name not in here.excluded]):
         cell = kernel.levels[level.name]
         if cell.verdict == BUILT and level.compiled is not False and cell.stubs != ():
             yield f"runs here: the copy of {cell.folded or level.name}"
             return
 
 
-def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, said: str, *details: str) -> Why:
-    """Return the answer, with flags where the level is built and has a stub."""
-    sentence = f"{subject} {said}"
+def _why(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Why:
+    """Return a reason with its details; only if the level is built and has a stub, with the details and the flags."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Why(because, sentence)
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
@@ -82,12 +82,14 @@ def _answer(matrix: Matrix, level: MatrixLevel, subject: str, because: Because, 
     return Why(because, sentence, (*details, *more))
 
 
-def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, here: Selection) -> tuple[Because, str]:
-    """Return the reason of a level, or of a cell at it, and the sentence without its subject."""
-    if one.verdict == UNAVAILABLE:
-        return Because.UNAVAILABLE, f"is unavailable: {one.reason}"
-    if one.verdict == DISABLED:
-        return Because.DISABLED, f"is disabled {one.reason}"
+def _reason(
+    matrix: Matrix, level: MatrixLevel, planned: MatrixLevel | MatrixCell, here: Selection
+) -> tuple[Because, str]:
+    """Return the reason for the state of `planned`, a level or a cell at it, and the sentence without its subject."""
+    if planned.verdict == UNAVAILABLE:
+        return Because.UNAVAILABLE, f"is unavailable: {planned.reason}"
+    if planned.verdict == DISABLED:
+        return Because.DISABLED, f"is disabled {planned.reason}"
     if level.compiled is False:
         return Because.NOT_COMPILED, "is not compiled yet"
     if here.problem:
@@ -102,17 +104,17 @@ def _reason(matrix: Matrix, level: MatrixLevel, one: MatrixLevel | MatrixCell, h
         return Because.SELECTED, f"is selected: the best level that CPU and OS support{within}"
     if not here.selected:
         return Because.NO_LEVEL, "is built, but no level that may run is supported"
-    other = next(one for one in matrix.levels if one.name == here.selected)
-    if level.name in here.excluded and level.rank > other.rank:
+    selected = next(other for other in matrix.levels if other.name == here.selected)
+    if level.name in here.excluded and level.rank > selected.rank:
         allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
         clause = f"{here.variable}={here.override} {allows}"
-        return Because.OVERRIDDEN, f"is built and supported, but {clause}; {other.name} is selected"
-    ranks = f"its rank is {other.rank}, and {level.name}'s is {level.rank}"
-    return Because.NOT_PREFERRED, f"is built and supported, but {other.name} is preferred: {ranks}"
+        return Because.OVERRIDDEN, f"is built and supported, but {clause}; {selected.name} is selected"
+    ranks = f"its rank is {selected.rank}, and {level.name}'s is {level.rank}"
+    return Because.NOT_PREFERRED, f"is built and supported, but {selected.name} is preferred: {ranks}"
 
 
 def _code(cell: MatrixCell) -> list[str]:
-    """Return the details of a cell's code."""
+    """Return the details about a cell's stubs and code."""
     lines = [f"stubs: {' '.join(cell.stubs)}"] if cell.stubs else []
     if cell.code is not None:
         parts = [f"code: {size_text(cell.code.code_bytes)}"]
@@ -134,26 +136,26 @@ def _code(cell: MatrixCell) -> list[str]:
 def _level(matrix: Matrix, name: str) -> MatrixLevel:
     level = matrix.level(name)
     if level is None:
-        known = [one.name for one in matrix.levels]
+        names = [other.name for other in matrix.levels]
         raise ProjectError(
             f"there is no level {name!r} in table {matrix.table}",
             where=matrix.project,
-            remedy=did_you_mean(name.upper(), known),
+            remedy=did_you_mean(name.upper(), names),
         )
     return level
 
 
 def _kernel(matrix: Matrix, name: str) -> MatrixKernel:
-    """Return the kernel by its path, the end of its path, or a stub that it registers."""
-    found = [k for k in matrix.kernels if k.source == name] or [
+    """Return the kernel with the path `name`, or else with a path that ends in it or a stub of this name."""
+    kernels = [k for k in matrix.kernels if k.source == name] or [
         k
         for k in matrix.kernels
         if k.source.endswith("/" + name) or any(name in (cell.stubs or ()) for cell in k.levels.values())
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(kernels) == 1:
+        return kernels[0]
     sources = [kernel.source for kernel in matrix.kernels]
-    if found:
-        remedy = "give more of its path: " + ", ".join(kernel.source for kernel in found)
+    if kernels:
+        remedy = "give more of its path: " + ", ".join(kernel.source for kernel in kernels)
         raise ProjectError(f"{name!r} is the name of several kernels", where=matrix.project, remedy=remedy)
     raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, sources))

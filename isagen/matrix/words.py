@@ -1,4 +1,4 @@
-"""The words of output: sizes, widths, verdicts, and the facts of a build."""
+"""Texts for output: sizes, widths, verdicts, and the facts of a build."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVEL_HEADS = ("level", "code", "widest")
 
 
 def size_text(size: int) -> str:
-    """Return a size in bytes with three digits or more, in the largest unit that needs no zero before the point."""
+    """Return a size in bytes as text, in the largest unit in which it is at least 1."""
     value, unit = float(size), 0
     while value >= 1000 and unit + 1 < len(UNITS):
         value, unit = value / 1000, unit + 1
@@ -28,19 +28,19 @@ def size_text(size: int) -> str:
 
 
 def width_text(bits: int) -> str:
-    """Return the width of a register: bits, or that it is a tile."""
+    """Return the width of a register as text: its bits, "tile", or "none" for 0."""
     return "tile" if bits >= TILE else str(bits) if bits else "none"
 
 
 def verdict_text(level: MatrixLevel) -> str:
-    """Return a level's verdict; one that is planned and not compiled yet is to be built."""
+    """Return a level's verdict, or `TO_BUILD` if it is planned and not compiled yet."""
     return TO_BUILD if level.verdict == BUILT and level.compiled is False else level.verdict
 
 
 def cell_text(cell: MatrixCell, compiled: bool) -> str:
-    """Return a cell in a word: its size where it is built, or the level that it folds into.
+    """Return a cell as a short text: its verdict, the size of its code, or the level that it folds into.
 
-    A size with a level belongs to a copy that has the code of that level's copy and is linked nevertheless.
+    A size with a level means that the copy has the same code as that level's copy, and is linked nevertheless.
     """
     if cell.verdict != BUILT:
         return cell.verdict
@@ -53,7 +53,7 @@ def cell_text(cell: MatrixCell, compiled: bool) -> str:
 
 
 def count_text(number: int, noun: str) -> str:
-    """Return a number of things."""
+    """Return a number with its noun, in the plural where it is not 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -63,20 +63,20 @@ def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
 
 
 def code_bytes(cells: list[MatrixCell]) -> int | None:
-    """Return the bytes of code that cells add to a program; None where that is not known of every one that is built."""
+    """Return the bytes of code that cells add to a program; None if the code of a built cell is not known."""
     built = [cell for cell in cells if cell.verdict == BUILT]
     sizes = [0 if cell.folded else cell.code.code_bytes for cell in built if cell.code is not None]
     return sum(sizes) if built and len(sizes) == len(built) else None
 
 
 def widest(cells: list[MatrixCell]) -> int | None:
-    """Return the widest register in cells, in bits; None where nothing was decoded."""
-    found = [cell.code.widest for cell in cells if cell.code is not None and cell.code.instructions is not None]
-    return max(found, default=None)
+    """Return the width in bits of the widest register in cells; None if no code was decoded."""
+    widths = [cell.code.widest for cell in cells if cell.code is not None and cell.code.instructions is not None]
+    return max(widths, default=None)
 
 
 def title(matrix: Matrix) -> str:
-    """Return the line that names the matrix: the project, how large it is, and its table."""
+    """Return the heading of a matrix: the project, the numbers of kernels and levels, and the table."""
     return (
         f"{matrix.project}: {count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')} "
         f"of table {matrix.table}"
@@ -84,16 +84,16 @@ def title(matrix: Matrix) -> str:
 
 
 def level_columns(matrix: Matrix, level: MatrixLevel) -> tuple[str, str, str]:
-    """Return a level's name, the size of its code, and its widest register; "" where these are unknown."""
+    """Return a level's name, the size of its code, and its widest register; "" for what is unknown."""
     cells = level_cells(matrix, level.name)
     code, bits = code_bytes(cells), widest(cells)
     return level.name, "" if code is None else size_text(code), "" if bits is None else width_text(bits)
 
 
 def level_lines(matrix: Matrix, level: MatrixLevel, flags: bool = True) -> list[str]:
-    """Return a level's verdict, the features that it adds to those of the levels it requires, and its `flags`.
+    """Return a level's verdict, the features that it adds to those of the levels that it requires, and its `flags`.
 
-    Of a level that is not built, the verdict has the reason.
+    If the level is not built, return only its verdict with the reason.
     """
     verdict = verdict_text(level)
     if level.verdict != BUILT:
@@ -104,27 +104,27 @@ def level_lines(matrix: Matrix, level: MatrixLevel, flags: bool = True) -> list[
 
 
 def flags_text(level: MatrixLevel) -> list[str]:
-    """Return a level's flags by language, and the optional ones that were dropped; the reason where it is not built."""
+    """Return a level's flags by language, and the dropped optional flags; or the reason why it is not built."""
     if level.verdict != BUILT:
         return [level.reason]
-    said = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()} or {"": "no flags"}
-    if len(set(said.values())) == 1:
-        lines = [next(iter(said.values()))]
+    texts = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()} or {"": "no flags"}
+    if len(set(texts.values())) == 1:
+        lines = [next(iter(texts.values()))]
     else:
-        lines = [f"{language}: {flags}" for language, flags in said.items()]
+        lines = [f"{language}: {flags}" for language, flags in texts.items()]
     for language, dropped in level.dropped.items():
         lines += [f"{language}: without {flag} ({reason})" for flag, reason in dropped]
     return lines
 
 
 def own_features(matrix: Matrix, level: MatrixLevel) -> tuple[str, ...]:
-    """Return the features that a level needs and no level that it requires does; of the lowest level, all."""
-    lower = {name for one in matrix.levels if one.name in level.requires for name in one.features}
+    """Return the features that a level needs and that no level it requires needs; all of the lowest level's."""
+    lower = {name for other in matrix.levels if other.name in level.requires for name in other.features}
     return tuple(name for name in level.features if name not in lower)
 
 
 def override_text(matrix: Matrix) -> str:
-    """Return the variables that narrow the level at run time, highest priority first; "" without one."""
+    """Return the variables that narrow the level at run time, highest priority first; "" if there are none."""
     own = (Alias(matrix.override),) if matrix.override else ()
     return ", else ".join(alias.shown for alias in (*own, *matrix.aliases))
 
@@ -139,8 +139,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if matrix.beyond_architecture:
         yield "baseline", f"{' '.join(matrix.beyond_architecture)} ({matrix.baseline_origin}): {NEEDED}"
     yield "optimization", matrix.optimization or "as the compiler arguments say"
-    built = [[cell.code for cell in level_cells(matrix, one.name) if cell.verdict == BUILT] for one in matrix.levels]
-    if is_plain(built):
+    cells = (level_cells(matrix, level.name) for level in matrix.levels)
+    if is_plain([cell.code for cell in of_level if cell.verdict == BUILT] for of_level in cells):
         yield "code", f"{UNUSED.format(matrix.levels[0].name)}: {reason_for_plain_code(matrix.optimization)}"
     yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
     yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
@@ -151,20 +151,20 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:
-    """Return the languages that each compiler is used for, by its name and version."""
-    found: dict[str, list[str]] = {}
-    for language, one in matrix.compilers.items():
-        name = one.name if one.version in one.name else f"{one.name} {one.version}"
-        found.setdefault(name, []).append(LANGUAGES.get(language, language))
-    return found
+    """Return the languages that each compiler compiles, by its name and version."""
+    languages: dict[str, list[str]] = {}
+    for language, compiler in matrix.compilers.items():
+        name = compiler.name if compiler.version in compiler.name else f"{compiler.name} {compiler.version}"
+        languages.setdefault(name, []).append(LANGUAGES.get(language, language))
+    return languages
 
 
 def disabled(matrix: Matrix) -> list[tuple[str, str]]:
-    """Return (kernel, where) of the kernels that have cells switched off though the level is not."""
+    """Return (kernel, reason) of the kernels with disabled cells at levels that are not disabled."""
     verdicts = {level.name: level.verdict for level in matrix.levels}
-    found = (
+    reasons = (
         (kernel.source, cell.reason)
         for kernel, level, cell in matrix.cells()
         if cell.verdict == DISABLED and verdicts[level] != DISABLED
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(reasons))

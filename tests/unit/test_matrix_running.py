@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from isagen.matrix.report import Running, ask, report_data, report_markdown, report_on
+from isagen.matrix.report import Running, report_data, report_markdown, report_on, running_levels
 from isagen.matrix.where import Found
 from support.matrices import matrix_of
 
@@ -27,12 +27,12 @@ ISA = "class isa:\n current = 'A'\n kernels = {'k': {'A': 'selected', 'B': ''}}\
 def test_modules_that_say_more_or_less(tmp_path, monkeypatch, text, expected):
     (tmp_path / "odd.py").write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert ask("odd") == expected
+    assert running_levels("odd") == expected
 
 
 def test_a_process_that_cannot_start_names_no_folder(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/home/ada/no/python")
-    assert ask("odd") == Running("importing it failed: No such file or directory")
+    assert running_levels("odd") == Running("importing it failed: No such file or directory")
 
 
 def test_a_report_stays_a_report(monkeypatch):
