@@ -1,4 +1,4 @@
-"""`isagen audit`: reports the instructions of compiled code that are not checked at run time."""
+"""`isagen audit`: reports instructions in compiled code that a CPU may lack and that no check at run time covers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where 
 """
 
 
-def _kinds() -> str:
-    """Return the kinds of findings as the help lists them."""
+def _kinds_text() -> str:
+    """Return the list of the kinds of findings for the help text."""
     column = max(map(len, KINDS)) + 2
     lines = (f"  {kind:{column}}{meaning}" for kind, (meaning, _) in KINDS.items())
     return "\n".join(("kinds of findings:", *lines, "", ""))
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
         "audit",
         help=what,
         description="Decode compiled code and report instructions that a CPU may lack and no check at run time covers.",
-        epilog=_kinds() + EXAMPLES,
+        epilog=_kinds_text() + EXAMPLES,
     )
     parser.add_argument(
         "targets",
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         raise AuditError("is for data", where="--pretty", remedy="give --format json too")
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
-    standard_output()  # symbols may be of any letters
+    standard_output()  # takes symbols of any letters
     results = _results(options, allowances)
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
@@ -108,19 +108,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result]:
-    """Return the results; print each as text as soon as it is there, if its text is wanted.
+    """Return the results. If the output is text, print each result as soon as there is one.
 
-    Nothing is printed before a file was audited: where none can be, an error is the whole answer.
+    Nothing is printed before the first file that can be audited: if there is none, the output is only an error.
     """
     results: list[Result] = []
     printed = 0
-    with progress() as line, closing(audit_each(options.targets, _baseline(options.baseline), line.show)) as found:
-        for result in map(allowances.apply, found):
-            results.append(result)
-            if options.format == "text" and not options.summary and any(one.decoded for one in results):
+    with progress() as line, closing(audit_each(options.targets, _baseline(options.baseline), line.show)) as audits:
+        for audited in map(allowances.apply, audits):
+            results.append(audited)
+            if options.format == "text" and not options.summary and any(result.decoded for result in results):
                 line.hide()
                 waiting = results[printed:]
-                flush("".join(text_of(one, every=options.all, counted=options.list_counted) for one in waiting))
+                flush("".join(text_of(result, every=options.all, counted=options.list_counted) for result in waiting))
                 printed = len(results)
     require_audited(results)
     return results
@@ -131,29 +131,25 @@ def kinds_of(text: str) -> Collection[str] | None:
     words = [word.lower() for part in text.split(",") if (word := part.strip())]
     if words == [DEFAULT]:
         return None
+    kinds = (*KINDS, ALL, NONE)
     for word in words:
-        if word not in (*KINDS, ALL, NONE):
-            raise AuditError(
-                f"there is no kind of finding {word!r}",
-                where="--fail-on",
-                remedy=did_you_mean(word, (*KINDS, ALL, NONE)),
-            )
+        if word not in kinds:
+            message = f"there is no kind of finding {word!r}"
+            raise AuditError(message, where="--fail-on", remedy=did_you_mean(word, kinds))
     if not words or (NONE in words and len(set(words)) > 1):
-        said = f"{NONE!r} is given beside other kinds" if words else "no kind of finding is given"
-        raise AuditError(said, where="--fail-on", remedy=f"give kinds, separated by commas, or {ALL}, or only {NONE}")
+        message = f"{NONE!r} is given beside other kinds" if words else "no kind of finding is given"
+        remedy = f"give kinds, separated by commas, or {ALL}, or only {NONE}"
+        raise AuditError(message, where="--fail-on", remedy=remedy)
     if words == [NONE]:
         return frozenset()
     return frozenset(KINDS) if ALL in words else frozenset(words)
 
 
-def _baseline(asked: str | None) -> Baseline:
-    """Return what --baseline names, a level of the processor's baseline table. Raises `AuditError` if not."""
+def _baseline(option: str | None) -> Baseline:
+    """Return the baseline for the value of --baseline, a level of the baseline table. Raises `AuditError`."""
     table = load_table(audited_processor().baseline_table, Path.cwd(), "--baseline")
-    name = (asked or table.base.name).upper().replace("-", "_")
+    name = (option or table.base.name).upper().replace("-", "_")
     if name not in table.names():
-        raise AuditError(
-            f"there is no level {asked!r}",
-            where="--baseline",
-            remedy=did_you_mean(asked or "", table.names()),
-        )
-    return Baseline(name, table.required_features(name), everywhere=asked is not None)
+        remedy = did_you_mean(option or "", table.names())
+        raise AuditError(f"there is no level {option!r}", where="--baseline", remedy=remedy)
+    return Baseline(name, table.required_features(name), everywhere=option is not None)

@@ -1,4 +1,4 @@
-"""The commands for people: parses their arguments, and calls one."""
+"""Parses the arguments of the commands for people, and runs one command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
-    for name, one in commands_of(parser).items():
-        one.epilog = one.epilog or examples_text(name)
-        one.formatter_class = argparse.RawDescriptionHelpFormatter
+    for name, subparser in commands_of(parser).items():
+        subparser.epilog = subparser.epilog or examples_text(name)
+        subparser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser

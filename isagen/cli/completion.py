@@ -1,6 +1,7 @@
 """`isagen completion`: writes the script by which a shell completes isagen's commands, options and values.
 
-The script asks `isagen completion words` what may stand at the cursor. Where no word fits, the shell offers files.
+The script calls `isagen completion words` for the words that may stand at the cursor. If there are none, the shell
+offers files.
 """
 
 from __future__ import annotations
@@ -51,34 +52,34 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.shell == WORDS:
-        print("".join(f"{word}\t{said}\n" for word, said in fitting(options.parser, options.words)), end="")
+        print("".join(f"{word}\t{meaning}\n" for word, meaning in candidates(options.parser, options.words)), end="")
     else:
         print(SCRIPTS[options.shell], end="")
     return 0
 
 
-def fitting(parser: Parser, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (word, its meaning) for what may stand in place of the last of the `words` behind `isagen`."""
+def candidates(parser: Parser, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (word, meaning) for each word that may replace the last of `words`, the arguments of `isagen`."""
     *before, current = words or [""]
     commands = commands_of(parser)
     command = next((commands[word] for word in before if word in commands), parser)
-    for word, said in _expected(command, before[-1] if before else "", current):
+    for word, meaning in _expected(command, before[-1] if before else "", current):
         if word.startswith(current):
-            yield word, said
+            yield word, meaning
 
 
 def _expected(parser: Parser, last: str, current: str) -> Iterable[tuple[str, str]]:
-    """Yield values of the option that is the `last` word, options behind a dash, or values of positions."""
+    """Return the values of the option `last`; or the options, if `current` starts with a dash; or positional values."""
     options = {name: action for action in parser._actions for name in action.option_strings}
     if last in options and options[last].nargs != 0:
         return ((str(value), "") for value in options[last].choices or ())
     if current.startswith("-"):
         return ((name, action.help or "") for name, action in options.items())
-    return (found for action in parser._actions if not action.option_strings for found in _values(action))
+    return (value for action in parser._actions if not action.option_strings for value in _values(action))
 
 
 def _values(action: argparse.Action) -> Iterator[tuple[str, str]]:
     if isinstance(action, argparse._SubParsersAction):
-        yield from ((one.dest, one.help or "") for one in action._get_subactions())
+        yield from ((command.dest, command.help or "") for command in action._get_subactions())
     elif action.choices:
         yield from ((str(value), "") for value in action.choices if value != WORDS)

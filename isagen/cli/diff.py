@@ -13,7 +13,7 @@ from .matrix import WHERE
 from .output import add_output, write
 from .parser import Commands
 
-FAILED = 2  # 1 means that something differs
+FAILED = 2  # the exit status of an error; 1 means that something differs
 
 
 def add(commands: Commands) -> None:
@@ -46,11 +46,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found]) -> list[tuple[str, Found, Found]]:
-    """Return the matrices of both sides by pairs. Raises `ProjectError` where they are not of the same projects."""
+    """Return pairs of matrices, with their name. Raises `ProjectError` if the sides are not of the same binaries."""
     if len(before) == len(after) == 1:
         return [("", before[0], after[0])]
-    old = {(one.matrix.project, one.label.rpartition("/")[2]): one for one in before}
-    new = {(one.matrix.project, one.label.rpartition("/")[2]): one for one in after}
+    old, new = (
+        {(found.matrix.project, found.label.rpartition("/")[2]): found for found in side} for side in (before, after)
+    )
     if old.keys() != new.keys() or len(old) != len(before) or len(new) != len(after):
         raise ProjectError(
             f"the matrices there ({len(before)}) and in {options.after} ({len(after)}) are not of the same binaries",

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     problems = 0
     for check in examine(options.folder):
         problems += not check.ok
-        print(f"{'ok' if check.ok else 'problem':<8} {check.said}", flush=True)
+        print(f"{'ok' if check.ok else 'problem':<8} {check.message}", flush=True)
         if check.remedy:
             print(f"{'':<8}   {check.remedy}")
     return int(problems > 0)

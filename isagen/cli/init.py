@@ -32,6 +32,6 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     done = init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force)
-    for line in list(done):  # a standard output that fails does not stop the work halfway
+    for line in list(done):  # complete before the first line is printed, which may fail
         print(line)
     return 0

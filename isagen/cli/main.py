@@ -1,4 +1,4 @@
-"""Calls one command, writes what waits for the standard output, and alone turns an error into an exit."""
+"""Calls one command, flushes the standard output, and is the only place that turns an error into an exit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     if words[:1] == [FOR_MESON]:
-        from ..configure.fragment import answer_fragment  # Meson waits for it, and it needs nothing of the others
+        from ..configure.fragment import answer_fragment  # Meson waits for it, and it needs none of the other commands
 
         return answer_fragment(words[1:])
     from .commands import run_command

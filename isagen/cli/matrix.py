@@ -47,36 +47,36 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.speeds is not None and options.format != "html":
         raise ConfigError("is shown in a page only", where="--speeds", remedy="give --format html too")
-    found = [one for where in options.where for one in find_matrices(where)]
+    matrices = [found for where in options.where for found in find_matrices(where)]
     if options.format == "html":
-        write(options, _page(found, options.speeds))
+        write(options, _page(matrices, options.speeds))
     elif options.format == "terminal":
         stream = io.StringIO() if options.output is not None else standard_output()
-        for number, one in enumerate(found):
+        for number, found in enumerate(matrices):
             if number:
                 print(file=stream)
-            label = one.label if len(found) > 1 else ""
-            print_matrix(one.matrix, label, stream, selection_here(one.matrix), options.flags)
+            label = found.label if len(matrices) > 1 else ""
+            print_matrix(found.matrix, label, stream, selection_here(found.matrix), options.flags)
         if isinstance(stream, io.StringIO):
             write(options, stream.getvalue())
     else:
         render = {"json": as_json, "markdown": as_markdown, "csv": as_csv}[options.format]
-        write(options, render([(one.label, one.matrix) for one in found]))
+        write(options, render([(found.label, found.matrix) for found in matrices]))
     return 0
 
 
-def _page(found: Sequence[Found], speeds: Path | None) -> str:
-    """Return the page of several matrices, with the hot loops of those in build folders."""
-    labels = Counter(one.label for one in found)
-    named = [
-        (one.label if labels[one.label] == 1 else f"{number}: {one.label}, {one.matrix.project}", one)
-        for number, one in enumerate(found, 1)
+def _page(matrices: Sequence[Found], speeds: Path | None) -> str:
+    """Return the page of several matrices, each under its own label, with the hot loops of those in build folders."""
+    labels = Counter(found.label for found in matrices)
+    labelled = [
+        (found.label if labels[found.label] == 1 else f"{number}: {found.label}, {found.matrix.project}", found)
+        for number, found in enumerate(matrices, 1)
     ]
     loops = {
-        (label, *place): loop
-        for label, one in named
-        if one.plan is not None
-        for place, loop in hot_loops(one.matrix, objects_of(one.plan)).items()
+        (label, *copy): loop
+        for label, found in labelled
+        if found.plan is not None
+        for copy, loop in hot_loops(found.matrix, objects_of(found.plan)).items()
     }
-    matrices = [(label, one.matrix) for label, one in named]
-    return html_text(matrices, loops, read_results(speeds).medians if speeds is not None else None)
+    medians = read_results(speeds).medians if speeds is not None else None
+    return html_text([(label, found.matrix) for label, found in labelled], loops, medians)

@@ -1,4 +1,4 @@
-"""The options --format and -o, and writing a command's output to a file or the standard output."""
+"""Adds the options --format and -o, and writes a command's output to a file or the standard output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
 
 
 def standard_output() -> TextIO:
-    """Return the standard output, which takes names of any letters. Raises OSError where it is closed."""
+    """Return the standard output, set to escape letters that it cannot encode. Raises OSError if it is closed."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -36,7 +36,7 @@ def standard_output() -> TextIO:
 
 
 def wrapped(lines: Iterable[str]) -> str:
-    """Return lines that are as wide as the terminal at most, and as they are where the standard output is none."""
+    """Return lines as text, wrapped to the width of the terminal if the standard output is one."""
     if sys.stdout is not None and sys.stdout.isatty():
         wrapper = TextWrapper(get_terminal_size().columns, subsequent_indent="    ")
         wrapper.break_long_words = wrapper.break_on_hyphens = False
@@ -47,7 +47,7 @@ def wrapped(lines: Iterable[str]) -> str:
 def write(options: argparse.Namespace, text: str) -> None:
     """Write a text to the file, device or pipe of -o, or to the standard output."""
     if options.output is None:
-        standard_output()  # an error where there is none
+        standard_output()  # raises an error if it is closed
         flush(text.translate(UNSAFE))
         return
     data = text.translate(SURROGATES).encode(errors="surrogateescape")
@@ -59,12 +59,12 @@ def write(options: argparse.Namespace, text: str) -> None:
 
 
 def flush(text: str = "") -> None:
-    """Write what waits for the standard output, and `text`, while the command may still choose its exit status.
+    """Write `text` and flush the standard output, so that an error can still change the exit status.
 
-    Where that fails, what waits goes nowhere.
+    After an error, the buffered output is discarded: Python would fail to flush it again at exit.
     """
     stream = sys.stdout
-    if stream is None:  # it is closed
+    if stream is None:  # closed
         return
     try:
         stream.write(text)

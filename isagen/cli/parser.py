@@ -1,4 +1,4 @@
-"""The parser of isagen's arguments: an error names the nearest command, option or value, and what to run."""
+"""The parser of isagen's arguments: its errors name the nearest command, option or value, or the help."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from ..planning.config import DEFAULT_TABLE
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one message with a remedy.
 
-    Where it has a `rest`, all that follows `--` is the value of that name: argparse would look for options in it.
+    If `rest` is set, the option of that name gets all arguments after `--`: argparse would look for options in them.
     """
 
     rest: str = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, but for the `rest`."""
+        """Parse as argparse does, and then set the `rest`."""
         words = list(sys.argv[1:] if args is None else args)
-        place = words.index("--") if self.rest and "--" in words else len(words)
-        options, unknown = super().parse_known_args(words[:place], namespace)
+        end = words.index("--") if self.rest and "--" in words else len(words)
+        options, unknown = super().parse_known_args(words[:end], namespace)
         if self.rest:
-            setattr(options, self.rest, words[place + 1 :])
+            setattr(options, self.rest, words[end + 1 :])
         return options, unknown
 
     def error(self, message: str, remedy: str = "") -> NoReturn:
-        """Print the message and the remedy, which is to get help by default, and exit with status 2."""
+        """Print the message and the remedy, by default a reference to the help, and exit with status 2."""
         print(f"{self.prog}: error: {message}\n  {remedy or f'see `{self.prog} --help`'}", file=sys.stderr)
         sys.exit(2)
 
     def refuse_unknown(self, words: Iterable[str]) -> NoReturn:
-        """Report the first of the arguments that no option or position takes."""
+        """Report the first of the unknown arguments."""
         word = next(iter(words))
         name = word.partition("=")[0]
-        known = [option for option in options_of(self) if option.startswith("--")]
         if word.startswith("-"):
-            self.error(f"there is no option {name!r}", did_you_mean(name, known))
+            options = [option for option in options_of(self) if option.startswith("--")]
+            self.error(f"there is no option {name!r}", did_you_mean(name, options))
         self.error(f"there is no place for the argument {word!r}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        known = [str(choice) for choice in action.choices]
+        choices = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
-            self.error(f"there is no command {value!r}", did_you_mean(str(value), known))
+            self.error(f"there is no command {value!r}", did_you_mean(str(value), choices))
         name = "/".join(action.option_strings) or action.metavar or action.dest
-        self.error(f"{name}: unknown value {value!r}", did_you_mean(str(value), known))
+        self.error(f"{name}: unknown value {value!r}", did_you_mean(str(value), choices))
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # generic for type checkers alone
@@ -63,8 +63,8 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def commands_of(parser: Parser) -> dict[str, Parser]:
     """Return the commands of isagen's parser, in the order of the help text."""
-    found = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return dict(found.choices)
+    action = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(action.choices)
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:

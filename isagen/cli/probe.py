@@ -37,9 +37,9 @@ def run(options: argparse.Namespace) -> int:
     if limit.reason and options.format != "json":
         print(f"only {table.base.name}: {limit.reason}")
     limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
-    answers = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
+    results = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
     verdicts = {}
-    for (level, _), verdict in answers:
+    for (level, _), verdict in results:
         verdicts[level] = verdict
         if options.format != "json":
             print(wrapped(_lines(level, verdict)), end="", flush=True)
@@ -50,6 +50,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines(level: str, verdict: Verdict) -> list[str]:
     """Return the lines about a level."""
-    said = " ".join(verdict.flags) or "no flags" if verdict.available else verdict.reason
-    lines = [f"{level:<14} {'available' if verdict.available else 'unavailable'}: {said}"]
+    text = " ".join(verdict.flags) or "no flags" if verdict.available else verdict.reason
+    lines = [f"{level:<14} {'available' if verdict.available else 'unavailable'}: {text}"]
     return lines + [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped]

@@ -1,4 +1,4 @@
-"""A line on the terminal that names the file or run in progress; nothing where the standard error is no terminal."""
+"""A line on the terminal that names the file or run in progress; nothing if the standard error is no terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-NARROWEST = 20  # columns that a name has at least
+NARROWEST = 20  # the smallest number of columns for a name
 
 
 class Progress:
@@ -17,11 +17,11 @@ class Progress:
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
-        self._status = self._console.status("", spinner="line")  # of ASCII: a terminal may have no other letters
+        self._status = self._console.status("", spinner="line")  # ASCII only: the terminal may have no other letters
         self._shown = sys.stderr.isatty() and not self._console.is_dumb_terminal
 
     def show(self, name: str, number: int, total: int) -> None:
-        """Show the name of a file or run, and its number of the `total`; without a number where `total` is 0."""
+        """Show the name of a file or run, and its number of `total`, unless `total` is 0."""
         if self._shown:
             count = f"{number} of {total}  " if total else ""
             encoding = self._console.encoding

@@ -1,4 +1,4 @@
-"""`isagen report`: what a maintainer wants to know of an installed module or a build, to paste into a bug report."""
+"""`isagen report`: describes an installed module or a build, and this machine, for a bug report."""
 
 from __future__ import annotations
 

@@ -65,13 +65,13 @@ def run(options: argparse.Namespace) -> int:
         write(options, text_of(advice, left_out, len(results) > 1))
     if options.write:
         heading = f"isagen tune, {results[0].date}, {', '.join(one.cpu for one in results)}"
-        said = write_levels(options.write, advice, heading, len(results) > 1)
-        print("\n".join(f"{options.write}: {line}" for line in said or ["nothing to change"]), file=sys.stderr)
+        changes = write_levels(options.write, advice, heading, len(results) > 1)
+        print("\n".join(f"{options.write}: {line}" for line in changes or ["nothing to change"]), file=sys.stderr)
     return 0
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise `ConfigError` for options that cannot be followed: before a benchmark runs for minutes."""
+    """Raise `ConfigError` for options that cannot work, before a benchmark runs for minutes."""
     if options.rounds < FEWEST:
         raise ConfigError(
             f"{options.rounds} rounds say nothing with confidence", where="--rounds", remedy=f"at least {FEWEST} do"

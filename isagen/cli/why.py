@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 
 from ..matrix.selection import selection_here
-from ..matrix.where import Found, find_matrices
+from ..matrix.where import find_matrices
 from ..matrix.why import Why, why
 from ..model.errors import ProjectError
 from .matrix import WHERE
@@ -31,23 +31,24 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    found = find_matrices(options.where)
-    answers: list[tuple[Found, Why]] = []
+    matrices = find_matrices(options.where)
+    reasons: list[tuple[str, Why]] = []
     problems: list[ProjectError] = []
-    for one in found:
+    for found in matrices:
+        here = selection_here(found.matrix)
         try:
-            answers.append((one, why(one.matrix, options.level, options.kernel, selection_here(one.matrix))))
-        except ProjectError as problem:  # of several matrices, others may have the level or the kernel
+            reasons.append((found.label, why(found.matrix, options.level, options.kernel, here)))
+        except ProjectError as problem:  # another matrix may have the level or the kernel
             problems.append(problem)
-    if not answers:
+    if not reasons:
         raise problems[0]
     if options.format == "json":
-        data = [{"where": one.label, **asdict(answer)} for one, answer in answers]
-        write(options, json.dumps(data[0] if len(found) == 1 else data, indent=2) + "\n")
+        data = [{"where": label, **asdict(reason)} for label, reason in reasons]
+        write(options, json.dumps(data[0] if len(matrices) == 1 else data, indent=2) + "\n")
         return 0
     lines = []
-    for one, answer in answers:
-        lines.append((f"{one.label}: " if len(found) > 1 else "") + answer.sentence)
-        lines += [f"  {detail}" for detail in answer.details]
+    for label, reason in reasons:
+        lines.append((f"{label}: " if len(matrices) > 1 else "") + reason.sentence)
+        lines += [f"  {detail}" for detail in reason.details]
     write(options, wrapped(lines))
     return 0

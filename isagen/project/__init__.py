@@ -1,1 +1,1 @@
-"""`isagen init`, `isagen doctor` and `isagen demo`: files of a project that uses isagen."""
+"""`isagen init`, `isagen doctor` and `isagen demo`: write, check and try the files of a project that uses isagen."""

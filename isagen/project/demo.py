@@ -22,7 +22,7 @@ from ..model.plan_file import find_plans
 from .init import init_project
 
 PACKAGE = "isagen_demo"
-# Run in a process per level: prints the level that ran, the result, and the best time of many calls in seconds.
+# A script for a process at each level: it prints the level, the result, and the best time of many calls in seconds.
 MEASURE = """
 import json, time
 import isagen_demo as demo
@@ -47,17 +47,12 @@ def run_demo(keep: Path | None = None) -> int:
         print("\n2. Built with stock Meson")
         with _build_tools() as environment:
             build = folder / "build"
-            _run(
-                [*_meson(environment), "setup", str(build), f"--native-file={_native_file(folder)}"],
-                folder,
-                environment,
-            )
-            _run([*_meson(environment), "compile", "-C", str(build)], folder, environment)
-            _run(
-                [*_meson(environment), "install", "-C", str(build), "--destdir", str(folder / "site")],
-                folder,
-                environment,
-            )
+            for words in (
+                ("setup", str(build), f"--native-file={_native_file(folder)}"),
+                ("compile", "-C", str(build)),
+                ("install", "-C", str(build), "--destdir", str(folder / "site")),
+            ):
+                _run([*_meson(environment), *words], folder, environment)
         print("\n3. What was built: `isagen matrix build`\n")
         matrix = built_matrix(find_plans(build)[0])
         print_matrix(matrix, here=selection_here(matrix))
@@ -79,29 +74,24 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _build_tools() -> Iterator[dict[str, str]]:
-    """Yield an environment that has Meson and ninja; what is missing is fetched into a temporary folder."""
-    environment = dict(os.environ)
-    scripts = str(Path(sys.executable).parent)
-    environment["PATH"] = os.pathsep.join([scripts, environment.get("PATH", "")])
-    found = {"meson": importlib.util.find_spec("mesonbuild") is not None, "ninja": False}
-    found["meson"] |= shutil.which("meson", path=environment["PATH"]) is not None
-    found["ninja"] = any(shutil.which(name, path=environment["PATH"]) for name in ("ninja", "ninja-build", "samu"))
-    missing = [name for name, there in found.items() if not there]
+    """Yield environment variables for Meson and ninja; pip installs missing ones into a temporary folder."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": path}
+    has_meson = importlib.util.find_spec("mesonbuild") or shutil.which("meson", path=path)
+    has_ninja = any(shutil.which(name, path=path) for name in ("ninja", "ninja-build", "samu"))
+    missing = [name for name, is_there in (("meson", has_meson), ("ninja", has_ninja)) if not is_there]
     with tempfile.TemporaryDirectory(prefix="isagen-tools-") if missing else nullcontext("") as folder:
         if missing:
             print(f"   fetching {' and '.join(missing)}, which this environment lacks, for the time of the demo")
-            _run(
-                [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, *missing],
-                Path(folder),
-                environment,
-            )
-            environment["PATH"] = os.pathsep.join([str(Path(folder, "bin")), environment["PATH"]])
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, *missing]
+            _run(pip, Path(folder), environment)
+            environment["PATH"] = os.pathsep.join([str(Path(folder, "bin")), path])
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, environment.get("PYTHONPATH", "")]))
         yield environment
 
 
 def _meson(environment: Mapping[str, str]) -> list[str]:
-    """Return how to call Meson: on this interpreter if it is there, else as a program."""
+    """Return the command of Meson: the module of this Python if there is one, or else the program."""
     if importlib.util.find_spec("mesonbuild") is not None:
         return [sys.executable, "-m", "mesonbuild.mesonmain"]
     return [shutil.which("meson", path=environment["PATH"]) or "meson"]
@@ -110,16 +100,13 @@ def _meson(environment: Mapping[str, str]) -> list[str]:
 def _native_file(folder: Path) -> Path:
     """Write the machine file that makes Meson use this interpreter."""
     path = folder / "python.ini"
-    write_if_changed(path, f"[binaries]\npython = {_quoted(sys.executable)}\npython3 = {_quoted(sys.executable)}\n")
+    python = "'" + sys.executable.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    write_if_changed(path, f"[binaries]\npython = {python}\npython3 = {python}\n")
     return path
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
-    """Run a command of the demo; raise `ProjectError` with what it said if it fails."""
+    """Run a command of the demo, and return its output. Raises `ProjectError` with the output if it fails."""
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     except OSError as problem:
@@ -130,6 +117,7 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
 
 
 def _compare(folder: Path, variable: str) -> int:
+    """Run each level, print its result and its speed, and return the exit status: 1 if a result differs."""
     package = next((folder / "site").rglob(f"{PACKAGE}/__init__.py"), None)
     if package is None:
         raise ProjectError("nothing was installed", where=str(folder / "site"))
@@ -139,8 +127,8 @@ def _compare(folder: Path, variable: str) -> int:
     rows = []
     for level, (built, supported, _) in levels.items():
         if built and supported:
-            said = _run([sys.executable, "-c", MEASURE], folder / "site", {**environment, variable: level})
-            rows.append((level, *json.loads(said)))
+            output = _run([sys.executable, "-c", MEASURE], folder / "site", {**environment, variable: level})
+            rows.append((level, *json.loads(output)))
     lowest = rows[0]
     print(f"   {'level':<14}{'ran':<14}{'dot(a, b)':>12}{'time':>12}{'speed':>12}")
     for level, ran, result, seconds in rows:

@@ -1,4 +1,4 @@
-"""`isagen doctor`: what must be right before Meson calls isagen: the tools, and the project's files."""
+"""`isagen doctor`: checks the tools and the project's files that a build needs before Meson calls isagen."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ INIT = "run `isagen init`, and commit what it writes"
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its subject, whether it passes, and the remedy if it fails."""
+    """One check: whether it passes, its result as a sentence, and the remedy if it fails."""
 
     ok: bool
-    said: str
+    message: str
     remedy: str = ""
 
 
 def examine(folder: Path) -> Iterator[Check]:
-    """Yield the checks of the project in `folder`, those of the tools first. Raises `ProjectError` for no project."""
+    """Yield the checks of the project in `folder`. Raises `ProjectError` if there is no meson.build."""
     if not (folder / "meson.build").is_file():
         raise ProjectError(
             "there is no meson.build, so no project that could be checked",
@@ -72,31 +72,31 @@ def examine_files(folder: Path) -> Iterator[Check]:
 
 
 def problem_of(error: IsagenError) -> Check:
-    """Return an error as a check that found it."""
+    """Return a failed check with the message and the remedy of an error."""
     return Check(False, f"{error.where}: {error.message}" if error.where else error.message, error.remedy)
 
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
-    """Check a tool that pip fetches for isolated builds, and that others need on PATH."""
+    """Check a tool, which other builds than pip's isolated ones need on PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
-    if found is None:
+    program = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+    if program is None:
         if isolated:
             return Check(True, f"{names[0]} is not installed; pip fetches it for isolated builds")
         return Check(False, f"{names[0]} is not installed", f"install it: pip install {names[0]}")
-    done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     version = (done.stdout.split() or ["?"])[0]
     if minimum and older(version, minimum):
-        return Check(False, f"{names[0]} {version} ({found}) is older than {minimum}", "pip install --upgrade meson")
-    return Check(True, f"{names[0]} {version} ({found})")
+        return Check(False, f"{names[0]} {version} ({program}) is older than {minimum}", "pip install --upgrade meson")
+    return Check(True, f"{names[0]} {version} ({program})")
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of the kernels, as far as the text tells; C++ where it tells none."""
-    found = {LANGUAGE_OF_SUFFIX.get(Path(name).suffix, "cpp") for name in sources.kernel_names()} or {"cpp"}
-    if "fortran" in found:  # isagen registers its procedures in C
-        found.add("c")
-    return [language for language in COMPILER_OF if language in found]
+    """Return the languages of the kernels that the text names; C++ if it names none."""
+    languages = {LANGUAGE_OF_SUFFIX.get(Path(name).suffix, "cpp") for name in sources.kernel_names()} or {"cpp"}
+    if "fortran" in languages:  # isagen registers its procedures in C
+        languages.add("c")
+    return [language for language in COMPILER_OF if language in languages]
 
 
 def _compiler(language: str, folder: Path) -> Check:
@@ -116,30 +116,35 @@ def _compiler(language: str, folder: Path) -> Check:
 
 
 def _limit(compiler: Compiler, folder: Path) -> str:
-    """Return why only the baseline is built with a compiler, by the table that isa.toml names, if it can be read."""
+    """Return why a compiler builds only the baseline of the table that isa.toml names; "" if it builds more."""
     place = folder / fragment_folder(Sources(folder))
     try:
         return limits_of(compiler, load_config(place / "isa.toml").table, place, "table")[1].reason
-    except IsagenError:  # of the table, or of isa.toml, which has a check of its own
+    except IsagenError:  # the table or isa.toml cannot be read, which `_config` reports
         return limits_of(compiler, DEFAULT_TABLE, place, "table")[1].reason
 
 
 def _is_isolated(folder: Path) -> bool:
-    """Return whether pip builds the project with meson-python, in an environment of its own."""
-    system, _ = build_system(folder)
+    """Return whether pip builds the project with meson-python, and so in an isolated environment."""
+    try:
+        system = build_system(folder)
+    except ProjectError:  # which `_pyproject` reports
+        return False
     return system is not None and system.backend == "mesonpy"
 
 
 def _pyproject(folder: Path) -> Iterator[Check]:
-    """Check that pip's isolated builds have what they need."""
-    system, problem = build_system(folder)
-    if problem is not None:
-        yield problem_of(problem)
-    elif system is None:
+    """Check the build system, which lists the packages that pip's isolated builds need."""
+    try:
+        system = build_system(folder)
+    except ProjectError as error:
+        yield problem_of(error)
+        return
+    if system is None:
         yield Check(True, "pyproject.toml: there is none, so Meson uses the isagen of the environment that it runs in")
     elif system.backend != "mesonpy":
-        said = f"pyproject.toml: the build backend is {system.backend or 'setuptools'}"
-        yield Check(True, f"{said}, so Meson uses the isagen of the environment that it runs in")
+        backend = f"pyproject.toml: the build backend is {system.backend or 'setuptools'}"
+        yield Check(True, f"{backend}, so Meson uses the isagen of the environment that it runs in")
     else:
         yield from _requires(system.requires)
 
@@ -159,10 +164,10 @@ def _requires(requires: Sequence[str]) -> Iterator[Check]:
 
 
 def _excludes_this(requirement: str) -> bool:
-    """Return whether a requirement of isagen leaves this version out."""
+    """Return whether a requirement is of isagen and excludes this version."""
     name, version = re.match(r"\s*([\w.-]*)(?:\[[^]]*\])?([^;]*)", requirement, re.ASCII).groups()  # type: ignore[union-attr]
-    for operator, asked in re.findall(r"([=!~<>]=?=?)\s*([\w.]+)", version):
-        lower, higher = older(__version__, asked), older(asked, __version__)
+    for operator, bound in re.findall(r"([=!~<>]=?=?)\s*([\w.]+)", version):
+        lower, higher = older(__version__, bound), older(bound, __version__)
         fails = {"==": lower or higher, "!=": not (lower or higher), ">=": lower, "~=": lower, "<=": higher}
         fails |= {"<": not lower, ">": not higher}
         if name.lower() == "isagen" and fails.get(operator, False):
@@ -236,10 +241,10 @@ def _fragment(folder: Path, fragment: str) -> Check:
         text = (folder / name).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return Check(False, f"{name}: there is no such file", INIT)
-    found = re.search(r"--fragment-format=(\d+)", text)
-    if found is None or int(found[1]) != FRAGMENT_FORMAT:
-        said = f"format {found[1]}" if found else "no format"
-        return Check(False, f"{name}: is of {said}, and isagen {__version__} reads format {FRAGMENT_FORMAT}", INIT)
+    option = re.search(r"--fragment-format=(\d+)", text)
+    if option is None or int(option[1]) != FRAGMENT_FORMAT:
+        own = f"format {option[1]}" if option else "no format"
+        return Check(False, f"{name}: is of {own}, and isagen {__version__} reads format {FRAGMENT_FORMAT}", INIT)
     return Check(True, f"{name}: is of this version's format, {FRAGMENT_FORMAT}")
 
 
@@ -256,26 +261,23 @@ def _config(folder: Path, fragment: str) -> Check:
 
 @dataclass(frozen=True)
 class BuildSystem:
-    """The table `build-system`: what pip installs into its isolated environment, and what it calls there."""
+    """The table `build-system`: the packages that pip installs into an isolated environment, and the build backend."""
 
     requires: tuple[str, ...]
     backend: str
 
 
-def build_system(folder: Path) -> tuple[BuildSystem | None, IsagenError | None]:
-    """Return the build system of the project in `folder`, None where it has none; or the error that it holds."""
+def build_system(folder: Path) -> BuildSystem | None:
+    """Return the build system of the project in `folder`, None if it has none. Raises `ProjectError`."""
     path = folder / "pyproject.toml"
     if not path.is_file():
-        return None, None
-    try:
-        table = parse_toml(path, ProjectError, path.name).get("build-system")
-    except ProjectError as error:
-        return None, error
+        return None
+    table = parse_toml(path, ProjectError, path.name).get("build-system")
     requires = table.get("requires") if isinstance(table, dict) else None
-    if not isinstance(requires, list) or not all(isinstance(entry, str) for entry in requires):
-        return None, ProjectError(
+    if not isinstance(table, dict) or not isinstance(requires, list) or not all(isinstance(r, str) for r in requires):
+        raise ProjectError(
             "is no list of strings",
             where="pyproject.toml: build-system.requires",
             remedy='write requires = ["meson-python", "isagen"]',
         )
-    return BuildSystem(tuple(requires), str(table.get("build-backend", "")) if isinstance(table, dict) else ""), None
+    return BuildSystem(tuple(requires), str(table.get("build-backend", "")))

@@ -1,6 +1,6 @@
-"""`isagen init`: writes the Meson fragment, isa.toml and options into a project; makes one in an empty folder.
+"""`isagen init`: writes the Meson fragment, isa.toml and options into a project, or a project into an empty folder.
 
-Files that isagen wrote are updated; files that you edited are kept and reported.
+Files that isagen wrote are updated; files that you edited are reported and not changed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
 from .meson_files import EXTRAS, MODULE, NAME, Sources, without_comments
 
-# The files of the fragment, each with its template, and what says that a project uses it.
+# The files of the fragment, each with its template, and a pattern in meson.build files by which a project uses it.
 FRAGMENT_FILES = {
     "meson.build": ("meson.build.j2", ""),
     "extras/meson.build": ("extras.meson.build.j2", EXTRAS),
     "module/meson.build": ("module.meson.build.j2", MODULE),
 }
-CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")  # before 0.3.0 after an empty line
+# The last line of a fragment; versions before 0.3.0 wrote an empty line before it.
+CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
 OPTIONS_END = "# isagen: end of options"
 PROJECT_FILES = {
@@ -45,17 +46,17 @@ PROJECT_FILES = {
     "README.md": "README.md.j2",
     ".gitignore": "gitignore.j2",
 }
-# Folders of the scaffold, which the package's own folder cannot be.
+# Folders of the scaffold, whose names the package cannot have.
 TAKEN_NAMES = ("isagen", "kernels", "src", "tests", "build")
-# Files and folders that a folder may have for which a project is written: hidden ones, and texts about a project.
-BESIDE = re.compile(
+# Files and folders that may exist where a new project is written: hidden ones, and texts about a project.
+HARMLESS = re.compile(
     r"\..*|(README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTING|CHANGELOG|CHANGES|SECURITY)\b.*", re.I
 )
-# Files of other build systems, which a message names before others.
+# Files of other build systems, which an error names before other files.
 BUILD_FILES = ("CMakeLists.txt", "setup.py", "pyproject.toml", "Makefile", "configure.ac", "BUILD.bazel")
 PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
-# The least that a project with kernels has.
-LEAST = """\
+# The smallest meson.build of a project with kernels.
+SMALLEST = """\
 project('{name}', 'c', 'cpp', version: '0.1', meson_version: '>=1.0.1')
     isa_kernels = files('kernels/one.cpp')
     subdir('{fragment}')
@@ -65,11 +66,9 @@ project('{name}', 'c', 'cpp', version: '0.1', meson_version: '>=1.0.1')
 def init_project(
     folder: Path, *, name: str | None = None, fragment: str = "isagen", force: bool = False
 ) -> Iterator[str]:
-    """Set `folder` up, which is made if there is none, or update it; yield a line for all that is done.
+    """Set `folder` up, or update it; yield a line for each file. A missing folder is made.
 
-    Raises `ProjectError` before anything is written.
-
-    `fragment` is the folder, seen from `folder`, that isagen's two files go to.
+    `fragment` is the folder in `folder` for isagen's files. Raises `ProjectError` before anything is written.
     """
     if not folder.absolute().parent.is_dir():
         raise ProjectError("there is no such folder", where=str(folder.parent), remedy="make it first: mkdir -p")
@@ -121,11 +120,11 @@ def init_project(
 
 
 def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
-    """Yield the fragment's files: the second ones where the project uses or has them."""
+    """Yield the fragment's files with their texts: the optional ones if the project uses or has them."""
     sources = Sources(folder)
-    for file, (template, words) in FRAGMENT_FILES.items():
+    for file, (template, use) in FRAGMENT_FILES.items():
         path = f"{fragment}/{file}"
-        if not words or (folder / path).exists() or sources.find(words):
+        if not use or (folder / path).exists() or sources.find(use):
             yield path, signed(render(f"fragment/{template}", version=__version__))
 
 
@@ -135,9 +134,9 @@ def _is_changed(path: Path) -> bool:
 
 @contextmanager
 def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
-    """Remove the new ones among the files `names`, and their folders, if writing fails.
+    """If writing fails, remove those of the files `names` that did not exist before, and their folders.
 
-    What a full disk left of a scaffold would be taken for a project of one's own.
+    The next `isagen init` would otherwise read the rest of a scaffold as an existing project.
     """
     is_new = not folder.exists()
     new = [folder / name for name in names if not (folder / name).exists()]
@@ -147,7 +146,7 @@ def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
         for path in new:
             path.unlink(missing_ok=True)
             for parent in path.relative_to(folder).parents[:-1]:
-                with suppress(OSError):  # not empty, or not there
+                with suppress(OSError):  # not empty, or missing
                     (folder / parent).rmdir()
         if is_new:
             with suppress(OSError):
@@ -156,9 +155,9 @@ def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
 
 
 def package_name(name: str | None, folder: Path) -> str:
-    """Return a valid package name: `name` itself, or one made from the folder's. Raises `ProjectError`."""
+    """Return a valid package name: `name`, or one from the folder's name. Raises `ProjectError`."""
     if name is not None:
-        reason, remedy = _taken(name), f"take another name: {name}_package"
+        reason, remedy = _conflict(name), f"take another name: {name}_package"
         if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
             reason = "it is no name in Python"
             remedy = "use letters, digits and _, and start with a letter"
@@ -166,14 +165,14 @@ def package_name(name: str | None, folder: Path) -> str:
             raise ProjectError(f"{name!r} cannot name the package: {reason}", where="--name", remedy=remedy)
         return name
     plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
-    made = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_").lower()
-    if not made or not made[0].isalpha():
-        made = f"my_{made}".rstrip("_")
-    return f"{made}_package" if _taken(made) else made
+    package = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_").lower()
+    if not package or not package[0].isalpha():
+        package = f"my_{package}".rstrip("_")
+    return f"{package}_package" if _conflict(package) else package
 
 
-def _taken(name: str) -> str:
-    """Return why a package cannot have a name that Python's grammar allows; "" where it can."""
+def _conflict(name: str) -> str:
+    """Return why a package cannot have a name although it is an identifier; "" if it can."""
     if keyword.iskeyword(name):
         return "it is a keyword of Python"
     if name in sys.stdlib_module_names:
@@ -182,15 +181,15 @@ def _taken(name: str) -> str:
 
 
 def signed(text: str) -> str:
-    """Return `text` with a last line that tells later whether the text was edited."""
+    """Return `text` with a checksum in the last line, by which `is_unchanged` detects changes."""
     return f"{text}# isagen-checksum: {_checksum(text)}\n"
 
 
 def is_unchanged(content: bytes) -> bool:
-    """Return whether a file of this content is as `signed` left it, line ends apart."""
+    """Return whether the content of a file is as `signed` returned it, except for line ends."""
     text = content.decode(errors="replace").replace("\r\n", "\n")
-    found = CHECKSUM.search(text)
-    return found is not None and _checksum(text[: found.start()]) == found[1]
+    line = CHECKSUM.search(text)
+    return line is not None and _checksum(text[: line.start()]) == line[1]
 
 
 def _checksum(text: str) -> str:
@@ -199,13 +198,13 @@ def _checksum(text: str) -> str:
 
 def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, str]]:
     for pattern, template in PROJECT_FILES.items():
-        if BESIDE.fullmatch(pattern) and (folder / pattern).exists():
+        if HARMLESS.fullmatch(pattern) and (folder / pattern).exists():
             continue
         yield pattern.format(name=package), render(f"project/{template}", name=package, fragment=fragment)
 
 
 def _options(folder: Path) -> tuple[Path, str]:
-    """Return the options file and its text with isagen's block; the rest of the file stays as it is."""
+    """Return the options file and its text with isagen's block; the rest of the text is unchanged."""
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
@@ -223,44 +222,44 @@ def _options(folder: Path) -> tuple[Path, str]:
         end = text.find("\n", end) + 1 or len(text)
         return path, text[:start] + block + text[end:]
     if "'isa_levels'" in text:
-        return path, text  # declared by hand: the project's own
+        return path, text  # the project declares isagen's options itself
     gap = "" if not text else newline if text.endswith("\n") else 2 * newline
     return path, text + gap + block
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Say how pip's isolated builds find an isagen that was installed from a folder (PEP 610), not from an index."""
+    """Yield how pip's isolated builds find an isagen that was installed from a folder (PEP 610)."""
     try:
         origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
         return
     url = origin.get("url", "")
     if url.startswith("file:"):
+        folder = unquote(url.removeprefix("file://"))
         yield (
-            f"\nThis isagen was installed from {unquote(url.removeprefix('file://'))}. For pip to find it, run:\n\n"
-            f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(unquote(url.removeprefix('file://')))}\n"
+            f"\nThis isagen was installed from {folder}. For pip to find it, run:\n\n"
+            f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(folder)}\n"
             "  export PIP_FIND_LINKS=~/.cache/isagen/wheels"
         )
 
 
 def _write(folder: Path, path: str, text: str) -> str:
+    """Write a file if it changed, and return the line about it."""
     existed = (folder / path).exists()
     changed = write_if_changed(folder / path, text)
     return f"{('updated' if existed else 'wrote') if changed else 'kept':<8} {path}{'' if changed else ' (up to date)'}"
 
 
-def _is_entered(sources: Sources, fragment: str) -> bool:
-    """Return whether the project uses a fragment, as far as its text tells."""
-    alone = sources.fragments == [fragment]
-    return sources.place_of_subdir(fragment) is not None or (
-        alone and sources.find(r"\bisa_kernels_deps?\b") is not None
-    )
+def _is_used(sources: Sources, fragment: str) -> bool:
+    """Return whether the project's text shows that it uses a fragment."""
+    only = sources.fragments == [fragment]
+    return bool(sources.place_of_subdir(fragment) or (only and sources.find(r"\bisa_kernels_deps?\b")))
 
 
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
+    """Yield what remains to be done."""
     has_package = (folder / "pyproject.toml").exists()
-    entered = fresh or _is_entered(Sources(folder), fragment)
-    if not entered:
+    if not (fresh or _is_used(Sources(folder), fragment)):
         yield (
             "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
             "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"
@@ -277,35 +276,33 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
 
 
 def check_empty(folder: Path, name: str, fragment: str) -> None:
-    """Raise `ProjectError` where a folder without meson.build holds more than texts about a project that begins.
+    """Raise `ProjectError` if a folder without meson.build contains files that a new project cannot stand beside.
 
-    `name` is the package's, and `fragment` the folder for isagen's files, in the meson.build that the error shows.
+    The error shows a meson.build for a package `name` with isagen's files in the folder `fragment`.
     """
-    files = folder.iterdir() if folder.exists() else ()
-    found = sorted(path.name for path in files if not BESIDE.fullmatch(path.name))
-    found = [one for one in found if not (folder / one / "pyvenv.cfg").exists()]
-    if found:
-        first = next((one for one in BUILD_FILES if one in found), found[0])
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    names = [name for name in names if not HARMLESS.fullmatch(name) and not (folder / name / "pyvenv.cfg").exists()]
+    if names:
+        first = next((file for file in BUILD_FILES if file in names), names[0])
         raise ProjectError(
             "exists already, but there is no meson.build",
             where=str(folder / first),
             remedy="isagen works in projects that Meson builds: write a meson.build, and run `isagen init` again. "
             "In an empty folder, it writes a whole project. To start from:\n    "
-            + LEAST.format(name=name, fragment=fragment),
+            + SMALLEST.format(name=name, fragment=fragment),
         )
 
 
 def project_name(folder: Path) -> str:
-    """Return the name that a project's meson.build gives it; "" where it has none that can be read."""
+    """Return the name of a project in its meson.build; "" if the text shows none."""
     path = folder / NAME
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    found = PROJECT.search(without_comments(text))
-    return re.sub(r"\\(.)", r"\1", found[1]) if found else ""
+    call = PROJECT.search(without_comments(text))
+    return re.sub(r"\\(.)", r"\1", call[1]) if call else ""
 
 
 def override_name(project: str) -> str:
-    """Return the override variable for a project's name."""
+    """Return the name of the override variable for a project's name."""
     letters = unicodedata.normalize("NFKD", project).encode("ascii", "ignore").decode()
     plain = re.sub(r"\W+", "_", letters).strip("_").upper()
-    own = plain[:1].isalpha()
-    return "_".join(part for part in ("" if own else "MY", plain, "ISA") if part)
+    return "_".join(part for part in ("" if plain[:1].isalpha() else "MY", plain, "ISA") if part)

@@ -1,4 +1,4 @@
-"""The meson.build files of a project, searched as text for what its authors write about isagen."""
+"""Searches the meson.build files of a project, as text, for the statements that concern isagen."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"
 PROJECT = re.compile(r"^\s*project\s*\(", re.MULTILINE)
 SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
-# A string, which may hold a '#', or a comment.
+# A string, which may contain a '#', or a comment.
 STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file; `end` is where what was found there ends."""
+    """The line of a match in a file; `end` is the offset of the match's end."""
 
     file: str
     line: int
@@ -34,7 +34,7 @@ class Place:
 
 
 class Sources:
-    """The meson.build files of the project in `folder`, without build folders, other projects and isagen's fragment."""
+    """The meson.build files of the project in `folder`, without build folders, other projects and fragments."""
 
     main = NAME
 
@@ -43,24 +43,25 @@ class Sources:
 
     @cached_property
     def _all(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for place, folders, files in os.walk(self._folder):
+        """The files without comments, by path, with those of fragments."""
+        texts: dict[str, str] = {}
+        for root, folders, files in os.walk(self._folder):
             if "meson-private" in folders:  # a build folder
                 folders.clear()
                 continue
             folders[:] = sorted(name for name in folders if name != "subprojects" and not name.startswith("."))
             if NAME in files:
-                path = Path(place, NAME)
+                path = Path(root, NAME)
                 text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
-                if found and PROJECT.search(text):
+                if texts and PROJECT.search(text):
                     folders.clear()
                 else:
-                    found[path.relative_to(self._folder).as_posix()] = text
-        return found
+                    texts[path.relative_to(self._folder).as_posix()] = text
+        return texts
 
     @cached_property
     def fragments(self) -> list[str]:
-        """The folders that hold a fragment of isagen."""
+        """The folders that contain a fragment of isagen."""
         return [posixpath.dirname(name) for name, text in self._all.items() if FRAGMENT.search(text)]
 
     @cached_property
@@ -70,15 +71,15 @@ class Sources:
         return {name: text for name, text in self._all.items() if not name.startswith(of_fragments)}
 
     def find(self, pattern: str) -> Place | None:
-        """Return the first place where a regular expression matches; that of the outermost file, if there are more."""
+        """Return the place of the first match of a regular expression, in the outermost file that has one."""
         for name, text in self.texts.items():
-            found = re.search(pattern, text)
-            if found:
-                return _place(name, text, found)
+            match = re.search(pattern, text)
+            if match:
+                return _place(name, text, match)
         return None
 
     def text_after(self, place: Place) -> str:
-        """Return what follows a place in its file."""
+        """Return the text after a place in its file."""
         return self.texts[place.file][place.end :]
 
     def kernel_names(self) -> Iterator[str]:
@@ -89,25 +90,25 @@ class Sources:
             yield from re.findall(r"'([^']*)'", statement[0] if statement else "")
 
     def subdirs(self) -> Iterator[tuple[str, Place]]:
-        """Yield the folders that subdir() enters, seen from the project's root, each with its place."""
+        """Yield the folders that subdir() enters, as paths from the project's root, each with its place."""
         for name, text in self.texts.items():
-            for found in SUBDIR.finditer(text):
-                yield posixpath.normpath(posixpath.join(posixpath.dirname(name), found[1])), _place(name, text, found)
+            for call in SUBDIR.finditer(text):
+                yield posixpath.normpath(posixpath.join(posixpath.dirname(name), call[1])), _place(name, text, call)
 
     def place_of_subdir(self, folder: str) -> Place | None:
-        """Return where subdir() enters a folder; None if it does not."""
+        """Return the place where subdir() enters a folder; None if there is none."""
         return next((place for entered, place in self.subdirs() if entered == folder), None)
 
 
 def fragment_folder(sources: Sources) -> str:
-    """Return the folder of isagen's fragment: the one that is there, or where `isagen init` would put it."""
+    """Return the folder of isagen's fragment: the existing one, or that in which `isagen init` would write it."""
     return next(iter(sources.fragments), "isagen")
 
 
 def without_comments(text: str) -> str:
-    """Return Meson code with its comments blanked."""
-    return STRING_OR_COMMENT.sub(lambda found: "" if found[1] is not None else found[0], text)
+    """Return Meson code without its comments."""
+    return STRING_OR_COMMENT.sub(lambda match: "" if match[1] is not None else match[0], text)
 
 
-def _place(name: str, text: str, found: re.Match[str]) -> Place:
-    return Place(name, text.count("\n", 0, found.start()) + 1, found.end())
+def _place(name: str, text: str, match: re.Match[str]) -> Place:
+    return Place(name, text.count("\n", 0, match.start()) + 1, match.end())

@@ -10,7 +10,7 @@ import pytest
 
 from isagen.cli import main
 from isagen.cli.commands import make_parser
-from isagen.cli.completion import SCRIPTS, fitting
+from isagen.cli.completion import SCRIPTS, candidates
 from isagen.cli.examples import EXAMPLES
 from isagen.cli.main import FOR_MESON
 from isagen.cli.parser import commands_of, options_of
@@ -79,7 +79,7 @@ def test_examples_are_of_commands_that_exist():
 
 def completed(*words: str) -> set[str]:
     """The words that shells offer after `isagen WORDS`, the last of which is being typed."""
-    return {word for word, _ in fitting(make_parser(), words)}
+    return {word for word, _ in candidates(make_parser(), words)}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_all_commands_and_options_are_completed():
     assert completed("-") == {"-h", "--help", "--version"}
     for name, command in commands.items():
         assert completed(name, "-") == set(options_of(command)), name
-    assert ("matrix", "show what was built, and why not the rest") in fitting(make_parser(), ["matr"])
+    assert ("matrix", "show what was built, and why not the rest") in candidates(make_parser(), ["matr"])
 
 
 # How each shell is made to say what it offers behind `isagen probe --language c`, without a terminal.

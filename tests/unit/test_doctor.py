@@ -31,7 +31,7 @@ def project(sound, tmp_path):
 
 
 def problems(folder: Path, of=examine_files) -> list[tuple[str, str]]:
-    return [(check.said, check.remedy) for check in of(folder) if not check.ok]
+    return [(check.message, check.remedy) for check in of(folder) if not check.ok]
 
 
 def edit(folder: Path, file: str, old: str, new: str) -> None:
@@ -59,7 +59,7 @@ def test_a_sound_project(project, capsys):
 def test_fortran_kernels_need_fortran_and_c(project, monkeypatch):
     edit(project, "meson.build", "kernels/dot.cpp", "kernels/dot.f90")
     monkeypatch.setenv("FC", "cc")
-    said = [check.said.partition(": ")[0] for check in examine_tools(project)]
+    said = [check.message.partition(": ")[0] for check in examine_tools(project)]
     assert [one for one in said if "compiler" in one] == ["C++ compiler", "Fortran compiler", "C compiler"]
 
 
