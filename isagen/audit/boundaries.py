@@ -28,7 +28,7 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
         caller = subject.level_of(number)
         if within(code.pointers.jumps, code.start(number)):
             continue  # `leads` goes through them
-        leads = list(references.leads(number))
+        leads = list(references.possible_targets(number))
         if caller:
             outside.update(address for address in leads if not subject.level_at(address))
         if all(subject.level_at(address) in ("", caller) for address in leads):
@@ -41,7 +41,7 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
                 continue
             symbol, name = code.name(callee), code.name(number)
             if not subject.allowances.cover(symbol) and not subject.allowances.cover(name):
-                why = f"{what} by {demangle(name)} at {one.place:#x}, of {caller or 'no level'}"
+                why = f"{what} by {demangle(name)} at {one.at:#x}, of {caller or 'no level'}"
                 found[callee] = subject.fault("past" if found is called else "address", symbol, why, level)
     return [*called.values(), *(one for callee, one in taken.items() if callee not in called)], outside
 
@@ -76,7 +76,7 @@ def stored(subject: Subject) -> list[Finding]:
     code = subject.code
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     found: dict[str, Finding] = {}
-    pointers = subject.references.stored if subject.binary.levels else {}
+    pointers = subject.references.data_pointers if subject.binary.levels else {}
     for place, target in pointers.items():
         level = subject.level_at(target)
         symbol = code.variables.symbol_at(place)

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import is_binary, is_library_name, is_object_name, load_object, objects_in, open_binary
-from ..binary.protocol import CODE_KINDS, Binding, Kind
+from ..binary.protocol import CODE_KINDS, Binding, SymbolKind
 from ..binary.sealing_protocol import ObjectFile
 from ..model.names import (
     KERNEL_SYMBOL,
@@ -145,7 +145,7 @@ class BuildObjects:
         for path, (level, source) in self._sealed.items():
             for symbol in load_object(path).symbols if path.is_file() else ():
                 data = symbol.defined and not symbol.code and symbol.binding == Binding.GLOBAL
-                if data and symbol.kind != Kind.COMMON and not is_sealed_name(symbol.name, level):
+                if data and symbol.kind != SymbolKind.COMMON and not is_sealed_name(symbol.name, level):
                     found.setdefault(symbol.name, {})[level] = source
         return found
 

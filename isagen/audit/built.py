@@ -123,7 +123,7 @@ def _shared(record: Record, objects: BuildObjects) -> list[Finding]:
         # A level that needs no more than the baseline has the baseline's code.
         group = level if level and not baseline.issuperset(record.levels.get(level, ())) else ""
         for path in paths:
-            for one in load_object(path).private_symbols:
+            for one in load_object(path).weak_code_and_constants:
                 users.setdefault(one.name, {}).setdefault(group, path)
     findings = []
     for symbol, found in sorted(users.items()):

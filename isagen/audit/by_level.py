@@ -56,9 +56,10 @@ def chosen(subject: Subject) -> Chosen:
             continue
         parts = {number, *(code.entry(one.target) for one in references.of(number) if one.kind in DIRECT)} - {-1}
         choices = {choice for part in parts for choice in _pointed(subject, part)}
-        if any(map(references.asks, parts)) or (code.binary.stripped and any(_reads(subject, part) for part in parts)):
+        detects = any(map(references.detects_features, parts))
+        if detects or (code.binary.stripped and any(_reads(subject, part) for part in parts)):
             asking |= parts
-            if code.binary.stripped or any(references.asks(part, libc_only=True) for part in parts):
+            if code.binary.stripped or any(references.detects_features(part, libc_only=True) for part in parts):
                 trusted |= choices
             asked = _asked(subject, parts)
             for choice in choices:
@@ -118,12 +119,12 @@ def _led_to(subject: Subject, found: Collection[int], asking: Collection[int]) -
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in found}
     spans, jumps = code.pointers.spans, code.pointers.jumps
-    led = {starts[to] for place, to in references.stored.items() if to in starts and not within(spans, place)}
+    led = {starts[to] for place, to in references.data_pointers.items() if to in starts and not within(spans, place)}
     for number in range(len(code)):
         if number in asking or number in found or within(jumps, code.start(number)):
             continue
         relocatable = subject.binary.relocatable
-        leads = (one.target for one in references.of(number)) if relocatable else references.leads(number)
+        leads = (one.target for one in references.of(number)) if relocatable else references.possible_targets(number)
         led.update(starts[one] for one in leads if one in starts)
     return led
 
@@ -154,7 +155,7 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
         ):
             continue
         missing = sets.missing(codes, allowed)
-        nameless = (subject.nameless_allowed or others is not None) and not code.named(number)
+        nameless = (subject.nameless_allowed or others is not None) and not code.has_name(number)
         checked = not level and subject.is_checked(number)
         if nameless or checked or behind.covers(number, missing):
             subject.count(number, missing)

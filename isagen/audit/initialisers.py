@@ -17,7 +17,7 @@ from functools import cached_property
 
 from ..binary.formats import demangle
 from ..binary.protocol import MERGEABLE, Binding
-from ..code.references import Refers
+from ..code.references import ResolvedReference
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
 from .findings import Finding
 from .known_functions import RUNS, is_harmless
@@ -123,7 +123,7 @@ class _Level:
         for which in sorted(set(group.values())):
             yield [number for number, one in group.items() if one == which]
 
-    def _merges(self, number: int, one: Refers) -> bool:
+    def _merges(self, number: int, one: ResolvedReference) -> bool:
         """Return whether a reference is to a variable that the linker merges with those of other objects."""
         subject = self._members[number].subject
         section, symbol = subject.binary.section_at(one.target), subject.code.variables.symbol_at(one.target)
@@ -156,7 +156,7 @@ class _Level:
                 references = self._members[where].subject.references
                 code = references.code
                 if not code.functions.is_code(target):
-                    waiting += [(where, to, external) for to, external in references.held(target)]
+                    waiting += [(where, to, external) for to, external in references.code_reachable_from(target)]
                     continue
                 entry = code.entry(target)
                 inside = entry in self._members[where].reached.when and code.start(entry) != target
@@ -190,7 +190,7 @@ class _Level:
                     if not subject.allowances.cover(name):
                         yield number, function, name
 
-    def _outside(self, number: int, one: Refers, seen: dict[int, set[int]]) -> Iterator[str]:
+    def _outside(self, number: int, one: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
         """Yield what a reference, or a pointer in the data that it is to, leads to outside of the level.
 
         `seen` are the variables that are looked through, by the number of their object.
@@ -212,7 +212,7 @@ class _Level:
                 if shown and not self._is_known(shown):
                     yield shown
             elif subject.code.variables.extent(target)[0] not in seen.setdefault(where, set()):
-                waiting += [(where, *pointed) for pointed in subject.references.pointed(target, seen[where])]
+                waiting += [(where, *pointed) for pointed in subject.references.reachable_from(target, seen[where])]
 
     def _is_known(self, name: str) -> bool:
         """Return whether a name of no level is that of what keeps no address, or runs it, which is followed."""
@@ -239,7 +239,7 @@ class _Level:
             variables, binary = subject.code.variables, subject.binary
             known = (one for one in binary.symbols() if one.defined and one.binding != Binding.LOCAL)
             starts = {one.address for one in known if binary.name(one) not in self._private}
-            found = {to for start in starts for to, _ in subject.references.pointed(start)}
+            found = {to for start in starts for to, _ in subject.references.reachable_from(start)}
             self._pointed[number] = frozenset(variables.extent(to)[0] for to in found)
         return self._pointed[number]
 
@@ -254,7 +254,7 @@ class _Level:
                     yield replace(finding, kernel=self._members[number].source, level=self._level)
 
 
-def _named(reached: Reached) -> Iterator[Refers]:
+def _named(reached: Reached) -> Iterator[ResolvedReference]:
     for listed in reached.names.values():
         yield from listed
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ..binary.protocol import Binding, within
 from ..code.code import Code
-from ..code.references import Refers
+from ..code.references import ResolvedReference
 from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .subject import Subject
@@ -69,7 +69,7 @@ class Reached:
     callers: dict[int, tuple[int, int]] = field(default_factory=dict)  # by function: the caller, and where it calls
     offenders: dict[int, Codes] = field(default_factory=dict)
     undecodable: list[int] = field(default_factory=list)
-    names: dict[int, list[Refers]] = field(default_factory=dict)  # by function: its references
+    names: dict[int, list[ResolvedReference]] = field(default_factory=dict)  # by function: its references
     calls: set[str] = field(default_factory=set)
 
     def follow(self, roots: Sequence[Root]) -> None:
@@ -95,7 +95,7 @@ class Reached:
                 if one.kind in DIRECT or one.kind is Kind.CALL:
                     self.calls.add(one.name)
                     if one.target:
-                        self._reach(code.entry(one.target), self.when[number], (number, one.place), waiting)
+                        self._reach(code.entry(one.target), self.when[number], (number, one.at), waiting)
 
     def _reach(self, number: int, when: str, caller: tuple[int, int] | None, waiting: deque[int]) -> None:
         if number >= 0 and number not in self.when:
@@ -126,12 +126,12 @@ class Reached:
         unknown = sum(map(self._calls_unknown, self.names.values()))
         return AtLoad(beyond, others, frozenset(self.calls - {""}), unknown)
 
-    def _calls_unknown(self, listed: Sequence[Refers]) -> bool:
+    def _calls_unknown(self, listed: Sequence[ResolvedReference]) -> bool:
         """Return whether a function calls through a pointer, except a weak one that start-up code tests first."""
         spans = self.subject.code.pointers.spans
         return any(
             one.kind in UNKNOWN and not (before.name in START_UP or within(spans, before.target))
-            for before, one in pairwise([Refers(0, Kind.END, 0, ""), *listed])
+            for before, one in pairwise([ResolvedReference(0, Kind.END, 0, ""), *listed])
         )
 
     def described(self, kind: str, number: int, codes: Codes) -> Finding:
@@ -179,12 +179,12 @@ class Reached:
         """Return the function that asks what the CPU has before control comes to an address; "" if none does."""
         references, code = self.subject.references, self.subject.code
         for step, place in self._steps(number, address):
-            if references.asks(step):
+            if references.detects_features(step):
                 return code.name(step)
             for one in self.names[step]:
-                if one.place < place and one.kind in DIRECT and one.target:
+                if one.at < place and one.kind in DIRECT and one.target:
                     callee = code.entry(one.target)
-                    if references.asks(callee):
+                    if references.detects_features(callee):
                         return code.name(callee)
         return ""
 
@@ -194,8 +194,8 @@ class Reached:
         A local variable is preferred to a global one.
         """
         listed = [one for one in self.names.get(number, ()) if one.kind in (Kind.WRITE, Kind.ADDRESS)]
-        before = [one.target for one in reversed(listed) if one.place <= address]
-        after = [one.target for one in listed if one.place > address] if after_too else []
+        before = [one.target for one in reversed(listed) if one.at <= address]
+        after = [one.target for one in listed if one.at > address] if after_too else []
         found: dict[bool, str] = {}
         for target in (*before, *after):
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
@@ -221,7 +221,8 @@ class Reached:
                     continue
                 seen.add(one.target)
                 is_code = code.functions.is_code(one.target)
-                held = [one.target] if is_code else [address for address, _ in references.held(one.target, looked)]
+                pointed = () if is_code else references.code_reachable_from(one.target, looked)
+                held = [one.target] if is_code else [address for address, _ in pointed]
                 found = {target: self._beyond(target) for target in map(code.entry, dict.fromkeys(held)) if target >= 0}
                 first = next((target for target, codes in found.items() if codes), None)
                 if first is None:
@@ -232,7 +233,7 @@ class Reached:
                     "its address is taken" if is_code else f"{name} holds its address" + f", one of {many}" * (many > 1)
                 )
                 finding = self.subject.finding("unproven", first, found[first], self.subject.baseline, "")
-                path = tuple(code.name(step) for step, _ in self._steps(number, one.place))
+                path = tuple(code.name(step) for step, _ in self._steps(number, one.at))
                 detail = f"{what}, by code that runs {self.when[number]}"
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))
 

@@ -60,7 +60,7 @@ class Subject:
     def is_known(self, symbol: Symbol) -> bool:
         """Return whether other sources than the one that defines a variable may know its name."""
         name = self.binary.name(symbol)
-        return not (symbol.own and name not in self.known) and not self.is_sealed(name)
+        return not (symbol.local and name not in self.known) and not self.is_sealed(name)
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
@@ -86,16 +86,16 @@ class Subject:
 
     def _is_asked(self, number: int) -> bool:
         """Return whether a function detects the CPU's features, or all of its callers do before the call."""
-        if self.references.asks_first(number):
+        if self.references.detects_features_first(number):
             return True
         # In files of others this would take as long as all else.
         callers = list(self._callers(self.code.start(number))) if self.levels else []
-        return bool(callers) and all(map(self.references.asks_first, callers))
+        return bool(callers) and all(map(self.references.detects_features_first, callers))
 
     def _callers(self, address: int) -> Iterator[int]:
         """Yield the functions that call an address."""
         for number in self.numbers():
-            named = self.binary.relocatable or address in self.code.named_by(number)
+            named = self.binary.relocatable or address in self.code.operand_addresses(number)
             if named and any(one.target == address and one.kind in DIRECT for one in self.references.of(number)):
                 yield number
 
@@ -116,7 +116,7 @@ class Subject:
 
     def count_rest(self, pieces: Iterable[int]) -> None:
         """Count code in no function, and in none of the `pieces`, by what it would need if it were code."""
-        for address, raw in self.code.rest(pieces):
+        for address, raw in self.code.unreached(pieces):
             allowed = self.allowed_at(self.level_at(address))
             codes = self.sets.unsound(self.sets.decoder.codes(raw, address), allowed)
             for feature in self.sets.missing(codes, allowed):

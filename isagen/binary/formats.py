@@ -68,7 +68,7 @@ def known_systems() -> tuple[str, ...]:
     return tuple(system for one in FORMATS for system in one.systems)
 
 
-def are_made_under(macros: Container[str]) -> bool:
+def has_format_macro(macros: Container[str]) -> bool:
     """Return whether a compiler that predefines `macros` makes objects of a format that isagen knows."""
     return any(one.macro in macros for one in FORMATS)
 

@@ -72,7 +72,7 @@ def is_destructor(name: str) -> bool:
     return of_class or core.startswith(("__tcf_", "__cxx_global_array_dtor"))
 
 
-def initialised(names: Iterable[str]) -> Iterator[str]:
+def initialised_variables(names: Iterable[str]) -> Iterator[str]:
     """Yield the variables that code initialises, and their guards: `names` contain a guard or an initialisation
     function.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 
-class Kind(IntEnum):
+class SymbolKind(IntEnum):
     """The kind of thing that a symbol names."""
 
     LABEL = 0  # of no type, as assembly has them
@@ -37,8 +37,8 @@ class Binding(IntEnum):
     OTHER = 99
 
 
-CODE_KINDS = frozenset({Kind.FUNCTION, Kind.RESOLVER})
-DATA_KINDS = frozenset({Kind.DATA, Kind.THREAD_DATA})
+CODE_KINDS = frozenset({SymbolKind.FUNCTION, SymbolKind.RESOLVER})
+DATA_KINDS = frozenset({SymbolKind.DATA, SymbolKind.THREAD_DATA})
 MERGEABLE = frozenset({Binding.WEAK, Binding.UNIQUE})
 
 
@@ -76,7 +76,7 @@ class Symbol(Protocol):
     @property
     def number(self) -> int: ...
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> SymbolKind: ...
     @property
     def binding(self) -> Binding: ...
     @property
@@ -94,7 +94,7 @@ class Symbol(Protocol):
         """Whether other programs and libraries can refer to it."""
 
     @property
-    def own(self) -> bool:
+    def local(self) -> bool:
         """Whether no other object than the one that defines it could refer to it."""
 
     @property
@@ -103,7 +103,7 @@ class Symbol(Protocol):
 
 
 @dataclass(frozen=True)
-class Relocations:
+class RelocationTypes:
     """The relocation types of one processor in one format, by what they do.
 
     `absolute` ones hold an address, `relative` ones a distance from themselves; `through_slot` ones of these lead to a
@@ -120,7 +120,7 @@ class Relocations:
 
 
 @dataclass(frozen=True)
-class Reference:
+class Relocation:
     """A relocation of an object: at `address`, of the format's own `kind`, to a symbol of a table."""
 
     address: int
@@ -161,28 +161,28 @@ class Pointers(Protocol):
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""
 
-    def stored(self) -> Iterator[tuple[int, int]]:
+    def in_data(self) -> Iterator[tuple[int, int]]:
         """Yield the pointers in data: (where each is, address that it leads to in this file)."""
 
-    def reference(self, section: Section, start: int, end: int) -> Reference | None:
+    def relocation(self, section: Section, start: int, end: int) -> Relocation | None:
         """Return the relocation of an object's section from `start` to before `end`, if there is one."""
 
-    def references(self, section: Section) -> Sequence[Reference]:
+    def relocations_of(self, section: Section) -> Sequence[Relocation]:
         """Return the relocations of an object's section, in order."""
 
-    def target(self, reference: Reference, after: int = 0) -> int:
+    def target(self, relocation: Relocation, after: int = 0) -> int:
         """Return the address that an object's relocation is for; 0 if it is not in this object, or not in memory.
 
         `after` is the address after the instruction that it is in.
         """
 
-    def operand(self, reference: Reference, after: int) -> int:
+    def operand(self, relocation: Relocation, after: int) -> int:
         """Return the address that the relocation of an instruction is for; its symbol's if it is out of its section.
 
         `after` is the address after the instruction.
         """
 
-    def target_name(self, reference: Reference) -> str:
+    def target_name(self, relocation: Relocation) -> str:
         """Return the name of the symbol that an object's relocation is for."""
 
 
@@ -299,8 +299,8 @@ class Binary(Protocol):
     def notes(self, owner: str) -> Sequence[bytes]:
         """Return the texts of the notes of `owner`."""
 
-    def unwound(self) -> Iterator[tuple[int, int]]:
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions that the tables for unwinding the stack describe."""
 
-    def pointers(self, kinds: Relocations) -> Pointers:
+    def pointers(self, kinds: RelocationTypes) -> Pointers:
         """Return the pointers of the file; `kinds` are the relocation types of its processor."""

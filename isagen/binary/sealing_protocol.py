@@ -9,18 +9,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..model.files import AnyPath
-from .protocol import Architecture, Binary, Binding, Kind, Mangling
+from .protocol import Architecture, Binary, Binding, Mangling, SymbolKind
 
 
-class Held(NamedTuple):
+class PointerTargets(NamedTuple):
     """The symbols that data points to, directly or through local data.
 
     `code` are the names of local functions, `names` those of global symbols, of code or of data. What data of these
     names points to in turn is not included.
     """
 
-    code: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    local_code: tuple[str, ...] = ()
+    global_names: tuple[str, ...] = ()
 
 
 class NamedSymbol(NamedTuple):
@@ -32,7 +32,7 @@ class NamedSymbol(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: SymbolKind
     binding: Binding
     size: int
     constant: bool
@@ -58,13 +58,13 @@ class ObjectFile(Protocol):
         """The symbols that are not local."""
 
     @property
-    def private_symbols(self) -> Sequence[NamedSymbol]:
+    def weak_code_and_constants(self) -> Sequence[NamedSymbol]:
         """The weak symbols that are private to the object's level; a linker would merge them."""
 
-    def held(self, symbol: NamedSymbol) -> Held:
+    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
         """Return the addresses that the data of one of `symbols` holds."""
 
-    def value(self, symbol: NamedSymbol) -> str:
+    def initial_value(self, symbol: NamedSymbol) -> str:
         """Return size and initial value of a symbol's data, as text that is equal for equal data."""
 
     @property
@@ -72,14 +72,14 @@ class ObjectFile(Protocol):
         """Whether the loader runs any of its code."""
 
     @property
-    def looks_for(self) -> frozenset[str]:
+    def bounded_sections(self) -> frozenset[str]:
         """The sections of which it uses __start_/__stop_ symbols."""
 
     @property
-    def initialised(self) -> frozenset[str]:
+    def initialised_variables(self) -> frozenset[str]:
         """The names of variables that code initialises, when they are first used or at load, and of their guards."""
 
-    def findable(self) -> Mapping[str, Held]:
+    def findable_sections(self) -> Mapping[str, PointerTargets]:
         """Return the addresses in each section that code finds by name, except those added by compilers."""
 
     @property
@@ -95,7 +95,7 @@ class ObjectFile(Protocol):
         Prefixes in `marks` are removed from names first.
         """
 
-    def variables_besides(self) -> frozenset[str] | None:
+    def foldable_variables(self) -> frozenset[str] | None:
         """Return its weak variables, if it contains only these, code and constants.
 
         Return None if the object contains more: a variable of its own, a function that runs at load or exit, or data
@@ -147,12 +147,12 @@ class Format(Protocol):
         """Read an object."""
 
     def seal(
-        self, file: Any, level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
+        self, file: Any, level: str, mark: str, private: Collection[str] = (), bounded_sections: Collection[str] = ()
     ) -> bytes:
         """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-        `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are the
-        sections that other objects look for by name.
+        The names of its `weak_code_and_constants` become private to the level, and the names in `private` too.
+        `bounded_sections` are the sections whose bounds objects of the level name.
         """
 
     def emptied(self, file: Any) -> bytes:

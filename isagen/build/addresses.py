@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..binary.formats import demangle
-from ..binary.sealing_protocol import Held
+from ..binary.sealing_protocol import PointerTargets
 from ..model.errors import BuildError
 from .compiled import Compiled, CompiledSymbol, marks_of
 
@@ -56,15 +56,15 @@ class LevelAddresses:
             if symbol.defined and symbol.is_mergeable_variable and symbol.name not in self.initialised:
                 yield symbol
 
-    def _code_in(self, held: Held) -> str:
+    def _code_in(self, held: PointerTargets) -> str:
         """Return the first function of the level that pointers in data lead to, directly or not; "" if none."""
         seen: set[str] = set()
         waiting = [held]
         while waiting:
             held = waiting.pop()
-            if held.code:
-                return held.code[0]
-            for name in set(held.names) - seen:
+            if held.local_code:
+                return held.local_code[0]
+            for name in set(held.global_names) - seen:
                 seen.add(name)
                 for symbol in self._definitions.get(name, ()):
                     if symbol.code:
@@ -92,7 +92,7 @@ class LevelAddresses:
         if self._code_in(symbol.held):
             return
         stub = symbol.name.removeprefix(self._marks[0])
-        names = symbol.held.names
+        names = symbol.held.global_names
         if names:
             raise BuildError(
                 f"{source} registers {names[0]} at {self._level}, but no kernel source defines it at that level",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..binary.formats import load_object
 from ..binary.protocol import MERGEABLE, Binding
-from ..binary.sealing_protocol import Held
+from ..binary.sealing_protocol import PointerTargets
 from ..model.files import AnyPath, read_bytes
 from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
@@ -31,7 +31,7 @@ class CompiledSymbol(NamedTuple):
     code: bool
     merged: bool
     value: str
-    held: Held
+    held: PointerTargets
 
     @property
     def is_mergeable_variable(self) -> bool:
@@ -52,7 +52,7 @@ class Compiled:
     path: str
     content: bytes
     symbols: tuple[CompiledSymbol, ...]
-    findable: Mapping[str, Held]
+    findable: Mapping[str, PointerTargets]
     initialised: frozenset[str]
     runs_at_load: bool
     besides: frozenset[str] | None
@@ -68,22 +68,22 @@ def marks_of(level: str) -> tuple[str, str]:
 def compiled_object(path: AnyPath, level: str, measure: Measure) -> Compiled:
     """Read the object of a level at a path."""
     file = load_object(path)
-    private = {symbol.name for symbol in file.private_symbols}
+    private = {symbol.name for symbol in file.weak_code_and_constants}
     symbols = []
     for one in file.symbols:
-        held = file.held(one) if one.defined and not one.code else Held()
+        held = file.pointer_targets(one) if one.defined and not one.code else PointerTargets()
         own = one.defined and one.name in private
         symbol = CompiledSymbol(one.name, one.binding, one.constant, one.defined, one.code, own, "", held)
         is_shared = one.defined and symbol.is_mergeable_variable
-        symbols.append(symbol._replace(value=file.value(one)) if is_shared else symbol)
+        symbols.append(symbol._replace(value=file.initial_value(one)) if is_shared else symbol)
     return Compiled(
         path=os.fspath(path),
         content=blake2b(read_bytes(path), digest_size=16).digest(),
         symbols=tuple(symbols),
-        findable=file.findable(),
-        initialised=file.initialised,
+        findable=file.findable_sections(),
+        initialised=file.initialised_variables,
         runs_at_load=file.runs_at_load,
-        besides=file.variables_besides(),
-        looks_for=file.looks_for,
+        besides=file.foldable_variables(),
+        looks_for=file.bounded_sections,
         code=measure.code(file, marks_of(level)),
     )

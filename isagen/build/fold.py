@@ -80,7 +80,7 @@ def _is_replaceable(file: Compiled, private: frozenset[str], marks: tuple[str, .
         if symbol.defined and symbol.name not in private and not symbol.name.startswith(marks):
             # A shared variable that points to a private constant: after folding it might point to that of another
             # level.
-            if symbol.binding not in MERGEABLE or not private.isdisjoint(symbol.held.names):
+            if symbol.binding not in MERGEABLE or not private.isdisjoint(symbol.held.global_names):
                 return False
             shared.add(symbol.name)
     return file.besides is not None and file.besides <= shared

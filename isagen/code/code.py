@@ -7,9 +7,8 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from ..binary.protocol import Binary, Kind, Section, Symbol
-from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Reference
-from ..processors.decoding import Kind as Refers
+from ..binary.protocol import Binary, Section, Symbol, SymbolKind
+from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Kind, Reference
 from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
@@ -77,7 +76,7 @@ class Code:
         """Return the target of a direct jump; 0 before the link."""
         if self.binary.relocatable:
             section = self.functions.section_of(reference.at)
-            if self.pointers.reference(section, reference.at, reference.after):
+            if self.pointers.relocation(section, reference.at, reference.after):
                 return 0
         return reference.address
 
@@ -91,14 +90,14 @@ class Code:
             return end if self.functions.sizes[number] else 0
         if number not in self._ends:
             last = self._last(start, end)
-            cut = last is not None and last.kind is Refers.INVALID and end - last.at < self.decoder.longest
+            cut = last is not None and last.kind is Kind.INVALID and end - last.at < self.decoder.longest
             raw = self.binary.read(last.at, self.decoder.longest) if last is not None and cut else b""
             whole = next(iter(self.decoder.decode(raw, last.at)), None) if last is not None and raw else None
             fits = whole is not None and whole.code != self.decoder.invalid
             self._ends[number] = min(whole.next_ip, self.functions.limit(number)) if whole and fits else end
         return self._ends[number]
 
-    def runs_on(self, number: int, last: Reference | None = None) -> int:
+    def falls_through_to(self, number: int, last: Reference | None = None) -> int:
         """Return where control goes on behind the last byte of a function or piece; 0 where it does not.
 
         `last` is the last reference of its code, where that is at hand. Padding after an instruction that leaves does
@@ -143,7 +142,7 @@ class Code:
                 found.append((self._end(number), limit))
         return tuple(found)
 
-    def rest(self, pieces: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    def unreached(self, pieces: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes in gaps and in none of the `pieces` that are not just padding: (address, bytes)."""
         known = sorted({block for piece in pieces for block in self.blocks(piece)})
         for start, end in self.gaps:
@@ -175,7 +174,7 @@ class Code:
     @cached_property
     def _labels(self) -> Mapping[int, Symbol]:
         """The first named label at each address."""
-        labels = [one for one in self.binary.symbols() if one.kind == Kind.LABEL and one.defined and one.named]
+        labels = [one for one in self.binary.symbols() if one.kind == SymbolKind.LABEL and one.defined and one.named]
         return {one.address: one for one in reversed(labels)}
 
     def name(self, number: int) -> str:
@@ -183,7 +182,7 @@ class Code:
         symbol = self.symbol(number)
         return self.binary.name(symbol) if symbol is not None else f"function at {self.start(number):#x}"
 
-    def named(self, number: int) -> bool:
+    def has_name(self, number: int) -> bool:
         """Return whether a function has a name."""
         return self.symbol(number) is not None
 
@@ -222,7 +221,7 @@ class Code:
                 return self.codes(number)
         return every
 
-    def named_by(self, number: int) -> set[int]:
+    def operand_addresses(self, number: int) -> set[int]:
         """Return the addresses that the instructions of a linked file's function name, and numbers that are none."""
         found = (self.decoder.references(raw, start, self.binary.fixed) for start, raw in self.raw(number))
         return {one.address for listed in found for one in listed}

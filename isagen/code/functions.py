@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from ..binary.protocol import CODE_KINDS, Binary, Binding, Kind, Section, Symbol
+from ..binary.protocol import CODE_KINDS, Binary, Binding, Section, Symbol, SymbolKind
 
 # A function: its start, a number that is lower for a preferred symbol, its size, and its symbol's number + 1, or 0.
 Place = tuple[int, int, int, int]
@@ -29,7 +29,7 @@ class Functions:
             if symbol.section not in executable or not self.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
-            if symbol.kind in CODE_KINDS or (symbol.kind == Kind.LABEL and not local):
+            if symbol.kind in CODE_KINDS or (symbol.kind == SymbolKind.LABEL and not local):
                 places.append((symbol.address, int(local), symbol.size, symbol.number + 1))
         places += [(section.address, 3, 0, 0) for section in executable.values()]
         self._number(places)
@@ -37,7 +37,7 @@ class Functions:
         if tails:
             places += tails
             self._number(places)
-        more = [(start, 2, size, 0) for start, size in binary.unwound() if self._is_new(start, size)]
+        more = [(start, 2, size, 0) for start, size in binary.unwind_table_functions() if self._is_new(start, size)]
         if more:
             self._number(places + more)
 
@@ -129,7 +129,7 @@ class Functions:
             reasons[Binding.GLOBAL] = "exported"
         found: dict[int, tuple[int, Symbol, str]] = {}
         for symbol in self.binary.exports():
-            if symbol.kind not in (Kind.FUNCTION, Kind.LABEL) or not symbol.defined:
+            if symbol.kind not in (SymbolKind.FUNCTION, SymbolKind.LABEL) or not symbol.defined:
                 continue
             if not symbol.visible or symbol.binding not in reasons:
                 continue

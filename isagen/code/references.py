@@ -20,13 +20,13 @@ RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
 UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
-class Refers(NamedTuple):
-    """One reference of the instruction at `place`: its kind, and the address of its target. `name` is that of a
+class ResolvedReference(NamedTuple):
+    """One reference of the instruction `at` an address: its kind, and the address of its target. `name` is that of a
     function of another file, or of one that calls its arguments. A call through the PLT or GOT has the kind of a direct
     one. An unknown target has neither address nor name.
     """
 
-    place: int
+    at: int
     kind: Kind
     target: int
     name: str
@@ -50,7 +50,7 @@ class References:
 
     # ---- of code
 
-    def of(self, number: int) -> Iterator[Refers]:
+    def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function in order, and a jump to where it falls through.
 
         Jumps inside of the function are left out. A callback argument counts as called.
@@ -67,17 +67,21 @@ class References:
                 if not (jump and self.code.covers(number, found.target)):
                     yield found
                 for target, name in handed.get(one.at, ()) if self._is_run(found) else ():
-                    yield Refers(found.place, Kind.CALL, target if self._functions.is_code(target) else 0, name)
-        end = self.code.runs_on(number, last)
+                    yield ResolvedReference(found.at, Kind.CALL, target if self._functions.is_code(target) else 0, name)
+        end = self.code.falls_through_to(number, last)
         if end:
-            yield Refers(end, Kind.JUMP, end, "")
+            yield ResolvedReference(end, Kind.JUMP, end, "")
 
-    def _is_run(self, one: Refers) -> bool:
+    def _is_run(self, one: ResolvedReference) -> bool:
         """Return whether a reference calls a function in `runs`."""
         return one.name in self._runs and one.kind is not Kind.ADDRESS
 
     def _handed(
-        self, address: int, raw: bytes, listed: Sequence[tuple[Reference, Refers]], calls: Mapping[int, Sequence[int]]
+        self,
+        address: int,
+        raw: bytes,
+        listed: Sequence[tuple[Reference, ResolvedReference]],
+        calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
         """Return by address of a call the callbacks that it passes: (address, name if another file defines it), or (0,
         "") if unknown.
@@ -85,14 +89,14 @@ class References:
         `calls` has their argument numbers.
         """
         known = [(0, ""), *((found.target, found.name) for _, found in listed if found.kind is Kind.ADDRESS)]
-        places = (found.place for _, found in listed if found.kind is Kind.ADDRESS)
+        places = (found.at for _, found in listed if found.kind is Kind.ADDRESS)
         formed = {place: number for number, place in enumerate(places, 1) if any(known[number])}
         entered = {one.after for one, _ in listed if one.kind in LEAVES}
         entered |= {one.address for one, _ in listed if one.kind in (Kind.JUMP, Kind.BRANCH)}
         handed = self.code.decoder.call_arguments(raw, address, formed, entered, calls)
         return {call: [known[number] for number in numbers] for call, numbers in handed.items()}
 
-    def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:
+    def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of a linked file."""
         section_at = self._binary.section_at
         for one in self.code.decoder.references(raw, address, self._binary.fixed):
@@ -113,12 +117,12 @@ class References:
                 if section_at(target) is None:
                     continue
                 kind = Kind.ADDRESS
-            yield one, Refers(one.at, kind, target, name)
+            yield one, ResolvedReference(one.at, kind, target, name)
 
-    def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, Refers]]:
+    def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of an object: those with relocations, and those inside a section."""
         section = self._functions.section_of(address) if raw else None
-        listed = self._pointers.references(section) if section is not None else []
+        listed = self._pointers.relocations_of(section) if section is not None else []
         place = bisect_left(listed, address, key=lambda reference: reference.address)
         waiting = iter(listed[place:])
         relocation = next(waiting, None)
@@ -127,7 +131,7 @@ class References:
             while relocation is not None and relocation.address < (one.at if one is not None else address + len(raw)):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
                 known = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
-                yield known, Refers(relocation.address, Kind.ADDRESS, target, name)
+                yield known, ResolvedReference(relocation.address, Kind.ADDRESS, target, name)
                 relocation = next(waiting, None)
             if one is None:
                 return
@@ -140,15 +144,15 @@ class References:
                 if relocation.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in UNKNOWN:  # the operand is a table of addresses
-                    yield one, Refers(one.at, Kind.ADDRESS, target, name)
+                    yield one, ResolvedReference(one.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
                 relocation = next(waiting, None)
             if kind in SLOTS:  # a variable holds the address
-                yield one, Refers(one.at, Kind.READ, target, name)
+                yield one, ResolvedReference(one.at, Kind.READ, target, name)
                 kind, target, name = UNRESOLVED[kind], 0, ""
             elif kind is Kind.LOAD:
                 kind = Kind.READ
-            yield one, Refers(one.at, kind, target, name)
+            yield one, ResolvedReference(one.at, kind, target, name)
 
     def resolve_plt(self, target: int) -> tuple[int, str]:
         """Return the address that a call of `target` leads to, followed through the PLT, and its function's name.
@@ -197,9 +201,9 @@ class References:
                     break
         return ""
 
-    def leads(self, number: int) -> Iterator[int]:
+    def possible_targets(self, number: int) -> Iterator[int]:
         """Yield the addresses that a function of a linked file may call, jump to or use."""
-        for address in self.code.named_by(number):
+        for address in self.code.operand_addresses(number):
             if not within(self._tables, address):
                 yield address
             elif self._functions.is_code(address):
@@ -215,24 +219,24 @@ class References:
     # ---- of data
 
     @cached_property
-    def stored(self) -> Mapping[int, int]:
+    def data_pointers(self) -> Mapping[int, int]:
         """The targets of pointers in data, by the pointers' addresses."""
-        return dict(self._pointers.stored())
+        return dict(self._pointers.in_data())
 
     @cached_property
     def _places(self) -> list[int]:
-        return sorted(self.stored)
+        return sorted(self.data_pointers)
 
-    def held(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
+    def code_reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield the code that pointers in the variable at an address lead to: (address, name if external).
 
         Variables that they point to are searched as well, except those whose start is in `seen`.
         """
-        for target, name in self.pointed(address, seen):
+        for target, name in self.reachable_from(address, seen):
             if name or self._functions.is_code(target):
                 yield target, name
 
-    def pointed(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
+    def reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield all that can be reached from the variable at an address through pointers. Each is (address, name where
         another file defines it). Variables that start in `seen` are skipped; those searched are added to it.
         """
@@ -252,9 +256,9 @@ class References:
         section = self._binary.section_at(start)
         if not self._binary.relocatable or section is None:
             for place in self._places[bisect_left(self._places, start) : bisect_left(self._places, end)]:
-                yield self.stored[place], ""
+                yield self.data_pointers[place], ""
             return
-        for one in self._pointers.references(section):
+        for one in self._pointers.relocations_of(section):
             if start <= one.address < end:
                 target = self._pointers.target(one)
                 yield target, "" if target else self._pointers.target_name(one)
@@ -266,12 +270,12 @@ class References:
         """The pieces of code in gaps that are reached from functions, other pieces or data."""
         gaps = self.code.gaps
         found: dict[int, None] = {}
-        for target in self.stored.values() if gaps else ():
+        for target in self.data_pointers.values() if gaps else ():
             if within(gaps, target):
                 self._add_piece(target, False, found)
         for start, _ in gaps:
             before = self.code.functions.at(start)
-            if within(gaps, end := self.code.runs_on(before)):
+            if within(gaps, end := self.code.falls_through_to(before)):
                 self._add_piece(end, True, found)
         for number in range(len(self.code) if gaps else 0):
             self._add_pieces_of(number, gaps, found)
@@ -284,7 +288,7 @@ class References:
 
     def _add_pieces_of(self, number: int, gaps: Sequence[tuple[int, int]], found: dict[int, None]) -> None:
         """Add the pieces in `gaps` that a function or piece leads to."""
-        if not self._binary.relocatable and not any(within(gaps, one) for one in self.code.named_by(number)):
+        if not self._binary.relocatable and not any(within(gaps, one) for one in self.code.operand_addresses(number)):
             return
         for one in self.of(number):
             if within(gaps, one.target) and not self.code.covers(number, one.target):
@@ -299,7 +303,7 @@ class References:
 
     # ---- questions
 
-    def asks(self, number: int, libc_only: bool = False) -> bool:
+    def detects_features(self, number: int, libc_only: bool = False) -> bool:
         """Return whether a function detects CPU features, or reads the toolchain's variables of them.
 
         With `libc_only`, only reads of the C library's own variables count.
@@ -310,7 +314,7 @@ class References:
             self._asks[number, libc_only] = any(self._is_question(one, libc_only) for one in self.of(number))
         return self._asks[number, libc_only]
 
-    def _is_question(self, one: Refers, libc_only: bool) -> bool:
+    def _is_question(self, one: ResolvedReference, libc_only: bool) -> bool:
         if one.kind is Kind.QUESTION:
             return not libc_only
         name = one.name
@@ -320,8 +324,9 @@ class References:
         by = self._asked_by
         return name.startswith(by.own) or (not libc_only and (name in by.functions or name.startswith(by.variables)))
 
-    def asks_first(self, number: int) -> bool:
+    def detects_features_first(self, number: int) -> bool:
         """Return whether a function asks what the CPU has, or a function that it calls does."""
-        return self.asks(number) or any(
-            one.kind in DIRECT and one.target and self.asks(self.code.entry(one.target)) for one in self.of(number)
+        return self.detects_features(number) or any(
+            one.kind in DIRECT and one.target and self.detects_features(self.code.entry(one.target))
+            for one in self.of(number)
         )

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from ..binary.formats import are_made_under, format_names, known_systems
+from ..binary.formats import format_names, has_format_macro, known_systems
 from ..model.plan import Limit, Sealing
 
 # Optimization for debugging folds nothing, so that debuggers show the level of each function.
@@ -40,7 +40,7 @@ def limit_of(system: str | None, makers: Iterable[Maker], no_table: str = "") ->
             blind = "" if maker.macros else f", nor its baseline, as {UNLISTED}"
             return Limit(f"isagen does not know the compiler {maker.name}{blind}", opaque=True, foreign=True)
     known = system is None or system in known_systems()
-    other = next((maker for maker in makers if maker.macros is None or not are_made_under(maker.macros)), None)
+    other = next((maker for maker in makers if maker.macros is None or not has_format_macro(maker.macros)), None)
     if other:
         whose = f"of {other.name}" if known else f"for {system}"
         blind = "" if other.macros else f"; the baseline of {other.name} is unknown, as {UNLISTED}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from ..binary.protocol import Relocations
+from ..binary.protocol import RelocationTypes
 from .instructions import Instructions
 
 Codes = frozenset[int]
@@ -65,7 +65,7 @@ class Abi:
     machine: int
     bits: int
     order: str
-    relocations: Relocations
+    relocations: RelocationTypes
     arguments: tuple[str, ...] = ()
     preserved: tuple[str, ...] = ()
 

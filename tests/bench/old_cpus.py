@@ -198,9 +198,9 @@ class Audits:
         places = (one.ip for one in references.code.decode(number) if one.ip <= address < one.next_ip)
         place = next(places, -1)
         for one in references.of(number):
-            if one.place == place and one.kind in UNKNOWN:
+            if one.at == place and one.kind in UNKNOWN:
                 return number
-            if one.place == place and one.kind in DIRECT:
+            if one.at == place and one.kind in DIRECT:
                 called = self.function(file, one.target) if one.target else -1
                 return -1 if inner[0] == file and called == self.function(*inner) else called
         return -1

@@ -6,7 +6,7 @@ import pytest
 
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.private_names import name_in_source
-from isagen.binary.protocol import Binding, Kind
+from isagen.binary.protocol import Binding, SymbolKind
 from support.levels import supported_levels
 from support.pairs import paired
 from support.prepared import FEW
@@ -33,7 +33,7 @@ def test_what_a_sealed_object_offers_to_others(prepared, compiler):
         private = [s for s in symbols if re.search(rf"\.{level.lower()}\.\d+\Z", s.name)]
         assert all(s.hidden and s.constant for s in private)
         assert {"threes", "_ZTV5shapeIiE", "_Z18width_of_this_codeIiEiT_"} <= {name_in_source(s.name) for s in private}
-        assert [s.name for s in symbols if s.kind == Kind.FUNCTION and s not in private] == []
+        assert [s.name for s in symbols if s.kind == SymbolKind.FUNCTION and s not in private] == []
         shared = {s.name for s in symbols if s.binding == Binding.WEAK and s not in private}
         assert {"shared_counter", "_ZTI5shapeIiE", "_ZTS5shapeIiE"} <= shared
         code += [s.name for s in private]

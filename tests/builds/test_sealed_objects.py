@@ -12,7 +12,7 @@ import pytest
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.sealing import sealed
 from isagen.binary.private_names import private_name
-from isagen.binary.protocol import CODE_KINDS, Binding, Kind
+from isagen.binary.protocol import CODE_KINDS, Binding, SymbolKind
 from isagen.model.errors import BuildError
 from support.projects import need
 
@@ -30,8 +30,8 @@ def compiled(folder: Path, name: str, text: str, *command: str) -> Path:
 def seal(level: str, *objects: Path) -> list[Path]:
     """Seal the objects of a level into files beside them."""
     files = [ElfObject.load(path) for path in objects]
-    private = {symbol.name for file in files for symbol in file.private_symbols}
-    bounded = frozenset().union(*(file.looks_for for file in files))
+    private = {symbol.name for file in files for symbol in file.weak_code_and_constants}
+    bounded = frozenset().union(*(file.bounded_sections for file in files))
     places = [path.with_suffix(f".{level}.o") for path in objects]
     for place, file in zip(places, files, strict=True):
         place.write_bytes(sealed(file, level, MARK, private, bounded))
@@ -111,7 +111,7 @@ def test_nothing_but_names_changes(tmp_path, machine):
     code = [s.name for s in ElfObject.load(after).sections if s.executable]
     assert set(code) == {".isa_text.AVX2"}
     renamed = {name for name in symbols(after) if name.endswith(f".avx2.{MARK}")}
-    assert renamed == {private_name(s.name, "AVX2", MARK) for s in ElfObject.load(before).private_symbols}
+    assert renamed == {private_name(s.name, "AVX2", MARK) for s in ElfObject.load(before).weak_code_and_constants}
     assert renamed
     assert all(
         symbols(after)[name].hidden and symbols(after)[name].binding in (Binding.WEAK, Binding.GLOBAL)
@@ -197,7 +197,7 @@ template <class T> __attribute__((target_clones("avx2", "default"))) T f(T x) { 
 int a() { return f(1); }
 """
     (path,) = seal("AVX2", compiled(tmp_path, "x.cpp", text, "g++", "-fPIC", "-O1"))
-    assert Kind.RESOLVER in {symbol.kind for symbol in symbols(path).values()}
+    assert SymbolKind.RESOLVER in {symbol.kind for symbol in symbols(path).values()}
     assert [s.name for s in symbols(path).values() if s.kind in CODE_KINDS and not s.hidden] == ["_Z1av"]
 
 
@@ -208,9 +208,9 @@ template <class T> T *f(int i) { static const T c[] = {1, 2}; static T v[2]; ret
 int *a(int i) { return f<int>(i); }
 """
     raw = compiled(tmp_path, "x.cpp", text, "g++", "-fgnu-unique")
-    assert [s.binding for s in symbols(raw).values() if s.kind == Kind.DATA] == [Binding.UNIQUE, Binding.UNIQUE]
+    assert [s.binding for s in symbols(raw).values() if s.kind == SymbolKind.DATA] == [Binding.UNIQUE, Binding.UNIQUE]
     (path,) = seal("AVX2", raw)
-    found = {s.name.split("E")[-1]: (s.binding, s.hidden) for s in symbols(path).values() if s.kind == Kind.DATA}
+    found = {s.name.split("E")[-1]: (s.binding, s.hidden) for s in symbols(path).values() if s.kind == SymbolKind.DATA}
     assert found == {f"1c.avx2.{MARK}": (Binding.WEAK, True), "1v": (Binding.UNIQUE, False)} or found == {
         f"c.avx2.{MARK}": (Binding.WEAK, True),
         "v": (Binding.UNIQUE, False),

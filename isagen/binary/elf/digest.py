@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 
-from ..protocol import Binding, Kind
+from ..protocol import Binding, SymbolKind
 from . import layout as e
+from .entries import ElfSymbol
 from .reader import Elf
 from .relocations import relocations
-from .values import ElfSymbol
 
 DIGEST_SIZE = 8  # bytes; a build has thousands of objects, and 2**-64 per pair is no accident to expect
 # Arrays of functions whose order at load is in the names of the sections: .init_array.00101.
@@ -74,4 +74,4 @@ def _named(elf: Elf, marks: Sequence[str], place: dict[int, int]) -> Iterator[by
 def _place_of(elf: Elf, symbol: ElfSymbol, place: dict[int, int]) -> bytes:
     """Return the place of a symbol that the object defines, and whether it is a resolver (ifunc)."""
     offset = symbol.address - elf.sections[symbol.section].address
-    return struct.pack("<QQ?", place[symbol.section], offset % (1 << 64), symbol.kind == Kind.RESOLVER)
+    return struct.pack("<QQ?", place[symbol.section], offset % (1 << 64), symbol.kind == SymbolKind.RESOLVER)

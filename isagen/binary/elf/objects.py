@@ -10,15 +10,15 @@ from itertools import takewhile
 from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SETS
-from ..itanium import initialised, is_type
-from ..protocol import CODE_KINDS, Binding, Kind
-from ..sealing_protocol import Held, NamedSymbol
+from ..itanium import initialised_variables, is_type
+from ..protocol import CODE_KINDS, Binding, SymbolKind
+from ..sealing_protocol import NamedSymbol, PointerTargets
 from . import layout as e
-from .besides import variables_besides
 from .digest import digest_of
-from .held import HeldAddresses
+from .entries import ElfSection, ElfSymbol, Group
+from .foldable import foldable_variables
+from .initial_values import HeldAddresses
 from .reader import UNREADABLE, Elf
-from .values import ElfSection, ElfSymbol, Group
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Their number depends on the level's code, so
 # they are private, as constants are; profiling tools add up those of all levels.
@@ -144,17 +144,17 @@ class ElfObject:
         return tuple(s for s in self.symbols if s.defined and (s.binding in merged or s.section in grouped))
 
     @cached_property
-    def private_symbols(self) -> tuple[NamedSymbol, ...]:
+    def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
         return tuple(s for s in self.mergeable_symbols if is_private(s))
 
     @cached_property
     def _addresses(self) -> HeldAddresses:
         return HeldAddresses(self.elf, self.symbol_section)
 
-    def held(self, symbol: NamedSymbol) -> Held:
-        return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else Held()
+    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
+        return self._addresses.of(symbol.section, symbol.address, symbol.size) if symbol.section else PointerTargets()
 
-    def value(self, symbol: NamedSymbol) -> str:
+    def initial_value(self, symbol: NamedSymbol) -> str:
         value = self._addresses.value(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
         return f"{value} ({symbol.size} bytes)"
 
@@ -168,8 +168,8 @@ class ElfObject:
     def digest(self, marks: Sequence[str]) -> str:
         return digest_of(self.elf, marks)
 
-    def variables_besides(self) -> frozenset[str] | None:
-        return variables_besides(self.elf, self.symbols)
+    def foldable_variables(self) -> frozenset[str] | None:
+        return foldable_variables(self.elf, self.symbols)
 
     @cached_property
     def runs_at_load(self) -> bool:
@@ -178,19 +178,19 @@ class ElfObject:
         names = (".init", ".fini", ".ctors", ".dtors")
         if any(one.size and (one.type in types or one.name.startswith(names)) for one in self.sections):
             return True
-        return any(symbol.kind == Kind.RESOLVER for symbol in self.elf.symbols())
+        return any(symbol.kind == SymbolKind.RESOLVER for symbol in self.elf.symbols())
 
     @cached_property
-    def looks_for(self) -> frozenset[str]:
+    def bounded_sections(self) -> frozenset[str]:
         """The sections whose bounds it names: linkers define ``__start_NAME`` and ``__stop_NAME``."""
         names = [symbol.name for symbol in self.symbols if not symbol.defined]
         return frozenset(name.removeprefix(one) for name in names for one in BOUNDS if name.startswith(one))
 
     @cached_property
-    def initialised(self) -> frozenset[str]:
-        return frozenset(initialised(symbol.name for symbol in self.symbols))
+    def initialised_variables(self) -> frozenset[str]:
+        return frozenset(initialised_variables(symbol.name for symbol in self.symbols))
 
-    def findable(self) -> dict[str, Held]:
+    def findable_sections(self) -> dict[str, PointerTargets]:
         """Return the addresses in each section that code finds by its name. Of sections that compilers fill for a
         runtime, only variables that the source names count.
         """
@@ -204,8 +204,8 @@ class ElfObject:
             else:
                 places = [(section.address, section.size)]
             held = [self._addresses.of(section.index, start, size) for start, size in places]
-            code = tuple(name for one in held for name in one.code)
-            found[name] = Held(code, tuple(name for one in held for name in one.names))
+            code = tuple(name for one in held for name in one.local_code)
+            found[name] = PointerTargets(code, tuple(name for one in held for name in one.global_names))
         return found
 
     def _named_in(self, section: int) -> Iterator[ElfSymbol]:
@@ -225,6 +225,6 @@ def is_private(symbol: NamedSymbol) -> bool:
     """
     if symbol.code:
         return True
-    if symbol.kind not in (Kind.DATA, Kind.LABEL):  # symbols of assembly may have no type
+    if symbol.kind not in (SymbolKind.DATA, SymbolKind.LABEL):  # symbols of assembly may have no type
         return False
     return symbol.section != 0 and symbol.constant and not is_type(symbol.name)

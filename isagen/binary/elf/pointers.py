@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..protocol import Kind, Reference, Relocations, Section, within
+from ..protocol import Relocation, RelocationTypes, Section, SymbolKind, within
 from . import layout as e
+from .data_pointers import stored_pointers
 from .reader import Elf
 from .relocations import relocations, word_at
-from .stored import stored_pointers
 
 # Sections of pointers to functions that the loader calls, by their names and types; and the tags by which .dynamic says
 # their address and size.
@@ -30,7 +30,7 @@ NO_FUNCTION = (0, (1 << 64) - 1)  # ends or starts an array
 class ElfPointers:
     """The pointers of an ELF file (`isagen.binary.protocol.Pointers`); `kinds` are its processor's relocation types."""
 
-    def __init__(self, elf: Elf, kinds: Relocations) -> None:
+    def __init__(self, elf: Elf, kinds: RelocationTypes) -> None:
         self.elf = elf
         self._kinds = kinds
 
@@ -101,7 +101,7 @@ class ElfPointers:
     def resolvers(self) -> tuple[int, ...]:
         found = [address for how, address in self._slots.values() if how == "resolver"]
         for table in {self.elf.symbol_table, self.elf.dynamic_table}:
-            found += [s.address for s in self.elf.symbols_of(table) if s.kind == Kind.RESOLVER and s.defined]
+            found += [s.address for s in self.elf.symbols_of(table) if s.kind == SymbolKind.RESOLVER and s.defined]
         return tuple(sorted(set(found)))
 
     def follow(self, slot: int) -> int:
@@ -115,7 +115,7 @@ class ElfPointers:
             return value
         if how == "symbol" and self.elf.dynamic_table is not None:
             symbol = self.elf.symbol_of(self.elf.dynamic_table, value)
-            return symbol.address if symbol.defined and symbol.kind != Kind.RESOLVER else 0
+            return symbol.address if symbol.defined and symbol.kind != SymbolKind.RESOLVER else 0
         return word_at(self.elf, slot) if how == "none" and self._is_slot(slot) else 0
 
     def name(self, slot: int) -> str:
@@ -152,32 +152,32 @@ class ElfPointers:
         for section in self.elf.sections:
             for when, (names, types) in ARRAYS.items():
                 if section.type in types or section.name.startswith(names):
-                    for reference in self.references(section):
+                    for reference in self.relocations_of(section):
                         yield self.target(reference), when
 
-    def stored(self) -> Iterator[tuple[int, int]]:
+    def in_data(self) -> Iterator[tuple[int, int]]:
         if not self.elf.relocatable:
             yield from stored_pointers(self.elf, self._kinds)
             return
         for section in self.elf.sections:
             if section.in_file and not section.executable and not section.name.startswith(DESCRIPTIONS):
-                for reference in self.references(section):
+                for reference in self.relocations_of(section):
                     if reference.kind in self._kinds.absolute and (target := self.target(reference)):
                         yield reference.address, target
 
     # In an object, whose pointers are not known yet.
 
     @cached_property
-    def _references(self) -> dict[int, list[Reference]]:
+    def _references(self) -> dict[int, list[Relocation]]:
         """By the number of a section, its relocations, in order."""
-        found: dict[int, list[Reference]] = {}
+        found: dict[int, list[Relocation]] = {}
         for section in self.elf.sections:
             if section.type not in e.RELOCATION_SECTIONS or section.info >= len(self.elf.sections):
                 continue
             place = self.elf.sections[section.info]
             if place.flags & e.SHF_ALLOC:
                 found.setdefault(place.index, []).extend(
-                    Reference(
+                    Relocation(
                         place.address + offset, kind, section.link, symbol, addend, kind in self._kinds.through_slot
                     )
                     for offset, kind, symbol, addend in relocations(self.elf, section)
@@ -186,41 +186,41 @@ class ElfPointers:
             listed.sort(key=lambda reference: reference.address)
         return found
 
-    def references(self, section: Section) -> list[Reference]:
+    def relocations_of(self, section: Section) -> list[Relocation]:
         return self._references.get(section.index, [])
 
-    def reference(self, section: Section, start: int, end: int) -> Reference | None:
-        listed = self.references(section)
+    def relocation(self, section: Section, start: int, end: int) -> Relocation | None:
+        listed = self.relocations_of(section)
         place = bisect_right(listed, start - 1, key=lambda reference: reference.address)
         return listed[place] if place < len(listed) and listed[place].address < end else None
 
-    def target(self, reference: Reference, after: int = 0) -> int:
-        symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
+    def target(self, relocation: Relocation, after: int = 0) -> int:
+        symbol = self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol)
         if not symbol.defined:
             return 0
-        if reference.kind in self._kinds.relative:
-            return symbol.address + reference.addend + (after - reference.address if after else 0)
-        return symbol.address + reference.addend if reference.kind in self._kinds.absolute else 0
+        if relocation.kind in self._kinds.relative:
+            return symbol.address + relocation.addend + (after - relocation.address if after else 0)
+        return symbol.address + relocation.addend if relocation.kind in self._kinds.absolute else 0
 
-    def operand(self, reference: Reference, after: int) -> int:
+    def operand(self, relocation: Relocation, after: int) -> int:
         """Return the address that the relocation of an instruction is for, as `target` does.
 
         Where that is before or after the section of its symbol, it is the symbol's: no address of an object is known
         there.
         """
-        target = self.target(reference, after)
-        symbol = self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol)
+        target = self.target(relocation, after)
+        symbol = self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol)
         section = self.elf.section_at(target) if target else None
         return target if section is not None and section.index == symbol.section else symbol.address
 
-    def target_name(self, reference: Reference) -> str:
-        return self.elf.name(self.elf.symbol_of(self.elf.sections[reference.table], reference.symbol))
+    def target_name(self, relocation: Relocation) -> str:
+        return self.elf.name(self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol))
 
 
 class LoadedElf(Elf):
     """An ELF file whose pointers are read too (`isagen.binary.protocol.Binary`)."""
 
-    def pointers(self, kinds: Relocations) -> ElfPointers:
+    def pointers(self, kinds: RelocationTypes) -> ElfPointers:
         for section in self.sections:
             if section.type == e.SHT_CREL:  # sealing passes them on as they are
                 raise self.fail(f"section {section.name} holds relocations in a form that is not read (CREL)")

@@ -14,11 +14,11 @@ from pathlib import Path
 from ...model.errors import AuditError
 from ...model.files import AnyPath
 from .. import itanium
-from ..protocol import Kind, Mangling, Symbol
+from ..protocol import Mangling, Symbol, SymbolKind
 from . import layout as e
+from .entries import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
 from .notes import notes_of
-from .unwind import unwound
-from .values import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
+from .unwind import unwind_table_functions
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
@@ -229,7 +229,7 @@ class Elf:
             section = e.SHN_UNDEF
         if self.relocatable and section != e.SHN_UNDEF:
             value = (value + self.sections[section].address) % (1 << 64)
-        kind, binding = Kind.COMMON if is_common else KINDS[info & 15], BINDINGS[info >> 4]
+        kind, binding = SymbolKind.COMMON if is_common else KINDS[info & 15], BINDINGS[info >> 4]
         return ElfSymbol(number, table.index, name, kind, binding, other & 3, section, value, size, placed)
 
     @cached_property
@@ -266,7 +266,7 @@ class Elf:
                 found += notes_of(self.content(section), owner, self.layout.order)
         return found
 
-    def unwound(self) -> Iterator[tuple[int, int]]:
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         table = next((s for s in self.sections if s.name == ".eh_frame"), None)
         if table is not None and table.in_file and not self.relocatable:
-            yield from unwound(self.content(table), table.address)
+            yield from unwind_table_functions(self.content(table), table.address)

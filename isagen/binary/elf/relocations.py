@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from . import layout as e
+from .entries import ElfSection
 from .reader import Elf
-from .values import ElfSection
 
 Entry = tuple[int, int, int | None]  # offset, info, addend where it has one of its own
 PACKED = b"APS2"

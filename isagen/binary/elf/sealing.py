@@ -28,14 +28,14 @@ WHOLE_SECTIONS = (".init", ".fini")
 
 
 def sealed(
-    file: ElfObject, level: str, mark: str, private: Collection[str] = (), bounded: Collection[str] = ()
+    file: ElfObject, level: str, mark: str, private: Collection[str] = (), bounded_sections: Collection[str] = ()
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    `private` are names that are private to the level; those of `private_symbols` are added. `bounded` are sections that
-    other objects of the level look for by name.
+    The names of its `weak_code_and_constants` become private to the level, and the names in `private` too.
+    `bounded_sections` are the sections whose bounds objects of the level name.
     """
-    mergeable = file.private_symbols
+    mergeable = file.weak_code_and_constants
     renamed = {name: private_name(name, level, mark) for name in sorted({*private, *(one.name for one in mergeable)})}
     changes = Renaming(file)
     _rename_private(file, changes, renamed)
@@ -43,7 +43,7 @@ def sealed(
     for place, name in file.local_functions:
         changes.rename_symbol(place, private_name(name, level, mark))
     _share_types(file, changes)
-    _rename_code(file, changes, CODE_SECTION + level, file.looks_for.union(bounded))
+    _rename_code(file, changes, CODE_SECTION + level, file.bounded_sections.union(bounded_sections))
     return changes.content()
 
 
@@ -82,7 +82,7 @@ def _share_types(file: ElfObject, changes: Renaming) -> None:
             changes.weaken_symbol(symbol.place)
 
 
-def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: Collection[str]) -> None:
+def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded_sections: Collection[str]) -> None:
     """Rename the sections of code, and their relocations, but for those that are looked for by name.
 
     They also get addresses, because GNU's objdump tells sections of one name apart by nothing else. Linkers take none
@@ -91,7 +91,7 @@ def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded: Collect
     code = {
         index: None
         for index, section in enumerate(file.sections)
-        if section.executable and section.name not in WHOLE_SECTIONS and section.name not in bounded
+        if section.executable and section.name not in WHOLE_SECTIONS and section.name not in bounded_sections
     }
     changes.set_apart(code)
     for index, section in enumerate(file.sections):

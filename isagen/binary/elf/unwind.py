@@ -30,7 +30,7 @@ def extent(raw: bytes, place: int, order: str) -> tuple[int, int]:
     return back, place + 4 + length
 
 
-def unwound(raw: bytes, address: int) -> Iterator[tuple[int, int]]:
+def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]]:
     """Yield the (address, size in bytes) of each function that `raw`, the .eh_frame at `address`, describes.
 
     Records of a kind that no compiler makes for x86-64 are passed over.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...binary.protocol import Relocations
+from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
 # Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"). THROUGH_GOT are GOTPCREL and its newer variants.
 THROUGH_GOT = frozenset({9, 41, 42, 43})
 R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
-RELOCATIONS = Relocations(
+RELOCATIONS = RelocationTypes(
     absolute=frozenset({R_64, 10, 11}),  # and the 32-bit ones, 32 and 32S
     relative=THROUGH_GOT | {2, 4, 24, 44, 45},  # PC32, PLT32, PC64, and newer variants of GOTPCREL
     through_slot=THROUGH_GOT,

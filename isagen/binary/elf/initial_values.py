@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
 
-from ..protocol import CODE_KINDS, Binding, Kind
-from ..sealing_protocol import Held
+from ..protocol import CODE_KINDS, Binding, SymbolKind
+from ..sealing_protocol import PointerTargets
 from . import layout as e
+from .entries import ElfSymbol
 from .reader import Elf
 from .relocations import relocations
-from .values import ElfSymbol
 
 SHORT = 32  # bytes of an initial value that are shown
 
@@ -27,7 +27,7 @@ class HeldAddresses:
         self._elf = elf
         self._table = elf.sections[table]
 
-    def of(self, section: int, address: int, size: int) -> Held:
+    def of(self, section: int, address: int, size: int) -> PointerTargets:
         """Return what `size` bytes at an `address` in a section hold, and the local data that they lead to.
 
         Assembly need not tell a size: without one, the data ends where the next symbol is.
@@ -50,7 +50,7 @@ class HeldAddresses:
                 elif symbol.section:
                     target = symbol.address + addend
                     waiting.append((symbol.section, target, self._end_of_value(symbol.section, target)))
-        return Held(tuple(code), tuple(names))
+        return PointerTargets(tuple(code), tuple(names))
 
     def value(self, section: int, address: int, size: int) -> str:
         """Return the initial value of data as text: its bytes, and what its pointers lead to.
@@ -72,11 +72,11 @@ class HeldAddresses:
             target = symbol.address + addend
             there = self._elf.sections[symbol.section] if symbol.section else None
             own = symbol.binding == Binding.LOCAL or (there is not None and there.constant)
-            if there is not None and own and not there.executable and symbol.kind != Kind.THREAD_DATA:
+            if there is not None and own and not there.executable and symbol.kind != SymbolKind.THREAD_DATA:
                 shown = self._value(symbol.section, target, self._end_of_value(symbol.section, target), seen)
             else:
                 shown = self._elf.name(symbol) or self._code_at(symbol, addend)
-                shown += f" + {addend}" if addend and symbol.kind != Kind.SECTION else ""
+                shown += f" + {addend}" if addend and symbol.kind != SymbolKind.SECTION else ""
             found.append(f"{at - low}: {shown}")
         if len(found) == 1 and len(raw) == self._elf.layout.word:
             return found[0].partition(": ")[2]
@@ -114,7 +114,7 @@ class HeldAddresses:
         """The symbols of each section by address, in order; of several at one address a named one is last."""
         found: dict[int, list[tuple[int, int, ElfSymbol]]] = {}
         for symbol in self._elf.symbols_of(self._table):
-            if symbol.section and symbol.kind not in (Kind.SECTION, Kind.FILE):
+            if symbol.section and symbol.kind not in (SymbolKind.SECTION, SymbolKind.FILE):
                 found.setdefault(symbol.section, []).append((symbol.address, symbol.number, symbol))
         for symbols in found.values():
             symbols.sort()

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..protocol import Binding, Kind
+from ..protocol import Binding, SymbolKind
 from . import layout as e
 
 # By the numbers in symbol tables, which are those of ELF.
-_KINDS = {
-    *(Kind.LABEL, Kind.DATA, Kind.FUNCTION, Kind.SECTION, Kind.FILE, Kind.COMMON, Kind.THREAD_DATA, Kind.RESOLVER),
-}
-_BINDINGS = {Binding.LOCAL, Binding.GLOBAL, Binding.WEAK, Binding.UNIQUE}
-KINDS = tuple(next((kind for kind in _KINDS if kind == value), Kind.OTHER) for value in range(16))
-BINDINGS = tuple(next((one for one in _BINDINGS if one == value), Binding.OTHER) for value in range(16))
+KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
+BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
 # How the names of sections start that compilers, assemblers and libraries use for data by themselves.
 COMMON_DATA = (
@@ -80,7 +76,7 @@ class ElfSymbol(NamedTuple):
     number: int
     table: int
     name_offset: int
-    kind: Kind
+    kind: SymbolKind
     binding: Binding
     visibility: int
     section: int
@@ -97,7 +93,7 @@ class ElfSymbol(NamedTuple):
         return self.visibility in (e.STV_DEFAULT, e.STV_PROTECTED)
 
     @property
-    def own(self) -> bool:
+    def local(self) -> bool:
         """Whether no other object than the one that defines it could refer to it.
 
         A linker makes hidden symbols local, and leaves them hidden.
@@ -111,7 +107,7 @@ class ElfSymbol(NamedTuple):
 
 def undefined(number: int, table: int) -> ElfSymbol:
     """Return a symbol that no section of the file holds."""
-    return ElfSymbol(number, table, 0, Kind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
+    return ElfSymbol(number, table, 0, SymbolKind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
 
 
 class Group(NamedTuple):

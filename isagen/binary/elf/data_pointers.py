@@ -6,16 +6,16 @@ import sys
 from array import array
 from collections.abc import Iterator
 
-from ..protocol import Kind, Relocations
+from ..protocol import RelocationTypes, SymbolKind
 from . import layout as e
+from .entries import ElfSection
 from .reader import Elf
 from .relocations import relocations, word_at
-from .values import ElfSection
 
 DATA = frozenset({e.SHT_PROGBITS, e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY})
 
 
-def stored_pointers(elf: Elf, kinds: Relocations) -> Iterator[tuple[int, int]]:
+def stored_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]]:
     """Yield the pointers in the data of a linked file: (where each is, address that it leads to)."""
     for section in elf.sections:
         if not section.flags & e.SHF_ALLOC:
@@ -29,7 +29,7 @@ def stored_pointers(elf: Elf, kinds: Relocations) -> Iterator[tuple[int, int]]:
                     yield offset, addend
                 elif kind in kinds.slot and elf.dynamic_table is not None:
                     symbol = elf.symbol_of(elf.dynamic_table, number)
-                    if symbol.defined and symbol.kind != Kind.RESOLVER:
+                    if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
                         yield offset, symbol.address + (addend if section.type == e.SHT_RELA else 0)
     if elf.fixed:
         yield from _words_that_are_addresses(elf)

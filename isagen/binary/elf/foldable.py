@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..protocol import Kind
+from ..protocol import SymbolKind
 from ..sealing_protocol import NamedSymbol
 from . import layout as e
+from .entries import ElfSection
 from .reader import Elf
 from .unwind import UNWINDING
-from .values import ElfSection
 
 # What compilers make of functions and constants, and tables that describe functions. A name of an assembler's or a
 # user's choice may be one by which a linker script, or a program, finds what it gathers.
@@ -26,12 +26,12 @@ UNLOADED = (
 SHF_GNU_RETAIN = 0x200000
 
 
-def variables_besides(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[str] | None:
+def foldable_variables(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[str] | None:
     """Return the variables that an object contains besides code and constants; None where it contains more.
 
     The variables are those of groups, of which a linker takes one for all objects. More are variables of its own,
     functions that run at load or at exit, absolute and common symbols, and all that a linker, a script or a program may
-    look for by the name of its section. Relocations of a kind that is not decoded count too.
+    look for by the name of its section. RelocationTypes of a kind that is not decoded count too.
     """
     named: dict[int, set[str]] = {}
     for symbol in symbols:
@@ -39,7 +39,7 @@ def variables_besides(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[s
             named.setdefault(symbol.section, set()).add(symbol.name)
         elif symbol.defined:
             return None
-    if any(symbol.kind == Kind.RESOLVER for symbol in elf.symbols()):
+    if any(symbol.kind == SymbolKind.RESOLVER for symbol in elf.symbols()):
         return None
     found: set[str] = set()
     for section in elf.sections:
