@@ -1,6 +1,6 @@
 """The protocols of binary files as the audit reads them: sections, symbols, relocations, and pointers.
 
-Addresses are those of a process that loads a linked file. An object has none: its reader makes them up.
+Addresses are those of a process that loads a linked file. An object has none, so its reader makes them up.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 
 class SymbolKind(IntEnum):
-    """The kind of thing that a symbol names."""
+    """The kind of entity that a symbol names; the numbers are ELF's."""
 
-    LABEL = 0  # of no type, as assembly has them
+    LABEL = 0  # no type: a label in assembly
     DATA = 1
     FUNCTION = 2
     SECTION = 3
     FILE = 4
     COMMON = 5
     THREAD_DATA = 6
-    RESOLVER = 10  # a function that the loader asks for the address of another (ifunc)
+    RESOLVER = 10  # a function that returns to the loader the address of another (ifunc)
     OTHER = 99
 
 
 class Binding(IntEnum):
-    """The rule by which a linker or loader takes one of several symbols of one name."""
+    """The rule by which a linker or loader chooses among symbols of one name; the numbers are ELF's."""
 
     LOCAL = 0
     GLOBAL = 1
@@ -55,23 +55,26 @@ class Section(Protocol):
     def size(self) -> int: ...
     @property
     def executable(self) -> bool:
-        """Whether it holds code that is loaded."""
+        """Whether it contains code that is loaded."""
 
     @property
     def writable(self) -> bool:
-        """Whether the program may write to it."""
+        """Whether the loader or the program may write to it."""
 
     @property
     def constant(self) -> bool:
-        """Whether the program never writes to it, though the loader may."""
+        """Whether the program never writes to it: the loader may relocate it."""
 
     @property
     def findable(self) -> bool:
-        """Whether it is data that code may find by the section's name: one that compilers do not use by themselves."""
+        """Whether it contains data that code may find by the section's name, one that compilers do not use."""
 
 
 class Symbol(Protocol):
-    """A symbol: its `number` in its table, what it names, and where; `address` is 0 where it is not defined here."""
+    """A symbol: its `number` in its table, its kind, binding, section, address and size.
+
+    `address` is 0 for a symbol that is not defined.
+    """
 
     @property
     def number(self) -> int: ...
@@ -87,7 +90,7 @@ class Symbol(Protocol):
     def size(self) -> int: ...
     @property
     def defined(self) -> bool:
-        """Whether this file defines it, in a section of its own."""
+        """Whether it is defined in a section of this file."""
 
     @property
     def visible(self) -> bool:
@@ -104,11 +107,11 @@ class Symbol(Protocol):
 
 @dataclass(frozen=True)
 class RelocationTypes:
-    """The relocation types of one processor in one format, by what they do.
+    """The relocation types of one processor in one format, by the value that they write.
 
-    `absolute` ones hold an address, `relative` ones a distance from themselves; `through_slot` ones of these lead to a
-    pointer that the loader fills in. In a linked file, `slot` ones are pointers to a symbol, `rebased` ones pointers
-    into this file, and `resolved` ones pointers that a resolver's answer goes to.
+    In an object, `absolute` ones write an address, and `relative` ones the distance to an address. `through_slot` ones,
+    which are `relative` too, write the distance to a pointer that the loader writes. In a linked file, `slot` ones
+    write the address of a symbol, `rebased` ones an address in this file, and `resolved` ones the result of a resolver.
     """
 
     absolute: frozenset[int]
@@ -119,71 +122,69 @@ class RelocationTypes:
     resolved: int
 
 
-@dataclass(frozen=True)
-class Relocation:
-    """A relocation of an object: at `address`, of the format's own `kind`, to a symbol of a table."""
+class Relocation(NamedTuple):
+    """A relocation of an object: its address and type, the section of a symbol table, a symbol's number, the addend."""
 
     address: int
     kind: int
     table: int
     symbol: int
     addend: int
-    through_slot: bool
 
 
 class Pointers(Protocol):
-    """The pointers of a binary that code is called through: tables of the linker, and arrays that the loader walks."""
+    """The pointers of a binary that code is called through: tables of the linker, and arrays that the loader reads.
+
+    A slot is the address of such a pointer.
+    """
 
     @property
     def spans(self) -> Sequence[tuple[int, int]]:
-        """Where pointers that matter are: (first address, address after the last) of each, in order."""
+        """(First address, address after the last) of each table and array of pointers, in order."""
 
     @property
     def jumps(self) -> Sequence[tuple[int, int]]:
-        """Where the linker's tables of jumps through such pointers are, in the form of `spans`."""
+        """(First address, address after the last) of each table of jumps through such pointers, in order."""
 
     @property
     def resolvers(self) -> Sequence[int]:
         """The addresses of resolvers, which the loader calls."""
 
     def follow(self, slot: int) -> int:
-        """Return the address that the pointer in `slot` leads to; 0 if that is in no place of this file."""
+        """Return the address that a pointer leads to; 0 if it is not in this file."""
 
     def name(self, slot: int) -> str:
-        """Return the name of the symbol that a pointer is for, if the loader looks it up by name."""
+        """Return the name by which the loader looks up the target of a pointer; "" if it does not."""
 
     def is_null(self, slot: int) -> bool:
-        """Return whether a pointer stays NULL: for a weak symbol that nothing defines."""
+        """Return whether a pointer is NULL in the process, because nothing defines its weak symbol."""
 
     def is_resolved(self, slot: int) -> bool:
-        """Return whether a pointer holds what a resolver answers."""
+        """Return whether the loader writes the result of a resolver to a pointer."""
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""
 
     def in_data(self) -> Iterator[tuple[int, int]]:
-        """Yield the pointers in data: (where each is, address that it leads to in this file)."""
+        """Yield the pointers in data to addresses of this file: (address of the pointer, address of its target)."""
 
-    def relocation(self, section: Section, start: int, end: int) -> Relocation | None:
-        """Return the relocation of an object's section from `start` to before `end`, if there is one."""
-
-    def relocations_of(self, section: Section) -> Sequence[Relocation]:
-        """Return the relocations of an object's section, in order."""
+    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
+        """Return the relocations of an object's section from `start` to before `end`, in order."""
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
-        """Return the address that an object's relocation is for; 0 if it is not in this object, or not in memory.
+        """Return the address whose value or distance a relocation writes; 0 if it is not in this object.
 
-        `after` is the address after the instruction that it is in.
+        `after` is the address after the relocated instruction; 0 for data.
         """
 
     def operand(self, relocation: Relocation, after: int) -> int:
-        """Return the address that the relocation of an instruction is for; its symbol's if it is out of its section.
+        """Return the target of an instruction's relocation if it is in the section of the symbol.
 
-        `after` is the address after the instruction.
+        Otherwise return the symbol's address, because an object has no known addresses outside of its sections.
         """
 
     def target_name(self, relocation: Relocation) -> str:
-        """Return the name of the symbol that an object's relocation is for."""
+        """Return the name of the symbol of a relocation."""
 
 
 def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
@@ -194,9 +195,9 @@ def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The processor of a binary's code: the `format`'s number for it, the word size in bits, and the byte order.
+    """The processor of a binary's code: the number that `format` has for it, the word size in bits, the byte order.
 
-    `shown` is how messages name it.
+    `shown` is its name in messages.
     """
 
     format: str
@@ -207,43 +208,43 @@ class Architecture:
 
 
 class Mangling(Protocol):
-    """How compilers write the names of C++ in symbols. A module of functions is one."""
+    """How compilers encode the names of C++ in symbols. A module of functions implements it."""
 
     def demangle(self, symbol: str, /) -> str:
-        """Return a symbol as C++ writes it, or unchanged."""
+        """Return a symbol as C++ spells it, or unchanged."""
 
     def is_type(self, name: str, /) -> bool:
-        """Return whether a symbol is the type information of a class, or its name."""
+        """Return whether a symbol is the type information of a class, or the name in it."""
 
     def is_vtable(self, name: str, /) -> bool:
         """Return whether a symbol is the table of virtual functions of a class."""
 
     def is_guard(self, name: str, /) -> bool:
-        """Return whether a symbol is the guard of a variable that code initialises."""
+        """Return whether a symbol is the guard of a dynamically initialised variable."""
 
     def is_standard(self, name: str, /) -> bool:
-        """Return whether the type information or table of a class is of the C++ library."""
+        """Return whether the class of type information or of a table is one of the C++ library."""
 
     def is_destructor(self, name: str, /) -> bool:
-        """Return whether a function destroys a variable: code whose address no source can take, only a compiler."""
+        """Return whether a function is a destructor: only compilers take its address, no source can."""
 
 
 class Binary(Protocol):
-    """An open file of a binary format. Raises `AuditError` where it is damaged."""
+    """An open file of a binary format. Raises `AuditError` if it is damaged."""
 
     @property
     def path(self) -> Path: ...
     @property
     def shown(self) -> str:
-        """How messages name the file."""
+        """The file's name in messages."""
 
     @property
     def format(self) -> str:
-        """The name of the format, the folder's: ``elf``."""
+        """The name of the format, which is that of its folder: ``elf``."""
 
     @property
     def mangling(self) -> Mangling:
-        """How its symbols write the names of C++."""
+        """How its symbols encode the names of C++."""
 
     @property
     def machine(self) -> int:
@@ -251,19 +252,19 @@ class Binary(Protocol):
 
     @property
     def architecture(self) -> Architecture | None:
-        """The processor that its code is for; None where the file names none."""
+        """The processor that its code is for; None if the file names none."""
 
     @property
     def relocatable(self) -> bool:
-        """Whether it is an object, which has yet to be linked."""
+        """Whether it is an object: not linked yet."""
 
     @property
     def fixed(self) -> bool:
-        """Whether its addresses are those of the process."""
+        """Whether it is loaded at the addresses in the file."""
 
     @property
     def stripped(self) -> bool:
-        """Whether its symbol table is stripped: only symbols that other files can bind to are left."""
+        """Whether its only symbols are those that other files can bind to."""
 
     @property
     def sections(self) -> Sequence[Section]: ...
@@ -276,22 +277,22 @@ class Binary(Protocol):
         """The sealed levels whose code it contains."""
 
     def level_at(self, address: int) -> str:
-        """Return the sealed level whose code is at an address; "" where there is none."""
+        """Return the sealed level whose code is at an address; "" if there is none."""
 
     def section_at(self, address: int) -> Section | None:
         """Return the loaded section that covers `address`."""
 
     def read(self, address: int, size: int) -> bytes:
-        """Return up to `size` bytes at an address, none where nothing is loaded from the file."""
+        """Return up to `size` bytes at an address; none if the file has no content for it."""
 
     def symbols(self) -> Iterator[Symbol]:
         """Yield all symbols of the file."""
 
     def exports(self) -> Iterator[Symbol]:
-        """Yield the symbols that other files can bind to: all of an object."""
+        """Yield the symbols that other files can bind to; all symbols of an object."""
 
     def symbol(self, number: int) -> Symbol:
-        """Return the symbol of a number among `symbols`; one that is not defined where there is none."""
+        """Return the symbol with a number among `symbols`; an undefined one if there is none."""
 
     def name(self, symbol: Symbol) -> str:
         """Return a symbol's name."""

@@ -13,10 +13,10 @@ from .protocol import Architecture, Binary, Binding, Mangling, SymbolKind
 
 
 class PointerTargets(NamedTuple):
-    """The symbols that data points to, directly or through local data.
+    """The symbols that the pointers in data lead to, directly or through local data.
 
-    `code` are the names of local functions, `names` those of global symbols, of code or of data. What data of these
-    names points to in turn is not included.
+    `local_code` contains the names of local functions, `global_names` those of global code and data. Pointers in the
+    data of `global_names` are not followed.
     """
 
     local_code: tuple[str, ...] = ()
@@ -24,11 +24,11 @@ class PointerTargets(NamedTuple):
 
 
 class NamedSymbol(NamedTuple):
-    """A global symbol of an object, by name; `size` is in bytes, `place` its index in the symbol table.
+    """A global symbol of an object; `size` is in bytes, `number` its index in the symbol table.
 
-    `constant` tells that the program never writes to it, `hidden` that no other program or library can refer to it,
-    `code` that it names code that the object defines. `section` is the index of the section that holds it; 0 where
-    there is none: the symbol is undefined, or (`defined`) absolute or common.
+    The program never writes to `constant` symbols, other programs and libraries cannot refer to `hidden` ones, and
+    `code` ones name code that the object defines. `section` is the index of a section; it is 0 for undefined symbols,
+    and for absolute and common ones, which are `defined`.
     """
 
     name: str
@@ -39,19 +39,19 @@ class NamedSymbol(NamedTuple):
     hidden: bool
     defined: bool
     section: int
-    place: int
+    number: int
     address: int
     code: bool
 
 
 class ObjectFile(Protocol):
-    """A compiled object that can be sealed. Raises `BuildError` where it is damaged."""
+    """A compiled object that can be sealed. Raises `BuildError` if it is damaged."""
 
     @property
     def path(self) -> AnyPath: ...
     @property
     def format(self) -> str:
-        """The format's name, as its package's."""
+        """The name of its format, which is that of the format's package."""
 
     @property
     def symbols(self) -> Sequence[NamedSymbol]:
@@ -59,60 +59,60 @@ class ObjectFile(Protocol):
 
     @property
     def weak_code_and_constants(self) -> Sequence[NamedSymbol]:
-        """The weak symbols that are private to the object's level; a linker would merge them."""
+        """The symbols that a linker would merge across levels, and that the program does not write to."""
 
     def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
-        """Return the addresses that the data of one of `symbols` holds."""
+        """Return the targets of the pointers in the data of one of `symbols`."""
 
     def initial_value(self, symbol: NamedSymbol) -> str:
         """Return size and initial value of a symbol's data, as text that is equal for equal data."""
 
     @property
     def runs_at_load(self) -> bool:
-        """Whether the loader runs any of its code."""
+        """Whether it has functions that the loader calls, at load or at exit."""
 
     @property
     def bounded_sections(self) -> frozenset[str]:
-        """The sections of which it uses __start_/__stop_ symbols."""
+        """The sections of which it uses the bounds, by the linker's symbols ``__start_NAME`` and ``__stop_NAME``."""
 
     @property
     def initialised_variables(self) -> frozenset[str]:
-        """The names of variables that code initialises, when they are first used or at load, and of their guards."""
+        """The names of variables that code initialises, at first use or at load, and of their guards."""
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
-        """Return the addresses in each section that code finds by name, except those added by compilers."""
+        """Return the targets of the pointers in each section that code finds by name."""
 
     @property
     def loaded_bytes(self) -> int:
-        """How many of its bytes a program loads: code, constants and data that is not zero."""
+        """The number of bytes that a program loads from it: code, constants and data that is not zero."""
 
     def code(self) -> Sequence[bytes]:
         """Return the bytes of each section of code."""
 
-    def digest(self, marks: Sequence[str]) -> str:
+    def digest(self, prefixes: Sequence[str]) -> str:
         """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
-        Prefixes in `marks` are removed from names first.
+        Each of the `prefixes` of names counts by its index: it may differ from level to level.
         """
 
     def foldable_variables(self) -> frozenset[str] | None:
-        """Return its weak variables, if it contains only these, code and constants.
+        """Return its weak variables if it contains only these, code and constants; None if it may not fold.
 
-        Return None if the object contains more: a variable of its own, a function that runs at load or exit, or data
-        that is found by its section's name. Such an object must not be folded.
+        Such an object contains another variable, a function that runs at load or exit, or data in a section that code
+        finds by name.
         """
 
 
 class Format(Protocol):
-    """A binary format: the one object that its package offers."""
+    """A binary format, which a package implements."""
 
     @property
     def name(self) -> str:
-        """Its folder's name."""
+        """The name of its folder."""
 
     @property
     def shown(self) -> str:
-        """How messages name it: ``ELF``."""
+        """Its name in messages: ``ELF``."""
 
     @property
     def systems(self) -> Sequence[str]:
@@ -120,7 +120,7 @@ class Format(Protocol):
 
     @property
     def mangling(self) -> Mangling:
-        """How symbols write the names of C++."""
+        """How symbols encode the names of C++."""
 
     @property
     def object_suffixes(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class Format(Protocol):
 
     @property
     def macro(self) -> str:
-        """The macro that compilers predefine where they make objects of the format."""
+        """The macro that compilers predefine if they write objects of the format."""
 
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
@@ -152,7 +152,7 @@ class Format(Protocol):
         """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
         The names of its `weak_code_and_constants` become private to the level, and the names in `private` too.
-        `bounded_sections` are the sections whose bounds objects of the level name.
+        `bounded_sections` are the sections of which other objects of the level use the bounds.
         """
 
     def emptied(self, file: Any) -> bytes:
@@ -162,4 +162,4 @@ class Format(Protocol):
         """Return the bytes of a note with `text`, for the format's template ``record.c.j2``."""
 
     def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
-        """Return the `content` of a sealed object with a note added, as of `record`."""
+        """Return the `content` of a sealed object with the note that `record` returns."""

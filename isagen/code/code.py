@@ -76,7 +76,7 @@ class Code:
         """Return the target of a direct jump; 0 before the link."""
         if self.binary.relocatable:
             section = self.functions.section_of(reference.at)
-            if self.pointers.relocation(section, reference.at, reference.after):
+            if self.pointers.relocations(section, reference.at, reference.after):
                 return 0
         return reference.address
 

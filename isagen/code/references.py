@@ -122,13 +122,12 @@ class References:
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of an object: those with relocations, and those inside a section."""
         section = self._functions.section_of(address) if raw else None
-        listed = self._pointers.relocations_of(section) if section is not None else []
-        place = bisect_left(listed, address, key=lambda reference: reference.address)
-        waiting = iter(listed[place:])
+        end = address + len(raw)
+        waiting = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(waiting, None)
         for one in chain(self.code.decoder.references(raw, address), [None]):
             # Relocations outside PC-relative operands are absolute addresses.
-            while relocation is not None and relocation.address < (one.at if one is not None else address + len(raw)):
+            while relocation is not None and relocation.address < (one.at if one is not None else end):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
                 known = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
                 yield known, ResolvedReference(relocation.address, Kind.ADDRESS, target, name)
@@ -141,7 +140,7 @@ class References:
                 found = self._pointers.target if direct else self._pointers.operand
                 target = found(relocation, one.after)
                 name = "" if target else self._pointers.target_name(relocation)
-                if relocation.through_slot:
+                if relocation.kind in self.code.decoder.abi.relocations.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in UNKNOWN:  # the operand is a table of addresses
                     yield one, ResolvedReference(one.at, Kind.ADDRESS, target, name)
@@ -258,10 +257,9 @@ class References:
             for place in self._places[bisect_left(self._places, start) : bisect_left(self._places, end)]:
                 yield self.data_pointers[place], ""
             return
-        for one in self._pointers.relocations_of(section):
-            if start <= one.address < end:
-                target = self._pointers.target(one)
-                yield target, "" if target else self._pointers.target_name(one)
+        for relocation in self._pointers.relocations(section, start, end):
+            target = self._pointers.target(relocation)
+            yield target, "" if target else self._pointers.target_name(relocation)
 
     # ---- code in no function
 

@@ -152,6 +152,6 @@ def _text(code: Code, one: Instruction, moved: Instruction) -> str:
     """Return the text of the instruction `one`, as `moved` to its offset, and the symbol of its relocation if any."""
     text = ZEROS.sub("0x", code.decoder.text(moved))
     section = code.functions.section_of(one.ip)
-    reference = code.pointers.relocation(section, one.ip, one.next_ip) if code.binary.relocatable else None
-    name = code.pointers.target_name(reference) if reference is not None else ""
+    relocations = code.pointers.relocations(section, one.ip, one.next_ip) if code.binary.relocatable else ()
+    name = code.pointers.target_name(relocations[0]) if relocations else ""
     return f"{text} ; {demangle(name)}" if name else text

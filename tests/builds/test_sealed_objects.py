@@ -268,7 +268,7 @@ def test_a_group_with_a_name_from_nowhere_is_an_error(tmp_path):
     raw = bytearray(compiled(tmp_path, "x.cpp", GROUPS, "g++").read_bytes())
     elf = ElfObject(bytes(raw), Path("x.o"))
     (group,) = (group for group in elf.groups if group.name == "_ZN1AC5Ev")
-    table = elf.sections[elf.symbol_section]
+    table = elf.elf.full_table
     struct.pack_into("<I", raw, table.offset + group.signature * elf.elf.layout.symbol.size, 0x7FFFFFFF)
     with pytest.raises(BuildError, match="is not an object file that isagen can read"):
         ElfObject(bytes(raw), Path("x.o"))

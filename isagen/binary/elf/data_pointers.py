@@ -1,4 +1,4 @@
-"""The pointers in the data of a linked ELF file: by relocations, or as they stand in one at fixed addresses."""
+"""The pointers in the data of a linked ELF file: by its relocations, or by their values if its addresses are fixed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from collections.abc import Iterator
 
 from ..protocol import RelocationTypes, SymbolKind
 from . import layout as e
-from .entries import ElfSection
+from .entries import ARRAY_TYPES, ElfSection
 from .reader import Elf
 from .relocations import relocations, word_at
 
-DATA = frozenset({e.SHT_PROGBITS, e.SHT_PREINIT_ARRAY, e.SHT_INIT_ARRAY, e.SHT_FINI_ARRAY})
 
-
-def stored_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]]:
+def data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]]:
     """Yield the pointers in the data of a linked file: (where each is, address that it leads to)."""
     for section in elf.sections:
         if not section.flags & e.SHF_ALLOC:
             continue
         if section.type == e.SHT_RELR:
-            for place in _packed_places(elf, section):
+            for place in _relative_places(elf, section):
                 yield place, word_at(elf, place)
         elif section.type in e.RELOCATION_SECTIONS:
             for offset, kind, number, addend in relocations(elf, section):
@@ -35,8 +33,8 @@ def stored_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int
         yield from _words_that_are_addresses(elf)
 
 
-def _packed_places(elf: Elf, section: ElfSection) -> Iterator[int]:
-    """Yield where the pointers are that packed relocations change (gABI, "Relative Relocation Table").
+def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
+    """Yield the addresses of the pointers in a SHT_RELR section (gABI, "Relative Relocation Table").
 
     An even entry is an address. An odd one is a bitmap of the words that come after the last address.
     """
@@ -61,7 +59,7 @@ def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
         return
     low, high = min(s.address for s in loaded), max(s.address + s.size for s in loaded)
     for section in loaded:
-        if section.type not in DATA or not section.in_file or section.executable:
+        if section.executable or not (section.type == e.SHT_PROGBITS or section.type in ARRAY_TYPES):
             continue
         skipped = -section.address % 8
         content = elf.content(section)[skipped:]

@@ -1,4 +1,4 @@
-"""Whether two objects are the same: code, data, relocations, and the names by which other objects refer to them."""
+"""The digest of an object: its code, data, relocations, and the names by which other objects refer to it."""
 
 from __future__ import annotations
 
@@ -9,69 +9,70 @@ from hashlib import blake2b
 
 from ..protocol import Binding, SymbolKind
 from . import layout as e
-from .entries import ElfSymbol
+from .entries import ARRAY_NAMES, ElfSymbol
 from .reader import Elf
 from .relocations import relocations
 
-DIGEST_SIZE = 8  # bytes; a build has thousands of objects, and 2**-64 per pair is no accident to expect
-# Arrays of functions whose order at load is in the names of the sections: .init_array.00101.
-ORDERED = (".init_array", ".fini_array", ".ctors", ".dtors")
+DIGEST_SIZE = 8  # bytes: of the thousands of objects of a build, two that differ do not share a digest by accident
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
-def digest_of(elf: Elf, marks: Sequence[str]) -> str:
+def object_digest(elf: Elf, prefixes: Sequence[str]) -> str:
     """Return a digest of the loaded sections of an object, their relocations and the global symbols.
 
-    Names of sections and of local symbols do not count, nor do the prefixes in `marks`, which differ from level to
-    level.
+    Names of sections and of local symbols do not change it. `prefixes` of names, which differ from level to level, are
+    replaced by their index.
     """
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC]
-    place = {section.index: number for number, section in enumerate(loaded)}
-    found = blake2b(digest_size=DIGEST_SIZE)
+    numbers = {section.index: number for number, section in enumerate(loaded)}
+    digest = blake2b(digest_size=DIGEST_SIZE)
     for section in loaded:
         values = section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment
-        found.update(struct.pack("<QQQQ?", *values, section.constant))
-        found.update(section.name.encode(errors="surrogateescape") if section.name.startswith(ORDERED) else b"")
-        found.update(elf.content(section))
-    for piece in sorted(_named(elf, marks, place)):
-        found.update(piece)
-    target = cache(partial(_target, elf, place))
+        digest.update(struct.pack("<QQQQ?", *values, section.constant))
+        if section.name.startswith(tuple(ARRAY_NAMES)):  # the name of an array has its place in the order of calls
+            digest.update(section.name.encode(errors="surrogateescape"))
+        digest.update(elf.content(section))
+    for content in sorted(_global_symbols(elf, prefixes, numbers)):
+        digest.update(content)
+    target = cache(partial(_target, elf, numbers))
     for section in elf.sections:
-        if section.type in (e.SHT_RELA, e.SHT_REL, e.SHT_CREL) and section.info in place:
-            found.update(struct.pack("<Q", place[section.info]))
-            if section.type == e.SHT_CREL:  # not decoded: objects with other numbers of symbols then differ
-                found.update(elf.content(section))
+        if section.type in (e.SHT_RELA, e.SHT_REL, e.SHT_CREL) and section.info in numbers:
+            digest.update(struct.pack("<Q", numbers[section.info]))
+            if section.type == e.SHT_CREL:  # not decoded: objects that number their symbols otherwise differ
+                digest.update(elf.content(section))
             else:
                 for offset, kind, number, addend in relocations(elf, section):
-                    found.update(RELOCATION.pack(offset, kind, addend) + target(section.link, number))
-    return found.hexdigest()
+                    digest.update(RELOCATION.pack(offset, kind, addend) + target(section.link, number))
+    return digest.hexdigest()
 
 
-def _target(elf: Elf, place: dict[int, int], table: int, number: int) -> bytes:
-    """Return what a symbol refers to: a place in the object, or else its name and properties."""
+def _global_symbols(elf: Elf, prefixes: Sequence[str], numbers: dict[int, int]) -> Iterator[bytes]:
+    """Yield the content of each global symbol: its name, visibility and binding, and where the object defines it."""
+    for symbol in elf.symbols():
+        if symbol.binding != Binding.LOCAL:
+            name = elf.name(symbol)
+            index = next((index for index, prefix in enumerate(prefixes) if name.startswith(prefix)), -1)
+            name = name.removeprefix(prefixes[index]) if index >= 0 else name
+            attributes = struct.pack("<bBB", index, symbol.visibility, symbol.binding)
+            position = _position(elf, symbol, numbers) if symbol.section in numbers else b""
+            yield name.encode(errors="surrogateescape") + b"\0" + attributes + position
+
+
+def _target(elf: Elf, numbers: dict[int, int], table: int, number: int) -> bytes:
+    """Return the content of a symbol that a relocation refers to: its position in the object, or else its name and
+    attributes.
+    """
     symbol = elf.symbol_of(elf.sections[table], number)
-    if symbol.section in place:
-        return _place_of(elf, symbol, place)
+    if symbol.section in numbers:
+        return _position(elf, symbol, numbers)
     # The address of an absolute symbol is its value, that of a common one its alignment.
     values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
-    if symbol.section:  # of what is not loaded
+    if symbol.section:  # one that is not loaded
         values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
     return values + elf.name(symbol).encode(errors="surrogateescape") + b"\0"
 
 
-def _named(elf: Elf, marks: Sequence[str], place: dict[int, int]) -> Iterator[bytes]:
-    """Yield what is said of each global symbol: its name without a mark, and its place where the object defines it."""
-    for symbol in elf.symbols():
-        if symbol.binding != Binding.LOCAL:
-            name = elf.name(symbol)
-            number = next((number for number, mark in enumerate(marks) if name.startswith(mark)), -1)
-            name = name.removeprefix(marks[number]) if number >= 0 else name
-            said = struct.pack("<bBB", number, symbol.visibility, symbol.binding)
-            there = _place_of(elf, symbol, place) if symbol.section in place else b""
-            yield name.encode(errors="surrogateescape") + b"\0" + said + there
-
-
-def _place_of(elf: Elf, symbol: ElfSymbol, place: dict[int, int]) -> bytes:
-    """Return the place of a symbol that the object defines, and whether it is a resolver (ifunc)."""
+def _position(elf: Elf, symbol: ElfSymbol, numbers: dict[int, int]) -> bytes:
+    """Return the section's number and the offset of a symbol that the object defines, and whether it is an ifunc."""
     offset = symbol.address - elf.sections[symbol.section].address
-    return struct.pack("<QQ?", place[symbol.section], offset % (1 << 64), symbol.kind == SymbolKind.RESOLVER)
+    return struct.pack("<QQ?", numbers[symbol.section], offset % (1 << 64), symbol.kind == SymbolKind.RESOLVER)

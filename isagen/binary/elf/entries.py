@@ -1,4 +1,4 @@
-"""Sections, symbols and groups of an ELF file, as values."""
+"""Entries of an ELF file's tables, decoded: sections, symbols and groups."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from typing import NamedTuple
 from ..protocol import Binding, SymbolKind
 from . import layout as e
 
-# By the numbers in symbol tables, which are those of ELF.
+# By the numbers in symbol tables, which the enumerations use too.
 KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
 BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
-# How the names of sections start that compilers, assemblers and libraries use for data by themselves.
+WHEN_LOADED, AT_EXIT = "when loaded", "at exit"
+# Arrays of functions that the loader calls, by name and by type. Linkers sort them by a number in the name:
+# .init_array.00101.
+ARRAY_NAMES = {
+    **dict.fromkeys((".preinit_array", ".init_array", ".ctors"), WHEN_LOADED),
+    **dict.fromkeys((".fini_array", ".dtors"), AT_EXIT),
+}
+ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, e.SHT_FINI_ARRAY: AT_EXIT}
+# Functions that the loader calls: a linker joins the parts from all objects.
+LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
+UNWINDING = ".eh_frame"
+# Prefixes of the sections that compilers, assemblers and libraries use for data by themselves.
 COMMON_DATA = (
     *(".data", ".rodata", ".bss", ".tdata", ".tbss", ".ldata", ".lrodata", ".lbss", ".sdata", ".srodata", ".sbss"),
-    *(".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors", ".eh_frame", ".gcc_except_table", ".note"),
-    *(".sframe", ".ARM.ex", ".got", ".toc", ".opd", ".jcr", ".tm_clone_table", ".stapsdt.base", ".gnu.linkonce"),
+    *(*ARRAY_NAMES, UNWINDING, ".gcc_except_table", ".note", ".sframe", ".ARM.ex", ".got", ".toc", ".opd", ".jcr"),
+    *(".tm_clone_table", ".stapsdt.base", ".gnu.linkonce"),
 )
 
 
 @dataclass(frozen=True)
 class ElfSection:
-    """A section (`isagen.binary.protocol.Section`).
-
-    `address` is where its bytes are looked for, made up in an object, which has no addresses.
-    """
+    """A section (`isagen.binary.protocol.Section`). In an object, which has no addresses, `address` is made up."""
 
     index: int
     name: str
@@ -53,24 +61,29 @@ class ElfSection:
 
     @property
     def constant(self) -> bool:
-        """Whether the program never writes to it: code, read-only data, or data that only the loader relocates."""
         return not self.writable or self.name.startswith(".data.rel.ro")
 
     @property
     def findable(self) -> bool:
-        """Whether it is data that code may find by the section's name: by one that compilers do not use by themselves.
+        """Whether it contains data that code may find by the section's name, one that compilers do not use.
 
-        Linkers define ``__start_NAME`` for names that are C identifiers; others lead to what stands beside them.
+        Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds sections of other names by a symbol in a
+        section that the linker puts beside them.
         """
         loaded = bool(self.flags & e.SHF_ALLOC) and not self.flags & e.SHF_EXECINSTR
         return loaded and not self.name.startswith(COMMON_DATA)
 
+    @property
+    def array_called(self) -> str:
+        """When the loader calls the functions of this array; "" for other sections."""
+        by_name = (when for name, when in ARRAY_NAMES.items() if self.name.startswith(name))
+        return ARRAY_TYPES.get(self.type, "") or next(by_name, "")
+
 
 class ElfSymbol(NamedTuple):
-    """A symbol (`isagen.binary.protocol.Symbol`): its place in its table, and what the table says of it.
+    """A symbol (`isagen.binary.protocol.Symbol`), and its fields in the table at section `table`.
 
-    `address` is 0 for one that is not defined. `section` is 0 where no section of the file holds it: it is undefined,
-    absolute or common.
+    `section` is 0 if the symbol is undefined, absolute or common. Absolute and common ones are a `definition` too.
     """
 
     number: int
@@ -82,7 +95,7 @@ class ElfSymbol(NamedTuple):
     section: int
     address: int
     size: int
-    placed: bool
+    definition: bool
 
     @property
     def defined(self) -> bool:
@@ -96,7 +109,7 @@ class ElfSymbol(NamedTuple):
     def local(self) -> bool:
         """Whether no other object than the one that defines it could refer to it.
 
-        A linker makes hidden symbols local, and leaves them hidden.
+        A linker makes hidden symbols local, but they stay hidden: other objects of the link could refer to these.
         """
         return self.binding == Binding.LOCAL and self.visibility == e.STV_DEFAULT
 
@@ -106,12 +119,16 @@ class ElfSymbol(NamedTuple):
 
 
 def undefined(number: int, table: int) -> ElfSymbol:
-    """Return a symbol that no section of the file holds."""
+    """Return an undefined symbol."""
     return ElfSymbol(number, table, 0, SymbolKind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
 
 
 class Group(NamedTuple):
-    """A COMDAT group: a linker keeps one of all that have the same signature, a symbol's `name`."""
+    """A COMDAT group: of all groups with the same signature, the `name` of a symbol, a linker takes one.
+
+    `section` is the index of the group's section, `signature` the number of the symbol, and `members` the indexes of
+    the sections in the group.
+    """
 
     section: int
     signature: int

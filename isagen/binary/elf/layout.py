@@ -1,13 +1,11 @@
 """Numbers and structures of ELF, for files of either word size and byte order.
 
-System V gABI, chapters 4 and 5; the GNU and Android extensions where they add to it.
+System V gABI, chapters 4 and 5, and the GNU and Android extensions.
 """
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
-from functools import cache
+from struct import Struct
 from typing import Literal
 
 from ..protocol import Architecture
@@ -18,80 +16,37 @@ SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = range(5)
 SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 6, 7, 8, 11
 SHT_REL, SHT_CREL, SHT_ANDROID_REL, SHT_ANDROID_RELA = 9, 0x40000014, 0x60000001, 0x60000002
 SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_GROUP, SHT_SYMTAB_SHNDX, SHT_RELR = 14, 15, 16, 17, 18, 19
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_GROUP = 1, 2, 4, 0x40, 0x200
-SHF_TLS, SHF_COMPRESSED = 0x400, 0x800
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_GROUP, SHF_TLS, SHF_GNU_RETAIN = 1, 2, 4, 0x200, 0x400, 0x200000
 SHN_UNDEF, SHN_LORESERVE, SHN_COMMON, SHN_XINDEX = 0, 0xFF00, 0xFFF2, 0xFFFF
-STB_GLOBAL, STB_WEAK, STB_UNIQUE = 1, 2, 10
-STT_NOTYPE, STT_OBJECT, STT_SECTION = 0, 1, 3
+STB_WEAK, STB_UNIQUE = 2, 10
 STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = range(4)
 GRP_COMDAT = 1
 RELOCATION_SECTIONS = frozenset({SHT_RELA, SHT_REL, SHT_ANDROID_RELA, SHT_ANDROID_REL})
 
 
-@dataclass(frozen=True)
 class Layout:
     """The structures of files of one word size (`wide`: 64 bits) and byte order (struct's ``<`` or ``>``).
 
-    The fields of a section header come in one order in both sizes: name, type, flags, address, offset, size, link,
-    info, alignment, entry size. Those of a symbol come in two: `reader.Elf` knows both.
+    The fields of a section header have one order in both sizes: name, type, flags, address, offset, size, link, info,
+    alignment, entry size. The fields of a symbol have two orders, which `reader.Elf` decodes.
     """
 
-    order: str
-    wide: bool
-
-    @property
-    def header(self) -> struct.Struct:
-        """The file's header."""
-        return _struct(self.order + ("16sHHIQQQIHHHHHH" if self.wide else "16sHHIIIIIHHHHHH"))
-
-    @property
-    def section(self) -> struct.Struct:
-        """A section header."""
-        return _struct(self.order + ("IIQQQQIIQQ" if self.wide else "IIIIIIIIII"))
-
-    @property
-    def symbol(self) -> struct.Struct:
-        """An entry of a symbol table."""
-        return _struct(self.order + ("IBBHQQ" if self.wide else "IIIBBH"))
-
-    def relocation(self, addend: bool) -> struct.Struct:
-        """A relocation with or without an addend of its own."""
-        plain, with_addend = ("QQ", "QQq") if self.wide else ("II", "IIi")
-        return _struct(self.order + (with_addend if addend else plain))
-
-    @property
-    def symbol_shift(self) -> int:
-        """How far left the symbol stands in a relocation's info."""
-        return 32 if self.wide else 8
-
-    @property
-    def dynamic(self) -> struct.Struct:
-        """An entry of .dynamic: tag and value."""
-        return _struct(self.order + ("QQ" if self.wide else "II"))
-
-    @property
-    def word(self) -> int:
-        """The size of a pointer in bytes."""
-        return 8 if self.wide else 4
-
-    @property
-    def highest(self) -> int:
-        """The highest address."""
-        return (1 << 8 * self.word) - 1
-
-    @property
-    def byteorder(self) -> Literal["little", "big"]:
-        """The byte order, by its name in Python."""
-        return "little" if self.order == "<" else "big"
-
-
-@cache
-def _struct(text: str) -> struct.Struct:
-    return struct.Struct(text)
+    def __init__(self, order: str, wide: bool) -> None:
+        self.order = order
+        self.wide = wide
+        self.byteorder: Literal["little", "big"] = "little" if order == "<" else "big"
+        self.word = 8 if wide else 4  # bytes of a pointer
+        self.symbol_shift = 32 if wide else 8  # bits of a relocation's info below the symbol
+        self.header = Struct(order + ("16sHHIQQQIHHHHHH" if wide else "16sHHIIIIIHHHHHH"))
+        self.section = Struct(order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII"))
+        self.symbol = Struct(order + ("IBBHQQ" if wide else "IIIBBH"))
+        self.dynamic = Struct(order + ("QQ" if wide else "II"))  # tag and value
+        self.relocation = Struct(order + ("QQ" if wide else "II"))
+        self.relocation_with_addend = Struct(order + ("QQq" if wide else "IIi"))
 
 
 def layout_of(identification: bytes) -> Layout | None:
-    """Return the layout that a file's first bytes name; None where they are not those of an ELF file."""
+    """Return the layout that the first bytes of an ELF file name; None for other files."""
     if len(identification) < 6 or identification[:4] != MAGIC:
         return None
     if identification[4] not in (1, 2) or identification[5] not in (1, 2):
@@ -103,7 +58,7 @@ def layout_of(identification: bytes) -> Layout | None:
 
 HEAD = 20  # bytes up to the end of e_machine
 # Values of e_machine (System V gABI).
-EM_NONE = 0
+EM_NONE, EM_MIPS = 0, 8
 MACHINES = {
     3: "x86",
     20: "PowerPC",
@@ -115,11 +70,11 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: messages mention the byte order of such files
+LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: a big-endian file is called so
 
 
 def architecture_of(head: bytes) -> Architecture | None:
-    """Return the architecture that a file's first bytes name; None where they name none."""
+    """Return the architecture that the first bytes of a file name; None if they name none."""
     layout = layout_of(head)
     if layout is None or len(head) < HEAD:
         return None

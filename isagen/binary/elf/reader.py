@@ -16,13 +16,13 @@ from ...model.files import AnyPath
 from .. import itanium
 from ..protocol import Mangling, Symbol, SymbolKind
 from . import layout as e
-from .entries import BINDINGS, KINDS, ElfSection, ElfSymbol, undefined
+from .entries import BINDINGS, KINDS, UNWINDING, ElfSection, ElfSymbol, undefined
 from .notes import notes_of
 from .unwind import unwind_table_functions
 
-END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of its own, or 2**56 with five-level paging
+END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
-# The executable sections of a sealed level. The name is no C identifier: for those, linkers define __start_NAME.
+# The prefix of a sealed level's executable sections. A linker defines no __start_NAME for it: it is no C identifier.
 CODE_SECTION = ".isa_text."
 UNREADABLE = "is not an ELF file that can be read: "
 
@@ -42,18 +42,13 @@ class Elf:
     mangling: Mangling = itanium
 
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
-        self._path = path
+        self.path = Path(path)
         self.shown = shown or str(path)
         try:
             self._data = data if data is not None else _mapped(path)
             self._read_headers()
         except OSError as problem:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return Path(self._path)
 
     def fail(self, what: str, remedy: str = "") -> AuditError:
         """Return the error that says what is wrong with this file."""
@@ -73,13 +68,13 @@ class Elf:
         _, kind, self.machine, _, _, _, table, _, _, _, _, entry, count, names = layout.header.unpack(raw)
         self.architecture = e.architecture_of(raw)
         self.relocatable = kind == e.ET_REL
-        self.fixed = kind == e.ET_EXEC  # its addresses are those of the process
+        self.fixed = kind == e.ET_EXEC
         if not table:
             raise self.fail("it has no section headers, which tell where code is", "audit it as it was linked")
         first = self.at_offset(table, layout.section.size)
         if entry != layout.section.size or len(first) < entry:
             raise self.fail("its section headers are cut off or of an unknown size")
-        # Numbers that are too large for the header are in the section that is none.
+        # Section 0 contains the numbers that are too large for the file's header.
         count = count or layout.section.unpack(first)[5]
         names = layout.section.unpack(first)[6] if names == e.SHN_XINDEX else names
         if table + entry * count > self.size or names >= count:
@@ -103,8 +98,9 @@ class Elf:
                 raise self.fail(f"section {shown or index} is cut off")
             if flags & e.SHF_ALLOC and address + size > END:
                 raise self.fail(f"section {shown or index} is at an address that no process has")
-            tables = (e.SHT_SYMTAB, e.SHT_DYNSYM)
-            if (kind in tables or kind in e.RELOCATION_SECTIONS) and link >= len(headers):
+            relocates = kind in e.RELOCATION_SECTIONS
+            missing = link >= len(headers) or (relocates and self.relocatable and info >= len(headers))
+            if missing and (relocates or kind in (e.SHT_SYMTAB, e.SHT_DYNSYM)):
                 raise self.fail(f"section {shown or index} is linked to one that is not there")
             yield ElfSection(index, shown, kind, flags, address, offset, size, link, info, align)
 
@@ -128,10 +124,11 @@ class Elf:
 
     @cached_property
     def _loaded(self) -> list[ElfSection]:
-        """The sections that a process has, by address."""
-        found = (s for s in self.sections if s.flags & e.SHF_ALLOC and s.size)
-        kept = (s for s in found if not (s.type == e.SHT_NOBITS and s.flags & e.SHF_TLS))
-        return sorted(kept, key=lambda s: s.address)
+        """The sections with addresses in a process, in order; .tbss has none: its header repeats those of another."""
+        loaded = (s for s in self.sections if s.flags & e.SHF_ALLOC and s.size)
+        return sorted(
+            (s for s in loaded if not (s.type == e.SHT_NOBITS and s.flags & e.SHF_TLS)), key=lambda s: s.address
+        )
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -139,11 +136,8 @@ class Elf:
 
     def section_at(self, address: int) -> ElfSection | None:
         place = bisect_right(self._starts, address) - 1
-        if place >= 0:
-            section = self._loaded[place]
-            if address < section.address + section.size:
-                return section
-        return None
+        section = self._loaded[place] if place >= 0 else None
+        return section if section is not None and address < section.address + section.size else None
 
     @cached_property
     def levels(self) -> frozenset[str]:
@@ -152,8 +146,9 @@ class Elf:
 
     def level_at(self, address: int) -> str:
         section = self.section_at(address)
-        of_level = section is not None and section.executable and section.name.startswith(CODE_SECTION)
-        return section.name.removeprefix(CODE_SECTION) if section is not None and of_level else ""
+        if section is None or not section.executable or not section.name.startswith(CODE_SECTION):
+            return ""
+        return section.name.removeprefix(CODE_SECTION)
 
     def content(self, section: ElfSection) -> bytes:
         """Return a section's bytes."""
@@ -175,12 +170,12 @@ class Elf:
 
     @cached_property
     def dynamic_table(self) -> ElfSection | None:
-        """The symbols that other files can bind to, of a linked file."""
+        """The table of the symbols that other files can bind to; None in an object or a static program."""
         return next((s for s in self.sections if s.type == e.SHT_DYNSYM), None)
 
     @property
     def symbol_table(self) -> ElfSection | None:
-        """The full symbol table, or the dynamic one of a stripped file."""
+        """The full symbol table, or the dynamic one if the file is stripped."""
         return self.full_table or self.dynamic_table
 
     @property
@@ -207,7 +202,7 @@ class Elf:
         return self.symbol_of(table, number) if table is not None else undefined(number, 0)
 
     def symbol_of(self, table: ElfSection, number: int) -> ElfSymbol:
-        """Return one symbol of a table; one that is not defined where the table has none of that number."""
+        """Return the symbol of a number in a table; an undefined one if the table has no such number."""
         size = self.layout.symbol.size
         raw = self.at_offset(table.offset + number * size, size)
         if len(raw) < size or (number + 1) * size > table.size:
@@ -219,36 +214,36 @@ class Elf:
             name, info, other, section, value, size = values
         else:
             name, value, size, info, other, section = values
-        placed, is_common = section != e.SHN_UNDEF, section == e.SHN_COMMON
+        definition, is_common = section != e.SHN_UNDEF, section == e.SHN_COMMON
         if section == e.SHN_XINDEX:
             long = self._long_indexes.get(table.index, ())
             section = long[number] if number < len(long) else e.SHN_UNDEF
         elif section >= e.SHN_LORESERVE:
-            section = e.SHN_UNDEF  # absolute, common: no code
+            section = e.SHN_UNDEF  # absolute or common
         if section >= len(self.sections):
             section = e.SHN_UNDEF
         if self.relocatable and section != e.SHN_UNDEF:
             value = (value + self.sections[section].address) % (1 << 64)
         kind, binding = SymbolKind.COMMON if is_common else KINDS[info & 15], BINDINGS[info >> 4]
-        return ElfSymbol(number, table.index, name, kind, binding, other & 3, section, value, size, placed)
+        return ElfSymbol(number, table.index, name, kind, binding, other & 3, section, value, size, definition)
 
     @cached_property
     def _long_indexes(self) -> dict[int, array[int]]:
-        """Section indexes of symbols in files of more than 65,279 sections (SHT_SYMTAB_SHNDX), by symbol table."""
-        found = {}
+        """The section index of each symbol, by symbol table, in files of 65,280 sections or more (SHT_SYMTAB_SHNDX)."""
+        by_table = {}
         for section in self.sections:
             if section.type == e.SHT_SYMTAB_SHNDX:
                 indexes = array("I", self.at_offset(section.offset, section.size // 4 * 4))
                 if self.layout.byteorder != sys.byteorder:
                     indexes.byteswap()
-                found[section.link] = indexes
-        return found
+                by_table[section.link] = indexes
+        return by_table
 
     def name(self, symbol: Symbol) -> str:
         assert isinstance(symbol, ElfSymbol)
         table = self.sections[symbol.table]
         if table.link >= len(self.sections):
-            return ""  # no symbol table, though a relocation says so
+            return ""  # a relocation section names a table that is no symbol table
         strings = self.sections[table.link]
         start = strings.offset + symbol.name_offset
         limit = min(strings.offset + strings.size, start + LONGEST_NAME, self.size)
@@ -257,16 +252,13 @@ class Elf:
         end = self._data.find(b"\0", start, limit)
         return self._data[start : end if end >= 0 else limit].decode(errors="surrogateescape")
 
-    # ---- what else the format holds
+    # ---- notes and unwind tables
 
     def notes(self, owner: str) -> list[bytes]:
-        found: list[bytes] = []
-        for section in self.sections:
-            if section.type == e.SHT_NOTE or section.name.startswith(".note"):
-                found += notes_of(self.content(section), owner, self.layout.order)
-        return found
+        sections = (s for s in self.sections if s.type == e.SHT_NOTE or s.name.startswith(".note"))
+        return [text for s in sections for text in notes_of(self.content(s), owner, self.layout.order)]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        table = next((s for s in self.sections if s.name == ".eh_frame"), None)
+        table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is not None and table.in_file and not self.relocatable:
             yield from unwind_table_functions(self.content(table), table.address)

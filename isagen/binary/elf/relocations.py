@@ -2,67 +2,95 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
+from ..protocol import Relocation
 from . import layout as e
 from .entries import ElfSection
 from .reader import Elf
 
-Entry = tuple[int, int, int | None]  # offset, info, addend where it has one of its own
+Entry = tuple[int, int, int | None]  # offset, info, and the addend if the entry contains one
 PACKED = b"APS2"
-EM_MIPS = 8
+ADDRESS = attrgetter("address")
 
 
 def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (offset, type, symbol's number, addend) of a relocation section.
+    """Yield (offset, type, number of the symbol, addend) of a relocation section.
 
-    The psABI of x86-64 has them with an addend. Without one (lld's -z rel), and packed without one, a linked file has
-    it in the relocated place.
+    The psABI of x86-64 has entries with an addend. Entries of other processors, of lld's -z rel, and some packed
+    entries have none: the relocated place contains it.
     """
-    packed = elf.at_offset(section.offset, 4) == PACKED  # GNU strip takes away the type that says so
+    packed = elf.at_offset(section.offset, 4) == PACKED  # GNU strip removes the type that says so
     if packed and not elf.relocatable:
-        every: Iterable[Entry] = _packed(elf, section)
+        entries: Iterable[Entry] = _packed(elf, section)
     elif section.type in (e.SHT_ANDROID_RELA, e.SHT_ANDROID_REL):
         raise elf.fail(f"{section.name} does not start as packed relocations do")
     else:
-        every = _plain(elf, section)
+        entries = _plain(elf, section)
     shift = elf.layout.symbol_shift
     kinds = (1 << shift) - 1
-    swapped = elf.machine == EM_MIPS and elf.layout.wide and elf.layout.byteorder == "little"
-    for offset, info, addend in every:
+    swapped = elf.machine == e.EM_MIPS and elf.layout.wide and elf.layout.byteorder == "little"
+    start = elf.sections[section.info].address if elf.relocatable else 0
+    for offset, info, addend in entries:
         if swapped:  # the ABI of 64-bit MIPS writes the symbol first, whatever the byte order
             info = (info & 0xFFFFFFFF) << 32 | info >> 32
         if addend is None:
-            addend = 0 if elf.relocatable else word_at(elf, offset)
+            addend = word_at(elf, start + offset, signed=elf.relocatable)
         yield offset, info & kinds, info >> shift & 0xFFFFFFFF, addend
 
 
-def word_at(elf: Elf, address: int) -> int:
-    """Return the pointer at an address; 0 where the file holds none."""
+def word_at(elf: Elf, address: int, signed: bool = False) -> int:
+    """Return the word at an address; 0 where the file contains none."""
     raw = elf.read(address, elf.layout.word)
-    return int.from_bytes(raw, elf.layout.byteorder) if len(raw) == elf.layout.word else 0
+    return int.from_bytes(raw, elf.layout.byteorder, signed=signed) if len(raw) == elf.layout.word else 0
+
+
+class ObjectRelocations:
+    """The relocations of an object, by the section that they change. Each section is decoded on its first use."""
+
+    def __init__(self, elf: Elf) -> None:
+        self._elf = elf
+        self._decoded: dict[int, list[Relocation]] = {}
+        self._tables: dict[int, list[ElfSection]] = {}
+        for section in elf.sections:
+            if section.type in e.RELOCATION_SECTIONS:
+                self._tables.setdefault(section.info, []).append(section)
+
+    def between(self, index: int, start: int, end: int) -> list[Relocation]:
+        """Return the relocations of the section at `index` from `start` to before `end`, in order."""
+        if index not in self._decoded:
+            address = self._elf.sections[index].address
+            found = [
+                Relocation(address + offset, kind, table.link, symbol, addend)
+                for table in self._tables.get(index, ())
+                for offset, kind, symbol, addend in relocations(self._elf, table)
+            ]
+            self._decoded[index] = sorted(found, key=ADDRESS)
+        decoded = self._decoded[index]
+        return decoded[bisect_left(decoded, start, key=ADDRESS) : bisect_left(decoded, end, key=ADDRESS)]
 
 
 def _plain(elf: Elf, section: ElfSection) -> Iterator[Entry]:
-    own = section.type == e.SHT_RELA
-    form = elf.layout.relocation(addend=own)
+    with_addend = section.type == e.SHT_RELA
+    form = elf.layout.relocation_with_addend if with_addend else elf.layout.relocation
     raw = elf.content(section)
-    found = form.iter_unpack(raw[: len(raw) // form.size * form.size])
-    yield from found if own else ((offset, info, None) for offset, info in found)
+    entries = form.iter_unpack(raw[: len(raw) // form.size * form.size])
+    yield from entries if with_addend else ((offset, info, None) for offset, info in entries)
 
 
 def _packed(elf: Elf, section: ElfSection) -> Iterator[Entry]:
     """Yield Android's packed relocations (lld's --pack-dyn-relocs=android).
 
-    SLEB128 numbers: how many there are, where they start, and groups, which say what their relocations have in common
-    (bionic, linker/linker_reloc_iterators.h).
+    The section is a sequence of SLEB128 numbers: how many relocations there are, the first offset, and groups. A group
+    starts with the fields that its relocations have in common (bionic, linker/linker_reloc_iterators.h).
     """
-    content = elf.content(section)
-    numbers = _sleb(content[4:])
+    numbers = _sleb(elf.content(section)[4:])
     try:
         left, offset = next(numbers), next(numbers)
-        if left > elf.size:  # a group may hold any number in a few bytes
-            raise elf.fail(f"{section.name} holds more relocations than there are bytes to relocate")
+        if left > elf.size:  # a group of any number of relocations may take a few bytes
+            raise elf.fail(f"{section.name} has more relocations than the file has bytes to relocate")
         addend = 0
         while left > 0:
             count, flags = next(numbers), next(numbers)
@@ -71,7 +99,7 @@ def _packed(elf: Elf, section: ElfSection) -> Iterator[Entry]:
             info = next(numbers) if same_info else 0
             addend = (addend + (next(numbers) if same_addend else 0)) if has_addend else 0
             if not 0 < count <= left:
-                raise elf.fail(f"{section.name} holds a group of {count} relocations, but {left} are left")
+                raise elf.fail(f"{section.name} has a group of {count} relocations, but {left} are left")
             left -= count
             for _ in range(count):
                 offset += step if same_step else next(numbers)
@@ -92,4 +120,4 @@ def _sleb(raw: bytes) -> Iterator[int]:
             yield value - (1 << shift if byte & 0x40 else 0)
             value = shift = 0
         elif shift > 70:
-            return  # longer than any
+            return  # no number is as long

@@ -1,4 +1,4 @@
-"""The places of functions in the tables for unwinding the stack, which `strip` leaves alone.
+"""The places of functions in the tables for unwinding the stack, which `strip` does not remove.
 
 Linux Standard Base, "Exception Frames", and DWARF 4, 6.4.1.
 """
@@ -7,47 +7,32 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import cache
 
-UNWINDING = ".eh_frame"
 LONG = 0xFFFFFFFF  # a length of 64 bits follows
 
 
-def records(raw: bytes, order: str) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, start of the common record that it builds on) of each record of a function in .eh_frame."""
+def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]]:
+    """Yield (address, size in bytes) of each function that `raw`, the .eh_frame at `address`, describes.
+
+    Records that no compiler writes for x86-64 are skipped.
+    """
+    is_known = cache(lambda cie: _has_relative_addresses(raw, cie))
     place = 0
     while place + 8 <= len(raw):
-        back, end = extent(raw, place, order)
-        if back and 0 <= place + 4 - back <= len(raw) - 8:
-            yield place, end, place + 4 - back
-        place = end
-
-
-def extent(raw: bytes, place: int, order: str) -> tuple[int, int]:
-    """Return how far back the common record of the one at `place` is, 0 for a common one, and where the record ends."""
-    length, back = struct.unpack_from(order + "II", raw, place)
-    if length in (0, LONG):  # no compiler writes long ones
-        return 0, place + 4
-    return back, place + 4 + length
-
-
-def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]]:
-    """Yield the (address, size in bytes) of each function that `raw`, the .eh_frame at `address`, describes.
-
-    Records of a kind that no compiler makes for x86-64 are passed over.
-    """
-    known: dict[int, bool] = {}
-    for place, end, origin in records(raw, "<"):
-        if end - place < 16 or place + 16 > len(raw):
+        length, back = struct.unpack_from("<II", raw, place)
+        if length in (0, LONG):
+            place += 4
             continue
-        if origin not in known:
-            known[origin] = _is_common(raw, origin)
-        if known[origin]:
+        cie = place + 4 - back  # the common record that this one refers to; a common record has no `back`
+        if back and length >= 12 and place + 16 <= len(raw) and is_known(cie):
             start, size = struct.unpack_from("<iI", raw, place + 8)
             yield address + place + 8 + start, size
+        place += 4 + length
 
 
-def _is_common(raw: bytes, place: int) -> bool:
-    """Return whether a CIE has its functions' addresses relative to their own place, in 32 bits."""
+def _has_relative_addresses(raw: bytes, place: int) -> bool:
+    """Return whether functions of the CIE at `place` have addresses of 32 bits, relative to where these stand."""
     if not 0 <= place <= len(raw) - 9:
         return False
     length = struct.unpack_from("<I", raw, place)[0]
@@ -55,10 +40,10 @@ def _is_common(raw: bytes, place: int) -> bool:
     augmentation, _, rest = body[1:].partition(b"\0")
     if not augmentation.startswith(b"z"):
         return False
-    for _ in range(2):  # code and data alignment
+    for _ in range(2):  # alignment factors of code and data
         rest = rest[_leb(rest) :]
     rest = rest[1 if body[:1] == b"\1" else _leb(rest) :]  # return address register
-    rest = rest[_leb(rest) :]  # length of what follows
+    rest = rest[_leb(rest) :]  # length of the augmentation data, which follows
     for letter in augmentation[1:].decode(errors="replace"):
         if letter == "R":
             return rest[:1] == b"\x1b"  # DW_EH_PE_pcrel | DW_EH_PE_sdata4
