@@ -107,7 +107,9 @@ class Subject:
     def is_undecodable(self, number: int, codes: Codes) -> bool:
         """Return whether a function contains bytes that the decoder does not know: data, or newer instructions."""
         piece = self.code.piece(number)
-        return not piece.sound if piece is not None else self.sets.decoder.invalid in codes and self.code.sized(number)
+        if piece is not None:
+            return not piece.decodable
+        return self.sets.decoder.invalid in codes and self.code.sized(number)
 
     def count(self, number: int, features: Iterable[str]) -> None:
         """Count a function that is not judged by each of the features that it needs."""

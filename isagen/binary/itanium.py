@@ -1,4 +1,4 @@
-"""The names of the Itanium C++ ABI, which all compilers but Microsoft's give (`isagen.binary.protocol.Mangling`)."""
+"""Names of the Itanium C++ ABI, which all compilers except Microsoft's use (`isagen.binary.protocol.Mangling`)."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ from typing import Any
 
 # The run-time libraries of C++ that demangle: GNU's, LLVM's, FreeBSD's.
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
-TYPE_INFORMATION = ("_ZTI", "_ZTS")
-INITIALISED = ("_ZGV", "_ZTH")
 
 
 @cache
 def _demangler() -> tuple[Any, Any] | None:
-    """Return the libraries of C++ and of C, as `ctypes` loads them."""
+    """Return the libraries of C++ and of C, as `ctypes` loads them; None if there is no library of C++."""
     for name in LIBRARIES:
         with suppress(OSError, AttributeError):
             library = ctypes.CDLL(name)
             library.__cxa_demangle.restype = ctypes.c_void_p
             return library, ctypes.CDLL(None)
-    return None  # then names stay as the linker sees them
+    return None
 
 
 @cache
 def demangle(symbol: str) -> str:
-    """Return a symbol as C++ writes it, or unchanged; what follows a dot, as in GCC's clone `f.cold`, stays."""
-    found = _demangler()
-    if found is None or not symbol.startswith("_Z"):
+    """Return a symbol as C++ spells it, or unchanged. A suffix after a dot does not change: GCC's clone `f.cold`."""
+    libraries = _demangler()
+    if libraries is None or not symbol.startswith("_Z"):
         return symbol
-    library, libc = found
+    cxx, libc = libraries
     name, dot, suffix = symbol.partition(".")
     status = ctypes.c_int()
-    text = library.__cxa_demangle(name.encode(errors="surrogateescape"), None, None, ctypes.byref(status))
+    text = cxx.__cxa_demangle(name.encode(errors="surrogateescape"), None, None, ctypes.byref(status))
     if not text:
         return symbol
-    shown = ctypes.string_at(text).decode(errors="replace")
+    demangled = ctypes.string_at(text).decode(errors="replace")
     libc.free(ctypes.c_void_p(text))
-    return shown + dot + suffix
+    return demangled + dot + suffix
 
 
 def is_type(name: str) -> bool:
-    """Return whether a symbol is the type information of a class, or its name."""
-    return name.startswith(TYPE_INFORMATION)
+    """Return whether a symbol is the type information of a class, or the name in it."""
+    return name.startswith(("_ZTI", "_ZTS"))
 
 
 def is_vtable(name: str) -> bool:
@@ -53,19 +51,19 @@ def is_vtable(name: str) -> bool:
 
 
 def is_guard(name: str) -> bool:
-    """Return whether a symbol is the guard of a variable that code initialises."""
+    """Return whether a symbol is the guard of a dynamically initialised variable."""
     return name.startswith("_ZGV")
 
 
 def is_standard(name: str) -> bool:
-    """Return whether the type information or table of a class is of the C++ library, or of its ABI."""
+    """Return whether the class of type information or of a table is one of the C++ library, or of its ABI."""
     return name[4:].startswith(("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1"))
 
 
 def is_destructor(name: str) -> bool:
-    """Return whether a function destroys a variable: code whose address no source can take, only a compiler.
+    """Return whether a function is a destructor: only compilers take its address, no source can.
 
-    ``__tcf_0`` and ``__cxx_global_array_dtor`` are those of GCC and Clang for arrays.
+    ``__tcf_0`` and ``__cxx_global_array_dtor`` are the destructors of arrays that GCC and Clang generate.
     """
     core = name.partition(".")[0]
     of_class = core.startswith("_ZN") and core.endswith(("D0Ev", "D1Ev", "D2Ev"))
@@ -73,12 +71,12 @@ def is_destructor(name: str) -> bool:
 
 
 def initialised_variables(names: Iterable[str]) -> Iterator[str]:
-    """Yield the variables that code initialises, and their guards: `names` contain a guard or an initialisation
-    function.
+    """Yield the dynamically initialised variables whose guard or initialisation function is in `names`, and these.
 
-    Of the names that a guard may be for, one is the variable's (Itanium C++ ABI, 5.1.4.4; ``_ZTH``: thread-local ones).
+    A guard may be for a C++ name or for a plain one: both are yielded, though the variable has only one of them
+    (Itanium C++ ABI, 5.1.4.4; ``_ZTH`` is for thread-local variables).
     """
     for name in names:
-        if name.startswith(INITIALISED):
-            rest = name[4:]
-            yield from (name, f"_Z{rest}", rest.lstrip("0123456789"))
+        if name.startswith(("_ZGV", "_ZTH")):
+            encoded = name[4:]
+            yield from (name, f"_Z{encoded}", encoded.lstrip("0123456789"))

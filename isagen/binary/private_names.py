@@ -1,7 +1,7 @@
-"""The names that sealing gives to what is private to a level: `_Z4sortPf` of AVX2 is `_Z4sortPf.avx2.NUMBER`.
+"""The private names that sealing gives to symbols of a level: `_Z4sortPf` of AVX2 becomes `_Z4sortPf.avx2.NUMBER`.
 
-The end is written as those of GCC's own clones: demanglers show `sort(float*) [clone .avx2.NUMBER]`. The number tells
-projects in one program apart.
+The suffix has the form of GCC's clones: demanglers show `sort(float*) [clone .avx2.NUMBER]`. The number distinguishes
+the projects in one program.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ ANY_LEVEL = re.compile(SEALED.format(level="[a-z0-9_]+"))
 
 
 def private_name(name: str, level: str, mark: str) -> str:
-    """Return the name that is private to `level` for the symbol `name`; `mark` is the project's number."""
+    """Return the name of the symbol `name` that is private to `level`; `mark` is the project's number."""
     return f"{name}.{level.lower()}.{mark}"
 
 
 def name_in_source(name: str) -> str:
-    """Return the symbol that the compiler gave what may be private to a level now."""
+    """Return the name that the compiler gave to a symbol, which may be sealed now."""
     return ANY_LEVEL.sub("", name)

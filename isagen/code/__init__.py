@@ -1,8 +1,8 @@
-"""A binary's code as numbered functions, and what each refers to: the ground that sealing, matrix and audit stand on.
+"""The code of a binary as numbered functions, and the references of each, for the matrix and the audit.
 
-- `functions`, `variables`: what the symbols name, and where it starts and ends;
-- `flow`, `code`: which bytes are instructions, also where no symbol tells a size;
-- `references`: what each function calls, jumps to and takes the address of, as linker and loader resolve it;
+- `functions`, `variables`: the names, starts and ends that symbols give;
+- `flow`, `code`: the bytes that are instructions, also in code of unknown size;
+- `references`: what each function calls, jumps to and takes the address of, as linker and loader resolve it.
 
 It reads files through `binary.protocol` and instructions through `processors.decoding`.
 """

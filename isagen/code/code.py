@@ -1,4 +1,4 @@
-"""The code of a binary by number: its functions, then the pieces of code whose size no symbol tells."""
+"""The code of a binary by number: its functions, and pieces of code of unknown size."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from ..binary.protocol import Binary, Section, Symbol, SymbolKind
+from ..binary.protocol import Binary, Symbol, SymbolKind
 from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Kind, Reference
 from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# The pieces of code between two functions cover its bytes so many times at most, and so many bytes more: they overlap
-# where control comes to the middle of one. What comes beyond that is one piece, which has no bytes and is not sound.
+# Pieces overlap if control enters the middle of one. Those between two functions contain at most so many times the
+# bytes that are there, and so many bytes more. Further entries are of one piece that has no bytes.
 OVERLAPS, MORE = 8, 1 << 16
 
 
 class Code:
     """The code of a binary.
 
-    Numbers below `len` are functions. Where a function's size is unknown, or code belongs to no function, what runs
-    there is a piece: the code that control reaches from an entry. Pieces have the numbers beyond.
+    A piece is the code that control reaches from an entry in a function of unknown size, or outside of all functions.
+    Numbers below `len` are those of functions. Pieces have the numbers from `len` on.
     """
 
     def __init__(self, binary: Binary, decoder: Decoder) -> None:
@@ -33,19 +33,21 @@ class Code:
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
-        self._followed: Counter[int] = Counter()  # by where code of unknown size begins: the bytes of its pieces
-        self._tangles: dict[int, int] = {}  # by where code of unknown size begins: its piece without bytes
+        # By the start of code of unknown size: the bytes in its pieces, and the number of its piece without bytes.
+        self._followed: Counter[int] = Counter()
+        self._empty_piece: dict[int, int] = {}
         self._ends: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """Return the number of functions; pieces come after them."""
+        """Return the number of functions."""
         return len(self.functions)
 
     # ---- where control arrives
 
     def entry(self, address: int) -> int:
-        """Return the number of the function of known size, or of the piece, that runs from `address`; -1 if it is no
-        code.
+        """Return the number of the function of known size, or of the piece, that control enters at an address.
+
+        Return -1 if no code is there.
         """
         number = self.functions.at(address)
         if number < 0 or address < self.functions.end(number) or address < self._end(number):
@@ -55,25 +57,25 @@ class Code:
             if self._followed[low] < OVERLAPS * (high - low) + MORE:
                 flow = follow(self.decoder, self.binary.read, self.target, address, low, high)
                 self._followed[low] += sum(end - start for start, end in flow.blocks)
-            elif low in self._tangles:
-                return self._tangles[low]
+            elif low in self._empty_piece:
+                return self._empty_piece[low]
             else:
-                flow = Flow((), 0, sound=False)
-                self._tangles[low] = len(self) + len(self._pieces)
+                flow = Flow((), 0, decodable=False)
+                self._empty_piece[low] = len(self) + len(self._pieces)
             self._piece_at[address] = len(self) + len(self._pieces)
             self._pieces.append((address, flow))
         return self._piece_at[address]
 
     def body(self, number: int) -> int:
-        """Return the number of a function's code: its own, or that of a piece if its size is unknown."""
+        """Return the number of a function or piece; for a function of unknown size, that of the piece at its start."""
         return number if self.sized(number) or self.piece(number) else self.entry(self.functions.starts[number])
 
     def piece(self, number: int) -> Flow | None:
-        """Return how control flows through a piece; None for a function."""
+        """Return the control flow of a piece; None for a function."""
         return self._pieces[number - len(self)][1] if number >= len(self) else None
 
     def target(self, reference: Reference) -> int:
-        """Return the target of a direct jump; 0 before the link."""
+        """Return the target of a direct jump; 0 if the jump is yet to be relocated."""
         if self.binary.relocatable:
             section = self.functions.section_of(reference.at)
             if self.pointers.relocations(section, reference.at, reference.after):
@@ -98,10 +100,10 @@ class Code:
         return self._ends[number]
 
     def falls_through_to(self, number: int, last: Reference | None = None) -> int:
-        """Return where control goes on behind the last byte of a function or piece; 0 where it does not.
+        """Return the address to which control falls through after a function or piece; 0 if it does not.
 
-        `last` is the last reference of its code, where that is at hand. Padding after an instruction that leaves does
-        not run: some compilers include it in the size.
+        `last` is the last reference of its code, if the caller has it. Control does not reach padding after a jump or
+        return, though some compilers include it in the function's size.
         """
         piece = self.piece(number)
         if piece is not None:
@@ -114,8 +116,8 @@ class Code:
         only_padding = self._is_padding(end, after)
         if last is not None and (last.kind in LEAVES or last.kind in CALLS) and self._is_padding(last.after, end):
             # A call may not return, and data may come after it.
-            runs = last.kind in CALLS and not only_padding and self._is_sound(end)
-            return end if runs else 0
+            piece = self.piece(self.entry(end)) if last.kind in CALLS and not only_padding else None
+            return end if piece is not None and piece.decodable else 0
         return after if only_padding else end
 
     def _last(self, start: int, end: int) -> Reference | None:
@@ -126,34 +128,30 @@ class Code:
         raw = self.binary.read(start, end - start)
         return self.decoder.padding(raw) == len(raw)
 
-    def _is_sound(self, address: int) -> bool:
-        piece = self.piece(self.entry(address))
-        return piece is not None and piece.sound
-
     # ---- bytes in no function
 
     @cached_property
     def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Where bytes are that are in no function of known size, apart from padding: (first, after the last)."""
-        found = []
+        """(First address, address after the last) of bytes in no function of known size, except padding."""
+        gaps = []
         for number in range(len(self)):
             end, limit = self.functions.end(number), self.functions.limit(number)
             if end and end < limit and not self._is_padding(end, limit):
-                found.append((self._end(number), limit))
-        return tuple(found)
+                gaps.append((self._end(number), limit))
+        return tuple(gaps)
 
     def unreached(self, pieces: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield the bytes in gaps and in none of the `pieces` that are not just padding: (address, bytes)."""
-        known = sorted({block for piece in pieces for block in self.blocks(piece)})
+        """Yield (address, bytes) of the bytes in gaps that are in none of the `pieces`, without padding before them."""
+        reached = sorted({block for piece in pieces for block in self.blocks(piece)})
         for start, end in self.gaps:
-            inside = known[bisect_left(known, (start,)) : bisect_left(known, (end,))]
+            inside = reached[bisect_left(reached, (start,)) : bisect_left(reached, (end,))]
             for low, high in zip([start, *(b[1] for b in inside)], [*(b[0] for b in inside), end], strict=True):
                 raw = self.binary.read(low, high - low) if low < high else b""
                 code = raw[self.decoder.padding(raw) :]
                 if code:
                     yield high - len(code), code
 
-    # ---- what it is called, and where it is
+    # ---- names and places
 
     def start(self, number: int) -> int:
         """Return the first address of a function or piece."""
@@ -162,42 +160,38 @@ class Code:
     def symbol(self, number: int) -> Symbol | None:
         """Return the symbol of a function or piece, if it has one."""
         start = self.start(number)
-        found = self.functions.starting_at(start)
-        if found >= 0:
-            return self.functions.symbol(found)
+        function = self.functions.starting_at(start)
+        if function >= 0:
+            return self.functions.symbol(function)
         label = self._labels.get(start)
         before = self.functions.at(start)
         if label is None and before >= 0 and start == self._end(before):
-            return self.functions.symbol(before)  # which goes on there
+            return self.functions.symbol(before)  # control falls through to the piece
         return label
 
     @cached_property
     def _labels(self) -> Mapping[int, Symbol]:
         """The first named label at each address."""
-        labels = [one for one in self.binary.symbols() if one.kind == SymbolKind.LABEL and one.defined and one.named]
-        return {one.address: one for one in reversed(labels)}
+        labels = [s for s in self.binary.symbols() if s.kind == SymbolKind.LABEL and s.defined and s.named]
+        return {label.address: label for label in reversed(labels)}
 
     def name(self, number: int) -> str:
-        """Return a function's name, or where it is."""
+        """Return the name of a function or piece; its address if it has no name."""
         symbol = self.symbol(number)
         return self.binary.name(symbol) if symbol is not None else f"function at {self.start(number):#x}"
 
     def has_name(self, number: int) -> bool:
-        """Return whether a function has a name."""
+        """Return whether a function or piece has a name."""
         return self.symbol(number) is not None
 
-    def section(self, number: int) -> Section:
-        """Return the section that a function is in."""
-        return self.functions.section_of(self.start(number))
-
     def sized(self, number: int) -> bool:
-        """Return whether the size is known, so that all bytes are instructions."""
+        """Return whether a function is of known size."""
         return number < len(self) and self.functions.end(number) != 0
 
-    # ---- its instructions
+    # ---- instructions
 
     def blocks(self, number: int) -> tuple[tuple[int, int], ...]:
-        """Return where a function's instructions are: (first address, the one after the last) of each block."""
+        """Return (first address, address after the last) of each block of instructions of a function or piece."""
         piece = self.piece(number)
         if piece is not None:
             return piece.blocks
@@ -208,36 +202,36 @@ class Code:
         return ((start, self._ends.get(number, end)),)
 
     def covers(self, number: int, address: int) -> bool:
-        """Return whether an address is in a function."""
+        """Return whether an address is in a block of a function or piece."""
         return any(start <= address < end for start, end in self.blocks(number))
 
     def codes(self, number: int) -> Codes:
-        """Return the codes of a function's instructions."""
+        """Return the codes of the instructions of a function or piece."""
         blocks = self.blocks(number)
         every = frozenset().union(*(self.decoder.codes(raw, start) for start, raw in self.raw(number)))
         if self.decoder.invalid in every and number < len(self):
             self._end(number)
-            if self.blocks(number) != blocks:  # the symbol's size had cut off the last instruction
+            if self.blocks(number) != blocks:  # the symbol's size cuts off the last instruction
                 return self.codes(number)
         return every
 
     def operand_addresses(self, number: int) -> set[int]:
-        """Return the addresses that the instructions of a linked file's function name, and numbers that are none."""
-        found = (self.decoder.references(raw, start, self.binary.fixed) for start, raw in self.raw(number))
-        return {one.address for listed in found for one in listed}
+        """Return the addresses in operands of a linked file's function, and numbers that may be addresses."""
+        blocks = (self.decoder.references(raw, start, self.binary.fixed) for start, raw in self.raw(number))
+        return {reference.address for references in blocks for reference in references}
 
     def raw(self, number: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the bytes of a function, block by block: (address, bytes)."""
+        """Yield (address, bytes) of each block of a function or piece."""
         for start, end in self.blocks(number):
             yield start, self.binary.read(start, end - start)
 
     def decode(self, number: int) -> Iterator[Instruction]:
-        """Yield a function's instructions."""
+        """Yield the instructions of a function or piece."""
         for start, raw in self.raw(number):
             yield from self.decoder.decode(raw, start)
 
     def first(self, number: int, codes: Codes) -> tuple[int, str]:
-        """Return the address and the text of a function's first instruction among `codes`."""
+        """Return the address and the text of the first instruction with one of the `codes`."""
         for instruction in self.decode(number):
             if instruction.code in codes:
                 if instruction.code == self.decoder.invalid:

@@ -1,4 +1,4 @@
-"""Following control through code of unknown size: which bytes after an entry are instructions that run."""
+"""Following control through code of unknown size: the instructions that run after an entry."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ STEP = 4096  # bytes that are decoded at a time
 class Flow:
     """Code that control reaches from an entry: blocks of (first address, address after the last), in order.
 
-    `end` is where control goes on beyond the last byte that it was followed to; 0 where it does not. `sound` says that
-    all of it is instructions: data that is taken for code rarely is.
+    `end` is the end of the followed range if control falls through it, and 0 otherwise. `decodable` is false if a byte
+    is no known instruction: then it may be data.
     """
 
     blocks: tuple[tuple[int, int], ...]
     end: int
-    sound: bool
+    decodable: bool
 
 
 def follow(
@@ -32,15 +32,16 @@ def follow(
     low: int,
     high: int,
 ) -> Flow:
-    """Follow control from `start` without leaving the addresses from `low` to before `high`.
+    """Follow control from `start` in the range of addresses from `low` to before `high`.
 
-    `read` gives up to a number of bytes at an address, `target` the address that a direct jump leads to, 0 if unknown.
-    Calls are taken to return. Jumps through registers and tables are not followed. Each byte is decoded once.
+    `read` returns up to a number of bytes at an address, `target` the address that a direct jump leads to, 0 if
+    unknown. Calls are assumed to return. Jumps through registers and tables are not followed. Each byte is decoded
+    once.
     """
     blocks: list[tuple[int, int]] = []
-    waiting, end, sound = [start], 0, True
-    while waiting:
-        first = waiting.pop()
+    entries, end, decodable = [start], 0, True
+    while entries:
+        first = entries.pop()
         place = bisect_right(blocks, (first, 1 << 64)) - 1
         if place >= 0 and first < blocks[place][1]:
             continue
@@ -48,22 +49,22 @@ def follow(
         last = first
         while last < limit:
             size = min(STEP + decoder.longest, high - last)
-            stop, left = _stretch(decoder, read(last, size), last, target, low, high, waiting)
-            if left is Kind.INVALID:
-                # The last instruction of a stretch may be cut off where the stretch ends.
+            stop, kind = _stretch(decoder, read(last, size), last, target, low, high, entries)
+            if kind is Kind.INVALID:
+                # The last instruction of a stretch may be cut off at the end of the stretch.
                 if stop + decoder.longest >= last + size and last + size < high and stop > last:
-                    last, left = stop, None
+                    last = stop
                     continue
-                sound = False
+                decodable = False
             last = min(stop, limit)
-            if left is not None:
+            if kind is not None:
                 break
         else:
             if limit == high:
                 end = high
         if last > first:
             insort(blocks, (first, last))
-    return Flow(tuple(blocks), end, sound)
+    return Flow(tuple(blocks), end, decodable)
 
 
 def _stretch(
@@ -73,14 +74,19 @@ def _stretch(
     target: Callable[[Reference], int],
     low: int,
     high: int,
-    waiting: list[int],
+    entries: list[int],
 ) -> tuple[int, Kind | None]:
-    """Run through bytes; return where control leaves them and how, or their end and None. Note jumps in `waiting`."""
-    for one in decoder.references(raw, address):
-        if one.kind in DIRECT and one.kind != Kind.CALL:
-            there = target(one)
-            if low <= there < high:
-                waiting.append(there)
-        if one.kind in LEAVES:
-            return one.at if one.kind is Kind.INVALID else one.after, one.kind
+    """Decode bytes up to the first instruction after which control does not go on to the next, and add to `entries`
+    the targets of jumps.
+
+    Return the address after that instruction and its kind, or the end of the bytes and None. An invalid instruction is
+    not included: its address is returned.
+    """
+    for reference in decoder.references(raw, address):
+        if reference.kind in DIRECT and reference.kind != Kind.CALL:
+            entry = target(reference)
+            if low <= entry < high:
+                entries.append(entry)
+        if reference.kind in LEAVES:
+            return reference.at if reference.kind is Kind.INVALID else reference.after, reference.kind
     return address + len(raw), None

@@ -1,4 +1,4 @@
-"""The functions of a binary, numbered by address: where each starts and ends, and which symbol it has."""
+"""The functions of a binary, numbered by address: the start, the end and the symbol of each."""
 
 from __future__ import annotations
 
@@ -8,44 +8,45 @@ from collections.abc import Iterator
 
 from ..binary.protocol import CODE_KINDS, Binary, Binding, Section, Symbol, SymbolKind
 
-# A function: its start, a number that is lower for a preferred symbol, its size, and its symbol's number + 1, or 0.
-Place = tuple[int, int, int, int]
-# A function of the unwinding tables that goes on in the next known one is new if it starts so many bytes before it.
+# A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.
+Candidate = tuple[int, int, int, int]
+# An entry of the unwind tables that reaches into the next known function is that function if it starts less than so
+# many bytes before it.
 APART = 16
 
 
 class Functions:
     """The functions of a binary.
 
-    Their places come from the symbols; in a stripped file, also from what it says for unwinding the stack.
+    Their places are those of symbols, sections, and the tables for unwinding the stack, which stripped files have too.
     """
 
     def __init__(self, binary: Binary) -> None:
         self.binary = binary
+        self.starts, self.sizes, self.numbers = array("Q"), array("Q"), array("I")
         executable = {s.index: s for s in binary.sections if s.executable and self.is_code(s.address)}
-        places: list[Place] = []
+        named: list[Candidate] = []
         for symbol in binary.symbols():
-            # Some are beyond the last byte: `etext` and its like.
+            # Some are after the last byte: `etext` and its like.
             if symbol.section not in executable or not self.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
             if symbol.kind in CODE_KINDS or (symbol.kind == SymbolKind.LABEL and not local):
-                places.append((symbol.address, int(local), symbol.size, symbol.number + 1))
-        places += [(section.address, 3, 0, 0) for section in executable.values()]
-        self._number(places)
-        tails = list(self._tails())
-        if tails:
-            places += tails
-            self._number(places)
-        more = [(start, 2, size, 0) for start, size in binary.unwind_table_functions() if self._is_new(start, size)]
-        if more:
-            self._number(places + more)
+                named.append((symbol.address, int(local), symbol.size, symbol.number + 1))
+        candidates: list[Candidate] = []
+        self._number(candidates, [*named, *((section.address, 3, 0, 0) for section in executable.values())])
+        self._number(candidates, list(self._tails()))
+        unwound = binary.unwind_table_functions()
+        self._number(candidates, [(start, 2, size, 0) for start, size in unwound if self._is_new(start, size)])
 
-    def _number(self, places: list[Place]) -> None:
-        """Number functions by address; of those at one address, the preferred one counts."""
-        places.sort()
+    def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
+        """Number functions by address again, with `added` candidates. At one address, the preferred one counts."""
+        if not added:
+            return
+        candidates += added
+        candidates.sort()
         self.starts, self.sizes, self.numbers = array("Q"), array("Q"), array("I")
-        for start, _, size, number in places:
+        for start, _, size, number in candidates:
             if not self.starts or self.starts[-1] != start:
                 self.starts.append(start)
                 self.sizes.append(size)
@@ -53,8 +54,8 @@ class Functions:
             elif not self.sizes[-1]:
                 self.sizes[-1] = size
 
-    def _tails(self) -> Iterator[Place]:
-        """Yield, as `_number` takes them, the parts of functions that come after one nested in them."""
+    def _tails(self) -> Iterator[Candidate]:
+        """Yield the parts of functions that come after a function nested in them."""
         reach, outer = 0, 0
         for number in range(len(self.starts) - 1):
             end = self.end(number)
@@ -66,10 +67,10 @@ class Functions:
                     yield end, 1, reach - end, self.numbers[outer]
 
     def _is_new(self, address: int, size: int) -> bool:
-        """Return whether no function of known size covers an address that is code.
+        """Return whether an address of code, with a size in the unwind tables, is in no function of known size.
 
-        glibc's __restore_rt is said to start one byte earlier than it does (its sigaction.c says why): what starts just
-        before a known function and goes on in it is that function.
+        The tables give glibc's __restore_rt a start one byte too early (its sigaction.c gives the reason). So a range
+        that starts just before a known function and reaches into it is that function.
         """
         number = self.at(address)
         if number < 0 or address < self.end(number):
@@ -86,9 +87,8 @@ class Functions:
         return section is not None and section.executable
 
     def at(self, address: int) -> int:
-        """Return the number of the function at an address, or of the one before; -1 if it is no code."""
-        section = self.binary.section_at(address)
-        return bisect_right(self.starts, address) - 1 if section is not None and section.executable else -1
+        """Return the number of the last function that starts at or before an address; -1 if no code is there."""
+        return bisect_right(self.starts, address) - 1 if self.is_code(address) else -1
 
     def starting_at(self, address: int) -> int:
         """Return the number of the function that starts at an address; -1 if none does."""
@@ -107,36 +107,36 @@ class Functions:
         return section
 
     def end(self, number: int) -> int:
-        """Return the address after a function's last byte; 0 where its size is unknown."""
+        """Return the address after a function's last byte; 0 if its size is unknown."""
         return self.starts[number] + self.sizes[number] if self.sizes[number] else 0
 
     def limit(self, number: int) -> int:
-        """Return where a function ends at the latest: where the next one starts, or the section ends."""
-        section = self.binary.section_at(self.starts[number])
-        assert section is not None
+        """Return the highest address at which a function may end: the start of the next one, or the section's end."""
+        section = self.section_of(self.starts[number])
         limit = section.address + section.size
         return min(limit, self.starts[number + 1]) if number + 1 < len(self.starts) else limit
 
     def extent(self, number: int) -> tuple[int, int]:
         """Return a function's first address and the one after its last, up to the next function at most."""
-        start, size, limit = self.starts[number], self.sizes[number], self.limit(number)
-        return start, min(start + size, limit) if size else limit
+        limit = self.limit(number)
+        return self.starts[number], min(self.end(number) or limit, limit)
 
     def bindable(self) -> Iterator[tuple[int, Symbol, str]]:
-        """Yield what other files may bind to: (function's number, symbol, why)."""
+        """Yield (function's number, symbol, reason) of each function that other files may bind to.
+
+        The reason is that it is weak, unique or exported; a function with several symbols is yielded once.
+        """
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
-        if not self.binary.relocatable:  # every function of another object is
+        if not self.binary.relocatable:  # other objects may bind to all functions of an object
             reasons[Binding.GLOBAL] = "exported"
-        found: dict[int, tuple[int, Symbol, str]] = {}
+        functions: dict[int, tuple[int, Symbol, str]] = {}
         for symbol in self.binary.exports():
             if symbol.kind not in (SymbolKind.FUNCTION, SymbolKind.LABEL) or not symbol.defined:
                 continue
             if not symbol.visible or symbol.binding not in reasons:
                 continue
             number = self.starting_at(symbol.address)
-            why = reasons[symbol.binding]
-            if number >= 0:
-                known = found.get(number)
-                if known is None or (known[2] == "exported" and why != "exported"):
-                    found[number] = (number, symbol, why)
-        yield from found.values()
+            known = functions.get(number)
+            if number >= 0 and (known is None or known[1].binding == Binding.GLOBAL != symbol.binding):
+                functions[number] = (number, symbol, reasons[symbol.binding])
+        yield from functions.values()

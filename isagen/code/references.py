@@ -1,12 +1,12 @@
-"""What functions and variables refer to, after PLT, GOT and relocations are resolved."""
+"""The references of functions and variables, with PLT, GOT and relocations resolved."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 from ..binary.protocol import within
@@ -14,16 +14,17 @@ from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Referenc
 from ..processors.instructions import CpuChecks
 from .code import Code
 
-SMALL = 64  # bytes of a function that only forwards
-# The kind of a call or jump through a pointer, if the pointer's target is known, and if not.
+SMALL = 64  # bytes of a wrapper at most
+# The resolved kind of a call or jump through a pointer: with a known target, and without one.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
 UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
 class ResolvedReference(NamedTuple):
-    """One reference of the instruction `at` an address: its kind, and the address of its target. `name` is that of a
-    function of another file, or of one that calls its arguments. A call through the PLT or GOT has the kind of a direct
-    one. An unknown target has neither address nor name.
+    """One reference of the instruction `at` an address: its kind, and the address and name of its target.
+
+    A target has a `name` only if another file defines it, or if it is a function that calls its arguments. A call
+    through the PLT or GOT has the kind of a direct call. An unknown target has neither address nor name.
     """
 
     at: int
@@ -35,70 +36,70 @@ class ResolvedReference(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `runs` maps each function that calls some of its arguments, such as atexit, to the numbers of these.
+    `callbacks` maps each function that calls some of its arguments, such as atexit, to the numbers of these arguments.
+    `detection` describes how code detects CPU features.
     """
 
-    def __init__(self, code: Code, runs: Mapping[str, Sequence[int]], asked: CpuChecks) -> None:
+    def __init__(self, code: Code, callbacks: Mapping[str, Sequence[int]], detection: CpuChecks) -> None:
         self.code = code
-        self._runs = runs
-        self._asked_by = asked
+        self._callbacks = callbacks
+        self._detection = detection
         self._binary = code.binary
         self._pointers = code.pointers
         self._functions = code.functions
         self._plt_targets: dict[int, tuple[int, str]] = {}
-        self._asks: dict[tuple[int, bool], bool] = {}
+        self._detects: dict[tuple[int, bool], bool] = {}
 
     # ---- of code
 
     def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function in order, and a jump to where it falls through.
 
-        Jumps inside of the function are left out. A callback argument counts as called.
+        Jumps inside the function are not yielded. Callback arguments count as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None
         for start, raw in self.code.raw(number):
-            listed = list(resolve(start, raw))
-            calls = {one.at: self._runs[found.name] for one, found in listed if self._is_run(found)}
-            handed = self._handed(start, raw, listed, calls) if calls else {}
-            last = listed[-1][0] if listed and listed[-1][0].kind is not Kind.ADDRESS else None
-            for one, found in listed:
-                jump = found.kind in (Kind.JUMP, Kind.BRANCH)
-                if not (jump and self.code.covers(number, found.target)):
-                    yield found
-                for target, name in handed.get(one.at, ()) if self._is_run(found) else ():
-                    yield ResolvedReference(found.at, Kind.CALL, target if self._functions.is_code(target) else 0, name)
+            pairs = list(resolve(start, raw))
+            calls = {one.at: self._callbacks[target.name] for one, target in pairs if self._takes_callbacks(target)}
+            arguments = self._arguments(start, raw, pairs, calls) if calls else {}
+            last = pairs[-1][0] if pairs and pairs[-1][0].kind is not Kind.ADDRESS else None
+            for one, resolved in pairs:
+                jump = resolved.kind in (Kind.JUMP, Kind.BRANCH)
+                if not (jump and self.code.covers(number, resolved.target)):
+                    yield resolved
+                for address, name in arguments.get(one.at, ()) if self._takes_callbacks(resolved) else ():
+                    callback = address if self._functions.is_code(address) else 0
+                    yield ResolvedReference(resolved.at, Kind.CALL, callback, name)
         end = self.code.falls_through_to(number, last)
         if end:
             yield ResolvedReference(end, Kind.JUMP, end, "")
 
-    def _is_run(self, one: ResolvedReference) -> bool:
-        """Return whether a reference calls a function in `runs`."""
-        return one.name in self._runs and one.kind is not Kind.ADDRESS
+    def _takes_callbacks(self, resolved: ResolvedReference) -> bool:
+        """Return whether a reference calls a function in `callbacks`."""
+        return resolved.name in self._callbacks and resolved.kind is not Kind.ADDRESS
 
-    def _handed(
+    def _arguments(
         self,
         address: int,
         raw: bytes,
-        listed: Sequence[tuple[Reference, ResolvedReference]],
+        pairs: Sequence[tuple[Reference, ResolvedReference]],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
-        """Return by address of a call the callbacks that it passes: (address, name if another file defines it), or (0,
-        "") if unknown.
+        """Return the callback arguments of calls, by the calls' addresses: (address, name) of each, or (0, "").
 
-        `calls` has their argument numbers.
+        `calls` has the numbers of the arguments. The name is that of a function of another file.
         """
-        known = [(0, ""), *((found.target, found.name) for _, found in listed if found.kind is Kind.ADDRESS)]
-        places = (found.at for _, found in listed if found.kind is Kind.ADDRESS)
-        formed = {place: number for number, place in enumerate(places, 1) if any(known[number])}
-        entered = {one.after for one, _ in listed if one.kind in LEAVES}
-        entered |= {one.address for one, _ in listed if one.kind in (Kind.JUMP, Kind.BRANCH)}
-        handed = self.code.decoder.call_arguments(raw, address, formed, entered, calls)
-        return {call: [known[number] for number in numbers] for call, numbers in handed.items()}
+        formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
+        values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
+        numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
+        entered = {one.after for one, _ in pairs if one.kind in LEAVES}
+        entered |= {one.address for one, _ in pairs if one.kind in (Kind.JUMP, Kind.BRANCH)}
+        handed = self.code.decoder.call_arguments(raw, address, numbers, entered, calls)
+        return {call: [values[number] for number in arguments] for call, arguments in handed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of a linked file."""
-        section_at = self._binary.section_at
         for one in self.code.decoder.references(raw, address, self._binary.fixed):
             kind, target, name = one.kind, one.address, ""
             if kind in DIRECT:
@@ -114,39 +115,39 @@ class References:
                 else:
                     kind, target = Kind.READ, one.address
             elif kind is Kind.NUMBER:
-                if section_at(target) is None:
+                if self._binary.section_at(target) is None:
                     continue
                 kind = Kind.ADDRESS
             yield one, ResolvedReference(one.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield the references in bytes of an object: those with relocations, and those inside a section."""
+        """Yield the references in bytes of an object: of relocations, and of operands that need none."""
         section = self._functions.section_of(address) if raw else None
         end = address + len(raw)
-        waiting = iter(self._pointers.relocations(section, address, end) if section is not None else ())
-        relocation = next(waiting, None)
+        relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
+        relocation = next(relocations, None)
         for one in chain(self.code.decoder.references(raw, address), [None]):
-            # Relocations outside PC-relative operands are absolute addresses.
+            # Relocations that are not in PC-relative operands are absolute addresses.
             while relocation is not None and relocation.address < (one.at if one is not None else end):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
-                known = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
-                yield known, ResolvedReference(relocation.address, Kind.ADDRESS, target, name)
-                relocation = next(waiting, None)
+                immediate = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
+                yield immediate, ResolvedReference(relocation.address, Kind.ADDRESS, target, name)
+                relocation = next(relocations, None)
             if one is None:
                 return
             kind, target, name = one.kind, one.address, ""
             if relocation is not None and relocation.address < one.after:
                 direct = kind in DIRECT or kind in SLOTS
-                found = self._pointers.target if direct else self._pointers.operand
-                target = found(relocation, one.after)
+                target_of = self._pointers.target if direct else self._pointers.operand
+                target = target_of(relocation, one.after)
                 name = "" if target else self._pointers.target_name(relocation)
                 if relocation.kind in self.code.decoder.abi.relocations.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in UNKNOWN:  # the operand is a table of addresses
                     yield one, ResolvedReference(one.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
-                relocation = next(waiting, None)
-            if kind in SLOTS:  # a variable holds the address
+                relocation = next(relocations, None)
+            if kind in SLOTS:  # the pointer is a variable
                 yield one, ResolvedReference(one.at, Kind.READ, target, name)
                 kind, target, name = UNRESOLVED[kind], 0, ""
             elif kind is Kind.LOAD:
@@ -154,9 +155,9 @@ class References:
             yield one, ResolvedReference(one.at, kind, target, name)
 
     def resolve_plt(self, target: int) -> tuple[int, str]:
-        """Return the address that a call of `target` leads to, followed through the PLT, and its function's name.
+        """Return the address and the name of the function that a call of `target` reaches, through the PLT if need be.
 
-        The name is that of an external function, or of one in `runs`.
+        Only a function of another file, or one in `callbacks`, has a name.
         """
         if target not in self._plt_targets:
             self._plt_targets[target] = target, ""  # ends recursion of wrappers
@@ -173,21 +174,21 @@ class References:
         if self._binary.stripped:
             return target, self._wrapped(number)
         name = self.code.name(number)
-        return target, name if name in self._runs else ""
+        return target, name if name in self._callbacks else ""
 
     def _jump_slot(self, address: int) -> int:
         """Return the address of the pointer that an entry of the PLT jumps through; 0 if there is none.
 
-        The code jumps through the pointer, or loads it for a thunk (-z retpolineplt).
+        The entry jumps through the pointer, or loads it for a thunk (-z retpolineplt).
         """
         decoder = self.code.decoder
-        found = decoder.references(self._binary.read(address, decoder.jump_size), address)
-        return next((one.address for one in found if one.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
+        references = decoder.references(self._binary.read(address, decoder.jump_size), address)
+        return next((one.address for one in references if one.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def _wrapped(self, number: int) -> str:
-        """Return the name in `runs` that an unnamed wrapper jumps to; "" if there is none.
+        """Return the name in `callbacks` of the function that an unnamed wrapper jumps to; "" if there is none.
 
-        glibc links atexit statically: in stripped files it has no name.
+        glibc's atexit is such a wrapper: it is linked statically, so it has no name in stripped files.
         """
         if not self.code.sized(number) or self._functions.sizes[number] > SMALL:
             return ""
@@ -195,7 +196,7 @@ class References:
             for one in self.code.decoder.references(raw, start):
                 if one.kind is Kind.JUMP and within(self._pointers.jumps, one.address):
                     name = self.resolve_plt(one.address)[1]
-                    return name if name in self._runs else ""
+                    return name if name in self._callbacks else ""
                 if one.kind in DIRECT or one.kind in UNKNOWN:
                     break
         return ""
@@ -212,14 +213,14 @@ class References:
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
-        """Where PLT and GOT are."""
+        """(First address, address after the last) of each table of the PLT and GOT, and of arrays of functions."""
         return sorted([*self._pointers.jumps, *self._pointers.spans])
 
     # ---- of data
 
     @cached_property
     def data_pointers(self) -> Mapping[int, int]:
-        """The targets of pointers in data, by the pointers' addresses."""
+        """The target of each pointer in data, by the address of the pointer."""
         return dict(self._pointers.in_data())
 
     @cached_property
@@ -227,17 +228,16 @@ class References:
         return sorted(self.data_pointers)
 
     def code_reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
-        """Yield the code that pointers in the variable at an address lead to: (address, name if external).
-
-        Variables that they point to are searched as well, except those whose start is in `seen`.
-        """
+        """Yield what `reachable_from` yields, without variables of this file."""
         for target, name in self.reachable_from(address, seen):
             if name or self._functions.is_code(target):
                 yield target, name
 
     def reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
-        """Yield all that can be reached from the variable at an address through pointers. Each is (address, name where
-        another file defines it). Variables that start in `seen` are skipped; those searched are added to it.
+        """Yield (address, name) of the code and variables that pointers in a variable lead to, directly or not.
+
+        Only what another file defines has a name. `seen` contains the starts of variables whose pointers are not
+        followed; the variables that this call reads are added.
         """
         seen = set() if seen is None else seen
         waiting = [address]
@@ -267,39 +267,40 @@ class References:
     def pieces(self) -> tuple[int, ...]:
         """The pieces of code in gaps that are reached from functions, other pieces or data."""
         gaps = self.code.gaps
-        found: dict[int, None] = {}
-        for target in self.data_pointers.values() if gaps else ():
-            if within(gaps, target):
-                self._add_piece(target, False, found)
-        for start, _ in gaps:
-            before = self.code.functions.at(start)
-            if within(gaps, end := self.code.falls_through_to(before)):
-                self._add_piece(end, True, found)
-        for number in range(len(self.code) if gaps else 0):
-            self._add_pieces_of(number, gaps, found)
-        waiting = deque(found)
+        if not gaps:
+            return ()
+        pointed = ((target, False) for target in self.data_pointers.values())
+        ends = ((self.code.falls_through_to(self.code.functions.at(start)), True) for start, _ in gaps)
+        pieces = dict.fromkeys(self._pieces_at(chain(pointed, ends)))
+        for number in range(len(self.code)):
+            pieces.update(dict.fromkeys(self._pieces_of(number)))
+        waiting = deque(pieces)
         while waiting:
-            known = len(found)
-            self._add_pieces_of(waiting.popleft(), gaps, found)
-            waiting += islice(found, known, None)
-        return tuple(found)
+            new = dict.fromkeys(piece for piece in self._pieces_of(waiting.popleft()) if piece not in pieces)
+            pieces.update(new)
+            waiting += new
+        return tuple(pieces)
 
-    def _add_pieces_of(self, number: int, gaps: Sequence[tuple[int, int]], found: dict[int, None]) -> None:
-        """Add the pieces in `gaps` that a function or piece leads to."""
-        if not self._binary.relocatable and not any(within(gaps, one) for one in self.code.operand_addresses(number)):
-            return
-        for one in self.of(number):
-            if within(gaps, one.target) and not self.code.covers(number, one.target):
-                self._add_piece(one.target, one.kind in DIRECT, found)
+    def _pieces_of(self, number: int) -> Iterator[int]:
+        """Yield the pieces in gaps that a function or piece leads to."""
+        gaps = self.code.gaps
+        if self._binary.relocatable or any(within(gaps, one) for one in self.code.operand_addresses(number)):
+            references = (one for one in self.of(number) if not self.code.covers(number, one.target))
+            yield from self._pieces_at((one.target, one.kind in DIRECT) for one in references)
 
-    def _add_piece(self, target: int, direct: bool, found: dict[int, None]) -> None:
-        """Add the piece at an address in a gap, if a `direct` jump leads there or it cannot be data."""
-        number = self.code.entry(target)
-        piece = self.code.piece(number)
-        if piece is not None and (direct or (piece.sound and not self.code.variables.name_at(target))):
-            found.setdefault(number)
+    def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
+        """Yield the pieces at addresses in gaps, except at those that may be data.
 
-    # ---- questions
+        Each entry is (address, whether a jump or call leads there: then it is no data).
+        """
+        for address, is_code in entries:
+            if within(self.code.gaps, address):
+                number = self.code.entry(address)
+                piece = self.code.piece(number)
+                if piece is not None and (is_code or (piece.decodable and not self.code.variables.name_at(address))):
+                    yield number
+
+    # ---- detection of CPU features
 
     def detects_features(self, number: int, libc_only: bool = False) -> bool:
         """Return whether a function detects CPU features, or reads the toolchain's variables of them.
@@ -308,23 +309,21 @@ class References:
         """
         if number < 0:
             return False
-        if (number, libc_only) not in self._asks:
-            self._asks[number, libc_only] = any(self._is_question(one, libc_only) for one in self.of(number))
-        return self._asks[number, libc_only]
+        if (number, libc_only) not in self._detects:
+            self._detects[number, libc_only] = any(self._is_detection(one, libc_only) for one in self.of(number))
+        return self._detects[number, libc_only]
 
-    def _is_question(self, one: ResolvedReference, libc_only: bool) -> bool:
+    def _is_detection(self, one: ResolvedReference, libc_only: bool) -> bool:
         if one.kind is Kind.QUESTION:
             return not libc_only
-        name = one.name
+        name, detection = one.name, self._detection
         if not name and not self._binary.stripped and one.target:
             called = self._functions.starting_at(one.target)
             name = self.code.name(called) if called >= 0 else self.code.variables.name_at(one.target)
-        by = self._asked_by
-        return name.startswith(by.own) or (not libc_only and (name in by.functions or name.startswith(by.variables)))
+        of_toolchain = name in detection.functions or name.startswith(detection.variables)
+        return name.startswith(detection.own) or (of_toolchain and not libc_only)
 
     def detects_features_first(self, number: int) -> bool:
-        """Return whether a function asks what the CPU has, or a function that it calls does."""
-        return self.detects_features(number) or any(
-            one.kind in DIRECT and one.target and self.detects_features(self.code.entry(one.target))
-            for one in self.of(number)
-        )
+        """Return whether a function, or one that it calls directly, detects CPU features."""
+        callees = (self.code.entry(one.target) for one in self.of(number) if one.kind in DIRECT and one.target)
+        return self.detects_features(number) or any(map(self.detects_features, callees))

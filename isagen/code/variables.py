@@ -19,16 +19,17 @@ class Variables:
 
     @cached_property
     def _sorted(self) -> tuple[array[int], array[int], array[int]]:
-        """Their addresses, in order, sizes, and symbols' numbers."""
-        found = sorted(
+        """The addresses of variables, in order, and the size and the symbol's number of each."""
+        variables = sorted(
             (symbol.address, symbol.size, symbol.number)
             for symbol in self._binary.symbols()
             if symbol.kind in DATA_KINDS and symbol.defined
         )
-        return array("Q", [f[0] for f in found]), array("Q", [f[1] for f in found]), array("I", [f[2] for f in found])
+        addresses, sizes, numbers = zip(*variables, strict=True) if variables else ((), (), ())
+        return array("Q", addresses), array("Q", sizes), array("I", numbers)
 
     def name_at(self, address: int) -> str:
-        """Return the name of the variable at an address, if a symbol names one."""
+        """Return the name of the variable at an address; "" if no symbol names one."""
         symbol = self.symbol_at(address)
         return self._binary.name(symbol) if symbol is not None else ""
 
@@ -43,7 +44,7 @@ class Variables:
     def extent(self, address: int) -> tuple[int, int]:
         """Return the first address of the variable at an address, and the one after its last.
 
-        Where no symbol tells a size, it goes on until the next symbol, for NAMELESS bytes at most.
+        A variable of unknown size ends at the next symbol, and after NAMELESS bytes at most.
         """
         symbol = self.symbol_at(address)
         if symbol is not None and symbol.size:

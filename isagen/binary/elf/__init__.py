@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from .. import itanium
 from ..protocol import Mangling
-from .layout import MAGIC, architecture_of
-from .notes import note_of
+from .layout import MAGIC
+from .layout import architecture_of as architecture
+from .notes import note_of as record
 from .objects import ElfObject
 from .pointers import LoadedElf
-from .rewritten import emptied as emptied
-from .rewritten import note_added
-from .sealing import sealed
+from .rewritten import emptied, note_added
+from .sealing import sealed as seal
+
+__all__ = ["architecture", "emptied", "record", "seal"]
 
 name, shown = "elf", "ELF"
 systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
 object_suffixes, archive_suffixes = (".o",), (".a",)
 macro = "__ELF__"
 mangling: Mangling = itanium
-architecture = architecture_of
 open = LoadedElf
 load_object = ElfObject.load
-seal = sealed
-record = note_of
 
 
 def starts(head: bytes) -> bool:
@@ -30,5 +29,5 @@ def starts(head: bytes) -> bool:
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:
-    """Return the `content` of a sealed object with a note of `owner` added."""
+    """Return the `content` of a sealed object with the note that `record` returns."""
     return note_added(ElfObject(content, "object"), owner, text)

@@ -1,4 +1,4 @@
-"""ELF notes: each has an owner and a text; `strip` and garbage collection keep them."""
+"""ELF notes: each has an owner and a text. `strip` and garbage collection do not remove them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little")
 
 
 def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:
-    """Yield the texts of the notes of `owner` in a section; `order` is struct's sign of the byte order."""
+    """Yield the texts of the notes of `owner` in a section; `order` is struct's character of the byte order."""
     place = 0
     while place + 12 <= len(raw):
         name_size, size, _ = struct.unpack_from(order + "III", raw, place)
-        if not name_size:  # no note, but a gap that a linker or a sanitizer left between two
+        if not name_size:  # a gap that a linker or a sanitizer leaves between notes
             place += 4
             continue
         name = raw[place + 12 : place + 12 + name_size].rstrip(b"\0")

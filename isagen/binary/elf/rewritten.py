@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 from . import layout as e
 from .notes import note_of
 from .objects import ElfObject
@@ -11,19 +9,20 @@ from .objects import ElfObject
 SECTION = b".note.isagen\0"
 ALIGNMENT = 4
 # Properties that a linker combines from all objects: a stack without code, branch protection, the processor's ABI.
-STATEMENTS = (".note.GNU-stack", ".note.gnu.property")
+PROPERTIES = (".note.GNU-stack", ".note.gnu.property")
 # SHT_ARM_ATTRIBUTES, SHT_RISCV_ATTRIBUTES and others of one number; SHT_MIPS_ABIFLAGS; SHT_GNU_ATTRIBUTES.
 ATTRIBUTES = frozenset({0x70000003, 0x7000002A, 0x6FFFFFF5})
 NAMES = ".shstrtab"
 
 
 def note_added(file: ElfObject, owner: str, text: bytes) -> bytes:
-    """Return the content of the object with a note of `owner` that says `text`."""
+    """Return the content of the object with a note added that has this owner and text."""
     layout, elf = file.elf.layout, file.elf
     note = note_of(owner, text, layout.byteorder)
     data = bytearray(file.data)
     names = elf.sections[elf.names_section]
-    headers = [list(one) for one in layout.section.iter_unpack(_headers(file))]
+    table = elf.at_offset(elf.headers_at, len(file.sections) * layout.section.size)
+    headers = [list(header) for header in layout.section.iter_unpack(table)]
 
     headers[names.index][4:6] = len(data), names.size + len(SECTION)
     data += elf.content(names) + SECTION
@@ -31,19 +30,14 @@ def note_added(file: ElfObject, owner: str, text: bytes) -> bytes:
     headers.append([names.size, e.SHT_NOTE, e.SHF_ALLOC, 0, len(data), len(note), 0, 0, ALIGNMENT, 0])
     data += note
     _align(data, layout.word)
-    start, count = len(data), len(headers)
-    if count >= e.SHN_LORESERVE:  # the number of sections is in the header of the section that is none
-        headers[0][5], count = count, 0
-    data += b"".join(layout.section.pack(*one) for one in headers)
-    place = (40, 60) if layout.wide else (32, 48)
-    struct.pack_into(layout.order + ("Q" if layout.wide else "I"), data, place[0], start)
-    struct.pack_into(layout.order + "H", data, place[1], count)
-    return bytes(data)
-
-
-def _headers(file: ElfObject) -> bytes:
-    start = file.elf.headers_at
-    return file.data[start : start + len(file.sections) * file.elf.layout.section.size]
+    fields = list(layout.header.unpack_from(data))
+    fields[6] = len(data)  # e_shoff
+    if len(headers) >= e.SHN_LORESERVE:  # section 0 contains the number of sections
+        headers[0][5], fields[-2] = len(headers), 0
+    else:
+        fields[-2] = len(headers)  # e_shnum
+    layout.header.pack_into(data, 0, *fields)
+    return bytes(data) + b"".join(layout.section.pack(*header) for header in headers)
 
 
 def _align(data: bytearray, size: int) -> None:
@@ -56,7 +50,7 @@ def emptied(file: ElfObject) -> bytes:
     data, names = bytearray(file.data[: layout.header.size]), b"\0"
     headers: list[tuple[int, ...]] = [(0,) * 10]
     for section in file.sections:
-        if section.name in STATEMENTS or section.type in ATTRIBUTES:
+        if section.name in PROPERTIES or section.type in ATTRIBUTES:
             alignment = max(section.alignment, 1)
             _align(data, alignment)
             place = len(names), section.type, section.flags, 0, len(data), section.size
@@ -67,8 +61,7 @@ def emptied(file: ElfObject) -> bytes:
     data += names + NAMES.encode() + b"\0"
     _align(data, layout.word)
     fields = list(layout.header.unpack_from(data))
-    # e_phoff, e_shoff; then e_phnum, e_shnum and e_shstrndx at the end
-    fields[5:7] = 0, len(data)
-    fields[-4], fields[-2:] = 0, (len(headers), len(headers) - 1)
+    fields[5:7] = 0, len(data)  # e_phoff, e_shoff
+    fields[-4], fields[-2:] = 0, (len(headers), len(headers) - 1)  # e_phnum; e_shnum, e_shstrndx
     layout.header.pack_into(data, 0, *fields)
     return bytes(data) + b"".join(layout.section.pack(*header) for header in headers)
