@@ -100,7 +100,8 @@ def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
             words.update((symbol.address + 4 * n, first) for n, first in enumerate(asked.words[name]))
     starts = set(words)
     for start, end in code.pointers.spans:
-        slots.update((slot, to) for slot in range(start, end - 7, 8) if (to := code.pointers.follow(slot)) in starts)
+        targets = ((slot, code.pointers.follow(slot).address) for slot in range(start, end - 7, 8))
+        slots.update((slot, target) for slot, target in targets if target in starts)
     bits: set[int] = set()
     for part in parts:
         if code.name(part) in asked.functions:
@@ -155,7 +156,7 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
         ):
             continue
         missing = sets.missing(codes, allowed)
-        nameless = (subject.nameless_allowed or others is not None) and not code.has_name(number)
+        nameless = (subject.nameless_allowed or others is not None) and code.symbol(number) is None
         checked = not level and subject.is_checked(number)
         if nameless or checked or behind.covers(number, missing):
             subject.count(number, missing)

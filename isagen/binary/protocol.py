@@ -132,6 +132,19 @@ class Relocation(NamedTuple):
     addend: int
 
 
+class Target(NamedTuple):
+    """The target of a pointer: its address if it is in this file, and its name if the loader looks it up by name.
+
+    The loader writes the result of a resolver to a `resolved` pointer. A `null` one is NULL in the process, because
+    nothing defines its weak symbol.
+    """
+
+    address: int = 0
+    name: str = ""
+    resolved: bool = False
+    null: bool = False
+
+
 class Pointers(Protocol):
     """The pointers of a binary that code is called through: tables of the linker, and arrays that the loader reads.
 
@@ -150,17 +163,8 @@ class Pointers(Protocol):
     def resolvers(self) -> Sequence[int]:
         """The addresses of resolvers, which the loader calls."""
 
-    def follow(self, slot: int) -> int:
-        """Return the address that a pointer leads to; 0 if it is not in this file."""
-
-    def name(self, slot: int) -> str:
-        """Return the name by which the loader looks up the target of a pointer; "" if it does not."""
-
-    def is_null(self, slot: int) -> bool:
-        """Return whether a pointer is NULL in the process, because nothing defines its weak symbol."""
-
-    def is_resolved(self, slot: int) -> bool:
-        """Return whether the loader writes the result of a resolver to a pointer."""
+    def follow(self, slot: int) -> Target:
+        """Return the target of a pointer."""
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""

@@ -45,7 +45,7 @@ class LevelAddresses:
                 continue
             for symbol in definitions:
                 if symbol.code or (
-                    not symbol.is_mergeable_variable and (_is_of_module(name) or self._code_in(symbol.held))
+                    not symbol.is_mergeable_variable and (MODULE_DATA.match(name) or self._code_in(symbol.held))
                 ):
                     found.add(name)
         return frozenset(found)
@@ -115,7 +115,3 @@ class LevelAddresses:
                 remedy="let it be const or constexpr, without mutable members, or put it, or the function that holds "
                 "it, into an anonymous namespace: then each level has its own",
             )
-
-
-def _is_of_module(name: str) -> bool:
-    return name.startswith("__") and "_MOD_" in name and MODULE_DATA.match(name) is not None

@@ -180,10 +180,6 @@ class Code:
         symbol = self.symbol(number)
         return self.binary.name(symbol) if symbol is not None else f"function at {self.start(number):#x}"
 
-    def has_name(self, number: int) -> bool:
-        """Return whether a function or piece has a name."""
-        return self.symbol(number) is not None
-
     def sized(self, number: int) -> bool:
         """Return whether a function is of known size."""
         return number < len(self) and self.functions.end(number) != 0

@@ -105,11 +105,11 @@ class References:
             if kind in DIRECT:
                 target, name = self.resolve_plt(target)
             elif kind in SLOTS or kind is Kind.LOAD:
-                target, name = self._pointers.follow(one.address), self._pointers.name(one.address)
-                if target or name or self._pointers.is_resolved(one.address):
+                target, name, resolved, null = self._pointers.follow(one.address)
+                if target or name or resolved:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in SLOTS:
-                    if self._pointers.is_null(one.address):
+                    if null:
                         continue
                     kind = UNRESOLVED[kind]
                 else:
@@ -167,7 +167,7 @@ class References:
     def _resolve_plt(self, target: int) -> tuple[int, str]:
         if within(self._pointers.jumps, target):
             slot = self._jump_slot(target)
-            return (self._pointers.follow(slot), self._pointers.name(slot)) if slot else (0, "")
+            return self._pointers.follow(slot)[:2] if slot else (0, "")
         number = self._functions.starting_at(target)
         if number < 0:
             return target, ""
@@ -209,7 +209,7 @@ class References:
             elif self._functions.is_code(address):
                 yield self.resolve_plt(address)[0]
             else:
-                yield self._pointers.follow(address)
+                yield self._pointers.follow(address).address
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:

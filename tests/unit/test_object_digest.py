@@ -61,3 +61,11 @@ def test_two_stubs_that_change_places_do(tmp_path):
     plain = digest(tmp_path, "plain", text.format("mark_A__", "a", "b"), "mark_A__")
     assert plain == digest(tmp_path, "level", text.format("mark_B__", "a", "b"), "mark_B__")
     assert plain != digest(tmp_path, "swapped", text.format("mark_B__", "b", "a"), "mark_B__")
+
+
+def test_all_sections_of_one_name_are_read(tmp_path):
+    """As of variables in two COMDAT groups with one section attribute: the pointers of each count."""
+    hooks = '.section hooks,"awG",@progbits,{0},comdat\n.weak {0}\n{0}: .quad {1}\n'
+    text = CODE + hooks.format("first", "f") + hooks.format("second", "g")
+    (targets,) = load_object(assembled(tmp_path, "hooks", text)).findable_sections().values()
+    assert sorted(targets.local_code) == ["f", "g"]

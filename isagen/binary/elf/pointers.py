@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from ..protocol import Relocation, RelocationTypes, Section, SymbolKind, within
+from ..protocol import Relocation, RelocationTypes, Section, SymbolKind, Target, within
 from . import layout as e
 from .data_pointers import data_pointers
 from .entries import AT_EXIT, LOADER_FUNCTIONS, UNWINDING, WHEN_LOADED
@@ -86,30 +86,19 @@ class ElfPointers:
             addresses.update(s.address for s in symbols if s.kind == SymbolKind.RESOLVER and s.defined)
         return tuple(sorted(addresses))
 
-    def follow(self, slot: int) -> int:
-        """Return the address of the code that the pointer in `slot` leads to; 0 if it is not in this file.
-
-        A pointer without a relocation of an address or symbol has its value in the file: in programs at fixed
-        addresses, and where .relr.dyn relocates it.
-        """
+    def follow(self, slot: int) -> Target:
         named, value = self._slots.get(slot, ("none", 0))
         if named == "address":
-            return value
+            return Target(value)
         if named == "symbol" and self.elf.dynamic_table is not None:
             symbol = self.elf.symbol_of(self.elf.dynamic_table, value)
-            return symbol.address if symbol.defined and symbol.kind != SymbolKind.RESOLVER else 0
-        return word_at(self.elf, slot) if named == "none" and within(self.spans, slot) else 0
-
-    def name(self, slot: int) -> str:
-        named, value = self._slots.get(slot, ("none", 0))
-        table = self.elf.dynamic_table
-        return self.elf.name(self.elf.symbol_of(table, value)) if named == "symbol" and table is not None else ""
-
-    def is_null(self, slot: int) -> bool:
-        return slot not in self._slots and within(self.spans, slot) and not word_at(self.elf, slot)
-
-    def is_resolved(self, slot: int) -> bool:
-        return self._slots.get(slot, ("none", 0))[0] == "resolver"
+            in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
+            return Target(symbol.address if in_file else 0, self.elf.name(symbol))
+        if named == "none" and within(self.spans, slot):
+            # The file contains its value: in programs at fixed addresses, and if .relr.dyn relocates it.
+            value = word_at(self.elf, slot)
+            return Target(value, null=not value)
+        return Target(resolved=named == "resolver")
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         for address in self.resolvers:
@@ -122,7 +111,7 @@ class ElfPointers:
         word = self.elf.layout.word
         for address, size, when in self._arrays:
             for slot in range(address, address + size - word + 1, word):
-                target = self.follow(slot)
+                target = self.follow(slot).address
                 if target not in NO_FUNCTION:
                     yield target, when
         for tag, when in DYNAMIC_FUNCTIONS.items():
