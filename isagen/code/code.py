@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from .functions import Functions
 from .variables import Variables
 
 # Pieces overlap if control enters the middle of one. Those between two functions contain at most so many times the
-# bytes that are there, and so many bytes more. Further entries are of one piece that has no bytes.
+# bytes that are there, and so many bytes more. Further entries share one piece, without bytes.
 OVERLAPS, MORE = 8, 1 << 16
 
 
@@ -45,10 +45,7 @@ class Code:
     # ---- where control arrives
 
     def entry(self, address: int) -> int:
-        """Return the number of the function of known size, or of the piece, that control enters at an address.
-
-        Return -1 if no code is there.
-        """
+        """Return the number of the function or piece that control enters at an address; -1 if no code is there."""
         number = self.functions.at(address)
         if number < 0 or address < self.functions.end(number) or address < self._end(number):
             return number
@@ -83,7 +80,7 @@ class Code:
         return reference.address
 
     def _end(self, number: int) -> int:
-        """Return the address after a function's last whole instruction; 0 where its size is unknown.
+        """Return the address after a function's last whole instruction; 0 if its size is unknown.
 
         A symbol's size may end in the middle of an instruction.
         """
@@ -91,12 +88,13 @@ class Code:
         if not self.functions.sizes[number] or end == self.functions.limit(number):
             return end if self.functions.sizes[number] else 0
         if number not in self._ends:
+            self._ends[number] = end
             last = self._last(start, end)
-            cut = last is not None and last.kind is Kind.INVALID and end - last.at < self.decoder.longest
-            raw = self.binary.read(last.at, self.decoder.longest) if last is not None and cut else b""
-            whole = next(iter(self.decoder.decode(raw, last.at)), None) if last is not None and raw else None
-            fits = whole is not None and whole.code != self.decoder.invalid
-            self._ends[number] = min(whole.next_ip, self.functions.limit(number)) if whole and fits else end
+            if last is not None and last.kind is Kind.INVALID and end - last.at < self.decoder.longest:
+                raw = self.binary.read(last.at, self.decoder.longest)
+                whole = next(iter(self.decoder.decode(raw, last.at)), None)
+                if whole is not None and whole.code != self.decoder.invalid:
+                    self._ends[number] = min(whole.next_ip, self.functions.limit(number))
         return self._ends[number]
 
     def falls_through_to(self, number: int, last: Reference | None = None) -> int:
@@ -121,8 +119,9 @@ class Code:
         return after if only_padding else end
 
     def _last(self, start: int, end: int) -> Reference | None:
-        """Return the last reference of code."""
-        return next(iter(deque(self.decoder.references(self.binary.read(start, end - start), start), maxlen=1)), None)
+        """Return the last reference of code; None if it has none."""
+        references = list(self.decoder.references(self.binary.read(start, end - start), start))
+        return references[-1] if references else None
 
     def _is_padding(self, start: int, end: int) -> bool:
         raw = self.binary.read(start, end - start)

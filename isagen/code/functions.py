@@ -10,8 +10,8 @@ from ..binary.protocol import CODE_KINDS, Binary, Binding, Section, Symbol, Symb
 
 # A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.
 Candidate = tuple[int, int, int, int]
-# An entry of the unwind tables that reaches into the next known function is that function if it starts less than so
-# many bytes before it.
+# A range in the unwind tables that overlaps the next function is another function only if it starts at least so many
+# bytes before that one.
 APART = 16
 
 
@@ -67,10 +67,9 @@ class Functions:
                     yield end, 1, reach - end, self.numbers[outer]
 
     def _is_new(self, address: int, size: int) -> bool:
-        """Return whether an address of code, with a size in the unwind tables, is in no function of known size.
+        """Return whether a range in the unwind tables is a function without a symbol.
 
-        The tables give glibc's __restore_rt a start one byte too early (its sigaction.c gives the reason). So a range
-        that starts just before a known function and reaches into it is that function.
+        The range of glibc's __restore_rt starts one byte before the function (its sigaction.c gives the reason).
         """
         number = self.at(address)
         if number < 0 or address < self.end(number):
@@ -136,7 +135,7 @@ class Functions:
             if not symbol.visible or symbol.binding not in reasons:
                 continue
             number = self.starting_at(symbol.address)
-            known = functions.get(number)
-            if number >= 0 and (known is None or known[1].binding == Binding.GLOBAL != symbol.binding):
+            other = functions.get(number)
+            if number >= 0 and (other is None or other[1].binding == Binding.GLOBAL != symbol.binding):
                 functions[number] = (number, symbol, reasons[symbol.binding])
         yield from functions.values()

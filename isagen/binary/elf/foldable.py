@@ -59,5 +59,5 @@ def foldable_variables(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[
 def _is_code_or_constants(section: ElfSection) -> bool:
     """Return whether compilers use the section's name for code or constants, and no program writes to it."""
     name = section.name
-    named_so = any(name == known or name.startswith(f"{known}.") for known in CODE_AND_CONSTANTS)
-    return named_so and (section.constant or name == UNWINDING)
+    is_listed = any(name == known or name.startswith(f"{known}.") for known in CODE_AND_CONSTANTS)
+    return is_listed and (section.constant or name == UNWINDING)

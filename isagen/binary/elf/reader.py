@@ -1,4 +1,4 @@
-"""Reading ELF files, which are mapped into memory: a library may have hundreds of megabytes."""
+"""Reading ELF files. They are mapped into memory, because a library may have hundreds of megabytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _mapped(path: AnyPath) -> bytes | mmap:
 
 
 class Elf:
-    """An ELF file, on disk or, given its `data`, in memory. Raises `AuditError` where it is damaged.
+    """An ELF file, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
 
     `isagen.binary.protocol.Binary` documents its methods.
     """
@@ -50,9 +50,9 @@ class Elf:
         except OSError as problem:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
 
-    def fail(self, what: str, remedy: str = "") -> AuditError:
-        """Return the error that says what is wrong with this file."""
-        return AuditError(UNREADABLE + what, where=self.shown, remedy=remedy)
+    def fail(self, problem: str, remedy: str = "") -> AuditError:
+        """Return the error of a file that is damaged or no ELF file, with the `problem`."""
+        return AuditError(UNREADABLE + problem, where=self.shown, remedy=remedy)
 
     def _read_headers(self) -> None:
         start = self.at_offset(0, 6)
@@ -141,8 +141,8 @@ class Elf:
 
     @cached_property
     def levels(self) -> frozenset[str]:
-        names = (section.name for section in self.sections if section.size)
-        return frozenset(name.removeprefix(CODE_SECTION) for name in names if name.startswith(CODE_SECTION))
+        names = (s.name for s in self.sections if s.size and s.name.startswith(CODE_SECTION))
+        return frozenset(name.removeprefix(CODE_SECTION) for name in names)
 
     def level_at(self, address: int) -> str:
         section = self.section_at(address)

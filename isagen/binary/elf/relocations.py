@@ -22,7 +22,7 @@ def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, 
     The psABI of x86-64 has entries with an addend. Entries of other processors, of lld's -z rel, and some packed
     entries have none: the relocated place contains it.
     """
-    packed = elf.at_offset(section.offset, 4) == PACKED  # GNU strip removes the type that says so
+    packed = elf.at_offset(section.offset, 4) == PACKED  # GNU strip gives the section another type
     if packed and not elf.relocatable:
         entries: Iterable[Entry] = _packed(elf, section)
     elif section.type in (e.SHT_ANDROID_RELA, e.SHT_ANDROID_REL):
@@ -62,12 +62,12 @@ class ObjectRelocations:
         """Return the relocations of the section at `index` from `start` to before `end`, in order."""
         if index not in self._decoded:
             address = self._elf.sections[index].address
-            found = [
+            relocated = [
                 Relocation(address + offset, kind, table.link, symbol, addend)
                 for table in self._tables.get(index, ())
                 for offset, kind, symbol, addend in relocations(self._elf, table)
             ]
-            self._decoded[index] = sorted(found, key=ADDRESS)
+            self._decoded[index] = sorted(relocated, key=ADDRESS)
         decoded = self._decoded[index]
         return decoded[bisect_left(decoded, start, key=ADDRESS) : bisect_left(decoded, end, key=ADDRESS)]
 

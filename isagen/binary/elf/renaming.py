@@ -1,7 +1,7 @@
 """Renaming the symbols and sections of an ELF object; code and data do not move or change.
 
 Symbols and section headers refer to names by offsets in string tables. A string table with new names is copied, longer,
-to the end of the file. All other content stays as the assembler wrote it.
+to the end of the file. All other content is unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .objects import ElfObject
 
 
 class Renaming:
-    """Changes to one object, which `content` returns changed."""
+    """Changes to one object; `content` returns the result."""
 
     def __init__(self, file: ElfObject) -> None:
         self._file = file

@@ -7,7 +7,7 @@ given by the caller: functions that no linker merges, and data with addresses of
 too, so that debuggers and profilers show their level.
 
 The code of a level moves to sections that linkers do not mix with others, `.isa_text.LEVEL`. So the section headers of
-a program or library, even of a stripped one, tell which code belongs to which level.
+a program or library, even of a stripped one, show which code belongs to which level.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _rename_groups(
         inside = [first[member] for member in group.members if member in first]
         if not inside or group.signature in renamed_numbers:
             continue
-        if group.signature in defined:  # the name of shared data in the group: it stays the name of the data alone
+        if group.signature in defined:  # it is the name of shared data, which does not change
             changes.sign_group(group.section, inside[0].number)
         else:  # a name of the group alone, such as _ZN1AC5Ev for all constructors of a class
             changes.rename_symbol(group.signature, group.name + suffix)
