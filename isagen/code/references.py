@@ -61,14 +61,17 @@ class References:
         last = None
         for start, raw in self.code.raw(number):
             pairs = list(resolve(start, raw))
-            calls = {one.at: self._callbacks[target.name] for one, target in pairs if self._takes_callbacks(target)}
+            targets = (
+                (reference.at, resolved.name) for reference, resolved in pairs if self._takes_callbacks(resolved)
+            )
+            calls = {at: self._callbacks[name] for at, name in targets}
             arguments = self._arguments(start, raw, pairs, calls) if calls else {}
             last = pairs[-1][0] if pairs and pairs[-1][0].kind is not Kind.ADDRESS else None
-            for one, resolved in pairs:
+            for reference, resolved in pairs:
                 jump = resolved.kind in (Kind.JUMP, Kind.BRANCH)
                 if not (jump and self.code.covers(number, resolved.target)):
                     yield resolved
-                for address, name in arguments.get(one.at, ()) if self._takes_callbacks(resolved) else ():
+                for address, name in arguments.get(reference.at, ()) if self._takes_callbacks(resolved) else ():
                     callback = address if self._functions.is_code(address) else 0
                     yield ResolvedReference(resolved.at, Kind.CALL, callback, name)
         end = self.code.falls_through_to(number, last)
@@ -93,19 +96,19 @@ class References:
         formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
         values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
         numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
-        entered = {one.after for one, _ in pairs if one.kind in LEAVES}
-        entered |= {one.address for one, _ in pairs if one.kind in (Kind.JUMP, Kind.BRANCH)}
+        entered = {reference.after for reference, _ in pairs if reference.kind in LEAVES}
+        entered |= {reference.address for reference, _ in pairs if reference.kind in (Kind.JUMP, Kind.BRANCH)}
         handed = self.code.decoder.call_arguments(raw, address, numbers, entered, calls)
         return {call: [values[number] for number in arguments] for call, arguments in handed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of a linked file."""
-        for one in self.code.decoder.references(raw, address, self._binary.fixed):
-            kind, target, name = one.kind, one.address, ""
+        for reference in self.code.decoder.references(raw, address, self._binary.fixed):
+            kind, target, name = reference.kind, reference.address, ""
             if kind in DIRECT:
                 target, name = self.resolve_plt(target)
             elif kind in SLOTS or kind is Kind.LOAD:
-                target, name, resolved, null = self._pointers.follow(one.address)
+                target, name, resolved, null = self._pointers.follow(reference.address)
                 if target or name or resolved:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in SLOTS:
@@ -113,12 +116,12 @@ class References:
                         continue
                     kind = UNRESOLVED[kind]
                 else:
-                    kind, target = Kind.READ, one.address
+                    kind, target = Kind.READ, reference.address
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue
                 kind = Kind.ADDRESS
-            yield one, ResolvedReference(one.at, kind, target, name)
+            yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of an object: of relocations, and of operands that need none."""
@@ -126,33 +129,33 @@ class References:
         end = address + len(raw)
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(relocations, None)
-        for one in chain(self.code.decoder.references(raw, address), [None]):
+        for reference in chain(self.code.decoder.references(raw, address), [None]):
             # Relocations that are not in PC-relative operands are absolute addresses.
-            while relocation is not None and relocation.address < (one.at if one is not None else end):
+            while relocation is not None and relocation.address < (reference.at if reference is not None else end):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
                 immediate = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
                 yield immediate, ResolvedReference(relocation.address, Kind.ADDRESS, target, name)
                 relocation = next(relocations, None)
-            if one is None:
+            if reference is None:
                 return
-            kind, target, name = one.kind, one.address, ""
-            if relocation is not None and relocation.address < one.after:
+            kind, target, name = reference.kind, reference.address, ""
+            if relocation is not None and relocation.address < reference.after:
                 direct = kind in DIRECT or kind in SLOTS
                 target_of = self._pointers.target if direct else self._pointers.operand
-                target = target_of(relocation, one.after)
+                target = target_of(relocation, reference.after)
                 name = "" if target else self._pointers.target_name(relocation)
                 if relocation.kind in self.code.decoder.abi.relocations.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in UNKNOWN:  # the operand is a table of addresses
-                    yield one, ResolvedReference(one.at, Kind.ADDRESS, target, name)
+                    yield reference, ResolvedReference(reference.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
                 relocation = next(relocations, None)
             if kind in SLOTS:  # the pointer is a variable
-                yield one, ResolvedReference(one.at, Kind.READ, target, name)
+                yield reference, ResolvedReference(reference.at, Kind.READ, target, name)
                 kind, target, name = UNRESOLVED[kind], 0, ""
             elif kind is Kind.LOAD:
                 kind = Kind.READ
-            yield one, ResolvedReference(one.at, kind, target, name)
+            yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def resolve_plt(self, target: int) -> tuple[int, str]:
         """Return the address and the name of the function that a call of `target` reaches, through the PLT if need be.
@@ -183,7 +186,7 @@ class References:
         """
         decoder = self.code.decoder
         references = decoder.references(self._binary.read(address, decoder.jump_size), address)
-        return next((one.address for one in references if one.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
+        return next((reference.address for reference in references if reference.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def _wrapped(self, number: int) -> str:
         """Return the name in `callbacks` of the function that an unnamed wrapper jumps to; "" if there is none.
@@ -193,11 +196,11 @@ class References:
         if not self.code.sized(number) or self._functions.sizes[number] > SMALL:
             return ""
         for start, raw in self.code.raw(number):
-            for one in self.code.decoder.references(raw, start):
-                if one.kind is Kind.JUMP and within(self._pointers.jumps, one.address):
-                    name = self.resolve_plt(one.address)[1]
+            for reference in self.code.decoder.references(raw, start):
+                if reference.kind is Kind.JUMP and within(self._pointers.jumps, reference.address):
+                    name = self.resolve_plt(reference.address)[1]
                     return name if name in self._callbacks else ""
-                if one.kind in DIRECT or one.kind in UNKNOWN:
+                if reference.kind in DIRECT or reference.kind in UNKNOWN:
                     break
         return ""
 
@@ -284,9 +287,9 @@ class References:
     def _pieces_of(self, number: int) -> Iterator[int]:
         """Yield the pieces in gaps that a function or piece leads to."""
         gaps = self.code.gaps
-        if self._binary.relocatable or any(within(gaps, one) for one in self.code.operand_addresses(number)):
-            references = (one for one in self.of(number) if not self.code.covers(number, one.target))
-            yield from self._pieces_at((one.target, one.kind in DIRECT) for one in references)
+        if self._binary.relocatable or any(within(gaps, address) for address in self.code.operand_addresses(number)):
+            references = (resolved for resolved in self.of(number) if not self.code.covers(number, resolved.target))
+            yield from self._pieces_at((resolved.target, resolved.kind in DIRECT) for resolved in references)
 
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
         """Yield the pieces at addresses in gaps, except at those that may be data.
@@ -310,20 +313,24 @@ class References:
         if number < 0:
             return False
         if (number, libc_only) not in self._detects:
-            self._detects[number, libc_only] = any(self._is_detection(one, libc_only) for one in self.of(number))
+            self._detects[number, libc_only] = any(
+                self._is_detection(resolved, libc_only) for resolved in self.of(number)
+            )
         return self._detects[number, libc_only]
 
-    def _is_detection(self, one: ResolvedReference, libc_only: bool) -> bool:
-        if one.kind is Kind.QUESTION:
+    def _is_detection(self, resolved: ResolvedReference, libc_only: bool) -> bool:
+        if resolved.kind is Kind.QUESTION:
             return not libc_only
-        name, detection = one.name, self._detection
-        if not name and not self._binary.stripped and one.target:
-            called = self._functions.starting_at(one.target)
-            name = self.code.name(called) if called >= 0 else self.code.variables.name_at(one.target)
+        name, detection = resolved.name, self._detection
+        if not name and not self._binary.stripped and resolved.target:
+            called = self._functions.starting_at(resolved.target)
+            name = self.code.name(called) if called >= 0 else self.code.variables.name_at(resolved.target)
         of_toolchain = name in detection.functions or name.startswith(detection.variables)
         return name.startswith(detection.own) or (of_toolchain and not libc_only)
 
     def detects_features_first(self, number: int) -> bool:
         """Return whether a function, or one that it calls directly, detects CPU features."""
-        callees = (self.code.entry(one.target) for one in self.of(number) if one.kind in DIRECT and one.target)
-        return self.detects_features(number) or any(map(self.detects_features, callees))
+        calls = (resolved for resolved in self.of(number) if resolved.kind in DIRECT and resolved.target)
+        return self.detects_features(number) or any(
+            self.detects_features(self.code.entry(call.target)) for call in calls
+        )
