@@ -193,8 +193,8 @@ class Pointers(Protocol):
 
 def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
     """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
-    place = bisect_right(spans, (address, 1 << 64)) - 1
-    return place >= 0 and address < spans[place][1]
+    index = bisect_right(spans, (address, 1 << 64)) - 1
+    return index >= 0 and address < spans[index][1]
 
 
 @dataclass(frozen=True)

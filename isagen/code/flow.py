@@ -42,10 +42,10 @@ def follow(
     entries, end, decodable = [start], 0, True
     while entries:
         first = entries.pop()
-        place = bisect_right(blocks, (first, 1 << 64)) - 1
-        if place >= 0 and first < blocks[place][1]:
+        index = bisect_right(blocks, (first, 1 << 64)) - 1
+        if index >= 0 and first < blocks[index][1]:
             continue
-        limit = min(high, blocks[place + 1][0]) if place + 1 < len(blocks) else high
+        limit = min(high, blocks[index + 1][0]) if index + 1 < len(blocks) else high
         last = first
         while last < limit:
             size = min(STEP + decoder.longest, high - last)

@@ -96,8 +96,8 @@ class Functions:
 
     def symbol(self, number: int) -> Symbol | None:
         """Return the symbol of a function, if it has one."""
-        place = self.numbers[number]
-        return self.binary.symbol(place - 1) if place else None
+        after = self.numbers[number]  # the symbol's number + 1
+        return self.binary.symbol(after - 1) if after else None
 
     def section_of(self, address: int) -> Section:
         """Return the section that the code at an address is in."""

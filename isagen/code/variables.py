@@ -36,10 +36,10 @@ class Variables:
     def symbol_at(self, address: int) -> Symbol | None:
         """Return the symbol of the variable at an address; None if no symbol names one."""
         addresses, sizes, numbers = self._sorted
-        place = bisect_right(addresses, address) - 1
-        if place < 0 or address >= addresses[place] + max(sizes[place], 1):
+        index = bisect_right(addresses, address) - 1
+        if index < 0 or address >= addresses[index] + max(sizes[index], 1):
             return None
-        return self._binary.symbol(numbers[place])
+        return self._binary.symbol(numbers[index])
 
     def extent(self, address: int) -> tuple[int, int]:
         """Return the first address of the variable at an address, and the one after its last.
@@ -53,6 +53,6 @@ class Variables:
         if section is None:
             return address, address
         addresses, _, _ = self._sorted
-        place = bisect_right(addresses, address)
+        following = bisect_right(addresses, address)
         end = min(section.address + section.size, address + NAMELESS)
-        return address, min(end, addresses[place]) if place < len(addresses) else end
+        return address, min(end, addresses[following]) if following < len(addresses) else end

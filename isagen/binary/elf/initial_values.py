@@ -68,9 +68,9 @@ class InitialValues:
         for offset, symbol, addend in self._pointers(index, start, end):
             raw[offset : offset + word] = bytes(word)
             target = symbol.address + addend
-            place = self._elf.sections[symbol.section] if symbol.section else None
-            by_value = symbol.binding == Binding.LOCAL or (place is not None and place.constant)
-            if place is not None and by_value and not place.executable and symbol.kind != SymbolKind.THREAD_DATA:
+            owner = self._elf.sections[symbol.section] if symbol.section else None
+            by_value = symbol.binding == Binding.LOCAL or (owner is not None and owner.constant)
+            if owner is not None and by_value and not owner.executable and symbol.kind != SymbolKind.THREAD_DATA:
                 shown = self._text(symbol.section, target, self._end_of_target(symbol.section, target), seen)
             else:
                 shown = self._elf.name(symbol) or self._code_name(symbol, target)
@@ -102,15 +102,15 @@ class InitialValues:
         if symbol.kind in CODE_KINDS:
             return self._elf.name(symbol)
         symbols = self._symbols.get(symbol.section, [])
-        place = bisect_right(symbols, address, key=lambda entry: entry[0]) - 1
-        name = self._elf.name(symbols[place][2]) if place >= 0 else ""
+        index = bisect_right(symbols, address, key=lambda entry: entry[0]) - 1
+        name = self._elf.name(symbols[index][2]) if index >= 0 else ""
         return name or self._elf.sections[symbol.section].name  # labels of MIPS have no name
 
     def _end(self, index: int, address: int) -> int:
-        """Return the highest address at which the variable at an address may end: the start of the next one."""
+        """Return the highest address at which the variable at an address may end: the start of the next symbol."""
         symbols, section = self._symbols.get(index, []), self._elf.sections[index]
-        place = bisect_right(symbols, address, key=lambda entry: entry[0])
-        return symbols[place][0] if place < len(symbols) else section.address + section.size
+        following = bisect_right(symbols, address, key=lambda entry: entry[0])
+        return symbols[following][0] if following < len(symbols) else section.address + section.size
 
     def _end_of_target(self, index: int, address: int) -> int:
         """Return where the data ends that a pointer leads to.

@@ -176,7 +176,7 @@ class ElfObject:
             if section.findable and section.in_file and section.size:
                 is_runtime = section.name in TOOLCHAIN_SETS
                 places = self._source_variables(section.index) if is_runtime else [section]
-                data.setdefault(section.name, []).extend((section.index, one.address, one.size) for one in places)
+                data.setdefault(section.name, []).extend((section.index, place.address, place.size) for place in places)
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
     def _source_variables(self, section: int) -> Iterator[ElfSymbol]:

@@ -135,8 +135,8 @@ class Elf:
         return [section.address for section in self._loaded]
 
     def section_at(self, address: int) -> ElfSection | None:
-        place = bisect_right(self._starts, address) - 1
-        section = self._loaded[place] if place >= 0 else None
+        index = bisect_right(self._starts, address) - 1
+        section = self._loaded[index] if index >= 0 else None
         return section if section is not None and address < section.address + section.size else None
 
     @cached_property
@@ -158,8 +158,8 @@ class Elf:
         section = self.section_at(address)
         if section is None or section.type == e.SHT_NOBITS:
             return b""
-        place = address - section.address
-        return self.at_offset(section.offset + place, min(size, section.size - place))
+        skipped = address - section.address
+        return self.at_offset(section.offset + skipped, min(size, section.size - skipped))
 
     # ---- symbols
 
