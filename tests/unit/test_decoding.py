@@ -1,5 +1,10 @@
 """The decoders' protocol: what instructions refer to, and the kinds of code that are decoded."""
 
+import signal
+from itertools import repeat
+from operator import length_hint
+from types import SimpleNamespace
+
 import pytest
 
 from isagen.binary.elf.layout import architecture_of
@@ -117,3 +122,16 @@ def test_the_bits_that_code_tests():
     assert x86.tested_bits(bytes.fromhex(slot), 0x1000, words, {0x2000: 0x2000}) == {10}
     model = "488b05f90f0000 83780803"  # cmp dword ptr [rax+8], 3
     assert x86.tested_bits(bytes.fromhex(model), 0x1000, {**words, 0x2008: -1}, {0x2000: 0x2000}) == {-1}
+
+
+def test_an_interrupt_ends_the_decoding_of_a_large_function(monkeypatch):
+    instructions = repeat(SimpleNamespace(code=1), 50_000_000)
+    monkeypatch.setattr(decoder.X86Decoder, "decode", lambda *_: instructions)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            decoder.X86Decoder(ELF).codes(b"", 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert length_hint(instructions) > 0

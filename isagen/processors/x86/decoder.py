@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from operator import attrgetter
 
 import iced_x86
@@ -16,7 +17,9 @@ from .tracking import NUMBERS, Tracking
 
 # The code of an instruction: `map` is faster than a generator expression.
 CODE = attrgetter("code")
-# Immediates that are large enough for an address.
+# Instructions between two chances for Python to handle a signal, such as Ctrl-C: less than 0.1 seconds.
+STRETCH = 1 << 16
+# Immediates that an address fits into.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
 SMALL = 4  # the largest size of a flag in bytes
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
@@ -60,7 +63,11 @@ class X86Decoder(Tracking):
         return iter(iced_x86.Decoder(64, raw, ip=address))
 
     def codes(self, raw: bytes, address: int) -> Codes:
-        return frozenset(map(CODE, iced_x86.Decoder(64, raw, ip=address)))
+        codes: set[int] = set()
+        instructions = self.decode(raw, address)
+        while stretch := set(map(CODE, islice(instructions, STRETCH))):
+            codes |= stretch
+        return frozenset(codes)
 
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
         for instruction in iced_x86.Decoder(64, raw, ip=address):
