@@ -133,5 +133,12 @@ class Subject:
     def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
         """Describe a function that uses `codes`, none of which is `allowed`."""
         address, text = self.code.first(number, codes)
+        missing = self.sets.missing(codes, allowed)
         fault = self.fault(kind, self.code.name(number), "", level)
-        return replace(fault, features=self.sets.missing(codes, allowed), instruction=text, address=address)
+        cause = "feature" if kind == "level" and not self._detectable.issuperset(missing) else ""
+        return replace(fault, features=missing, instruction=text, address=address, cause=cause)
+
+    @cached_property
+    def _detectable(self) -> frozenset[str]:
+        """The features that isagen can detect: of the features file, and of the tables of the file's levels."""
+        return frozenset(chain(self.sets.rules.features, *self.levels.values()))

@@ -1,11 +1,13 @@
 """The audit of assembly with few types and sizes, in files with isagen's record."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from isagen.audit.records import Baseline
 from isagen.model.errors import AuditError
+from isagen.model.record import Allowance
 from isagen.processors.table import load_table
 from support.damaged import mutations
 from support.foreign import audit_targets, number_of
@@ -13,8 +15,8 @@ from support.level_code import BASELINE, Level, assembly_of
 from support.model import record_of
 from support.projects import need
 
-NOTE = assembly_of(
-    record_of(project="assembly", baseline=BASELINE, levels={"DEFAULT": BASELINE, "AVX2": (*BASELINE, "avx", "avx2")})
+RECORD = record_of(
+    project="assembly", baseline=BASELINE, levels={"DEFAULT": BASELINE, "AVX2": (*BASELINE, "avx", "avx2")}
 )
 
 
@@ -23,9 +25,9 @@ def audited(tmp_path):
     """Assemble and link functions, with a record; return the audit, and the findings by symbol."""
     need("gcc")
 
-    def audited(text, *flags):
+    def audited(text, *flags, record=RECORD):
         source, library = tmp_path / "source.s", tmp_path / "library.so"
-        source.write_text(f"  .text\n{text}{NOTE}")
+        source.write_text(f"  .text\n{text}{assembly_of(record)}")
         subprocess.run(["gcc", source, "-o", library, *(flags or ("-shared",))], check=True)
         features = load_table("x86-64", tmp_path, "").required_features("X86_64")
         (result,) = audit_targets([library], Baseline("X86_64", features))
@@ -208,3 +210,22 @@ def test_a_label_that_only_a_table_of_an_object_leads_to(tmp_path):
     found = Level(tmp_path, f"  .text\n{entry}{table.format('helper')}", "gcc", kind=".s").found_in_object()
     assert [(f.kind, f.symbol, f.features) for f in found] == [("level", "helper", ("avx512_f",))]
     assert Level(tmp_path, f"  .text\n{entry}{table.format('entry')}", "gcc", kind=".s").found_in_object() == []
+
+
+def test_code_of_a_level_that_needs_a_feature_that_isagen_cannot_detect(audited, tmp_path):
+    record = replace(RECORD, allow=(Allowance("allowed", "behind a check"),))
+    both = "".join(function(name, "  monitor\n  ret") for name in ("needy", "allowed"))
+    code = f"{function('avx512', '  vaddps %zmm0, %zmm1, %zmm2')}{both}"
+    section = '  .section .isa_text.AVX2, "ax", @progbits\n'
+    result, found = audited(section + code.replace(".globl", ".local"), record=record)
+    assert [pattern for pattern, _, _ in result.allowed] == ["allowed"]
+    assert [(f.kind, f.features, f.cause) for f in (found["needy"], found["avx512"])] == [
+        ("level", ("monitor",), "feature"),
+        ("level", ("avx512_f",), ""),
+    ]
+    assert "add the feature" in found["avx512"].remedy
+    assert "add the feature" not in found["needy"].remedy
+    assert "[[audit.allow]]" in found["needy"].remedy
+    extended = replace(RECORD, levels={**RECORD.levels, "OWN": ("monitor",)})  # a table's extra feature
+    _, found = audited(section + code.replace(".globl", ".local"), record=extended)
+    assert found["needy"].cause == ""
