@@ -1,12 +1,13 @@
-"""The audit: after the link, no code uses an instruction that the CPU may lack and that no check guards.
+"""The audit: after the link, it reports instructions that the CPU may lack and that no check at run time covers.
 
-In layers, each on those before; what is in a binary, and what leads where, `code` tells:
+Modules use modules of their own line of this list and of the lines above it. The package `code` reads functions and
+references from a binary.
 
-- `subject`: one binary under audit; `allowances`: what people allow, by name or by finding; `known_functions`: those of
-  libraries that the rules know;
-- the rules: what is `reachable` from a root; `initialisers` of levels; each function `by_level`, or behind a
-  resolver that has chosen it; the `boundaries` of levels; compile `flags`;
-- `records`, `build_objects`: what its build says of a file; `built`, `foreign`: which rules it is judged by;
-- `builds`, `targets`, `files`: what an audit is called for; `findings`: its results; `report`, `summary`, `data`: the
-  results as text for people and as data for programs.
+- `findings`, `allowances`, `known_functions`: results; the findings that people allow; functions of libraries
+- `subject`: one binary under audit; `build_objects`: the objects that a build linked
+- rules: `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels; `flags`
+- `records`: the features that a file is judged by
+- `built`, `foreign`: which rules a file is judged by
+- `builds`, `targets`, `files`: the arguments of the command
+- `summary`, `report`, `data`: results as text for people and as data for programs
 """

@@ -14,27 +14,27 @@ from ..model.record import Allowance, matches
 from ..model.toml import Section, read_toml
 from .findings import KINDS, Entry, Finding, Result
 
-# The name of a function without a symbol in reports.
+# How reports name a function that has no symbol.
 NAMELESS = "function at 0x"
 
 
 def names_of(symbol: str) -> frozenset[str]:
-    """Return the names by which a function can be allowed: the linker's, and as C++ writes it."""
-    compiled = name_in_source(symbol)  # without the seal's suffix
-    names = (symbol, compiled, compiled.partition(".")[0])  # without compilers' suffixes of parts and clones
+    """Return the names that an entry can use for a function: the linker's and C++'s, with and without suffixes."""
+    in_source = name_in_source(symbol)  # without the suffix of sealing
+    names = (symbol, in_source, in_source.partition(".")[0])  # without compilers' suffixes of parts and clones
     return frozenset((*names, *map(demangle, names)))
 
 
 @dataclass
 class Allowances:
-    """The entries of isa.toml, and the functions that each allowed."""
+    """The entries of isa.toml, and the functions that each allowed, by pattern."""
 
     entries: Sequence[Allowance] = ()
     used: dict[str, set[str]] = field(default_factory=dict)
 
     def cover(self, symbol: str) -> bool:
-        """Return whether an entry allows the function, and remember that it was used."""
-        names = names_of(symbol)
+        """Return whether an entry allows the function, and add the function to `used`."""
+        names = names_of(symbol) if self.entries else ()
         for entry in self.entries:
             if any(matches(name, entry.symbol) for name in names):
                 self.used.setdefault(entry.symbol, set()).add(symbol)
@@ -42,7 +42,7 @@ class Allowances:
         return False
 
     def allowed(self) -> tuple[tuple[str, str, int], ...]:
-        """Return (pattern, reason, number of functions) of the entries that were used."""
+        """Return (pattern, reason, number of functions) of the entries that allowed functions."""
         return tuple((x.symbol, x.reason, len(self.used[x.symbol])) for x in self.entries if x.symbol in self.used)
 
     def unused(self) -> tuple[tuple[str, str], ...]:
@@ -92,47 +92,46 @@ def _kind(section: Section, word: str) -> str:
 
 
 class AllowFiles:
-    """The entries of files of allowances, and the findings that each allowed."""
+    """The entries of files of allowances, and how often each was used."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = tuple(entries)
-        self.used: Counter[Entry] = Counter()  # by findings
-        self.files: Counter[Entry] = Counter()  # audited files that the entry is for
+        self.used: Counter[Entry] = Counter()  # findings that the entry allowed
+        self.files: Counter[Entry] = Counter()  # audited files that match the entry
 
     def apply(self, result: Result) -> Result:
-        """Return a result whose findings that an entry allows are no longer among its findings."""
+        """Return a result whose allowed findings are moved to `excused`."""
         if not result.decoded or result.empty:
             return result
-        entries = [entry for entry in self.entries if _is_for(entry, result.target)]
+        entries = [entry for entry in self.entries if _matches_file(entry, result.target)]
         self.files.update(entries)
         excused: dict[Entry, list[Finding]] = {}
-        left = []
+        faults = []
         for finding in result.findings:
             entry = next((entry for entry in entries if _allows(entry, finding)), None)
             if entry is None:
-                left.append(finding)
+                faults.append(finding)
             else:
                 excused.setdefault(entry, []).append(finding)
-        self.used.update({entry: len(findings) for entry, findings in excused.items()})
-        found = tuple((entry, tuple(findings)) for entry, findings in excused.items())
-        return replace(result, findings=tuple(left), excused=found)
+                self.used[entry] += 1
+        by_entry = tuple((entry, tuple(findings)) for entry, findings in excused.items())
+        return replace(result, findings=tuple(faults), excused=by_entry)
 
     def unused(self) -> list[str]:
         """Return a sentence for each entry that allowed nothing."""
+        reasons = {
+            True: "allows no finding that an entry before it does not; take it out",
+            False: "no file of that name was audited",
+        }
         return [
-            f"{entry.path}: allow[{entry.number}]: {entry.shown}: "
-            + (
-                "allows no finding that an entry before it does not; take it out"
-                if self.files[entry]
-                else "no file of that name was audited"
-            )
+            f"{entry.path}: allow[{entry.number}]: {entry.shown}: {reasons[entry in self.files]}"
             for entry in self.entries
-            if not self.used[entry]
+            if entry not in self.used
         ]
 
 
-def _is_for(entry: Entry, target: str) -> bool:
-    """Return whether an entry is for a file: its pattern matches the end of the file's path, from any folder on."""
+def _matches_file(entry: Entry, target: str) -> bool:
+    """Return whether the pattern of an entry matches a file's path, or the end of it that starts at some folder."""
     parts = target.split("/")
     return not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
 
@@ -144,5 +143,5 @@ def _allows(entry: Entry, finding: Finding) -> bool:
     if not entry.symbol:
         return True
     if finding.symbol.startswith(NAMELESS) and not entry.symbol.startswith(NAMELESS):
-        return False  # a wildcard means names
+        return False  # a wildcard does not match functions without a name
     return any(matches(name, entry.symbol) for name in names_of(finding.symbol))

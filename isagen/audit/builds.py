@@ -21,31 +21,29 @@ from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
 from .records import Baseline, merge, records_of, records_of_build
 
-# Folders of a build without targets: objects, and isagen's own tool.
-PRIVATE_FOLDERS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
+# The ends of names of folders in which a build has no targets: objects, and isagen's own tool.
+WITHOUT_TARGETS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
 MESON_FOLDER = "meson-info"
 
 
 def is_build(folder: Path) -> bool:
-    """Return whether a folder is one that Meson builds in, or has a plan in it."""
+    """Return whether a folder is a build folder of Meson, or contains a plan."""
     return (folder / MESON_FOLDER).is_dir() or any(plans_in(folder))
 
 
 def build_of(path: Path) -> Path | None:
-    """Return the build folder of Meson that a file is in, if it is in one."""
+    """Return the build folder of Meson that contains a file; None if there is none."""
     return next((parent for parent in path.resolve().parents if (parent / MESON_FOLDER).is_dir()), None)
 
 
-def plans_of(root: Path | None) -> list[Path]:
-    """Return the plan files of a build folder."""
-    return list(plans_in(root)) if root is not None else []
-
-
 def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -> Iterator[Result]:
-    """Audit every linked file with a record in a build folder."""
-    found = False
+    """Audit every linked file with a record in a build folder.
+
+    Raises `AuditError` if there is none.
+    """
+    any_audited = False
     plans = find_plans(folder)
-    paths = list(filter(is_binary, files_in(folder, PRIVATE_FOLDERS)))
+    paths = list(filter(is_binary, files_in(folder, WITHOUT_TARGETS)))
     for number, path in enumerate(paths, 1):
         progress(str(path), number, len(paths))
         undecoded = not_decoded(path, str(path))
@@ -53,24 +51,25 @@ def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -
             with open_binary(path) as binary:
                 if binary.relocatable or not (records_of(binary) or (undecoded and binary.notes(MATRIX_OWNER))):
                     continue
-                found = True
+                any_audited = True
                 yield undecoded or audit_with_plans(binary, path, plans, folder, baseline)
         except (IsagenError, OSError) as problem:
             if not undecoded:
                 yield failed(str(path), problem)
+    if any_audited:
+        return
     limits = dict.fromkeys(reason for plan in plans if (reason := read_plan(plan).limit.reason))
-    if not found and limits:
+    if limits:
         raise AuditError("nothing here can be audited", where=str(folder), remedy="; ".join(limits))
-    if not found:
-        raise AuditError(
-            "nothing that is linked here holds isagen's record",
-            where=str(folder),
-            remedy="build it first (ninja -C BUILD_DIR), with isa_kernels_dep among the target's dependencies",
-        )
+    raise AuditError(
+        "no linked file here has isagen's record",
+        where=str(folder),
+        remedy="build it first (ninja -C BUILD_DIR), with isa_kernels_dep among the target's dependencies",
+    )
 
 
 def not_decoded(path: Path, shown: str) -> Result | None:
-    """Return the result of a file whose code is for an architecture that is not decoded; None of other files."""
+    """Return the result of a file with code for an architecture that has no decoder; None for other files."""
     architecture = architecture_of(path)
     if architecture is None or is_decoded(architecture):
         return None
@@ -78,50 +77,51 @@ def not_decoded(path: Path, shown: str) -> Result | None:
 
 
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
-    """Audit a linked file in a `folder` with builds, with the objects that Meson put beside it."""
+    """Audit a linked file in a build folder, by the plan among `plans` that has its record, and by its objects."""
     records = records_of(binary)
     texts = {record.to_json() for record in records}
     records = [baseline.narrow(record) for record in records]
     for plan_path in plans:
         build = read_plan(plan_path)
-        if not texts.isdisjoint(record.to_json() for record in records_of_build(build)):
-            root = build_of(plan_path) or folder
-            inputs = objects_in(path.with_name(path.name + ".p"))
-            objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
-            result = audit_linked(binary, records, objects)
-            flags = audit_flags(build.record, objects, root) if not build.limit.foreign else []
-            notes = result.notes
-            if build.limit.foreign:
-                notes += (f"the flags of kernels were not judged: {build.limit.reason}",)
-            elif not (root / COMMANDS).is_file():
+        if texts.isdisjoint(record.to_json() for record in records_of_build(build)):
+            continue
+        root = build_of(plan_path) or folder
+        objects = BuildObjects(build.plan, plan_path.parent, objects_in(path.with_name(f"{path.name}.p")), root)
+        result = audit_linked(binary, records, objects)
+        findings, notes = result.findings, result.notes
+        if build.limit.foreign:
+            notes += (f"the flags of kernels were not judged: {build.limit.reason}",)
+        else:
+            findings += tuple(audit_flags(build.record, objects, root))
+            if not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
-            notes += tuple(filter(None, [lost_scripts(plan_path, build.link_audit)]))
-            return baseline.note(replace(result, findings=(*result.findings, *flags), notes=notes))
-    note = "its plan is not in the build folder any more, so that objects and kernels cannot be named: build it again"
+        notes += tuple(filter(None, [lost_scripts(plan_path, build.link_audit)]))
+        return baseline.noted(replace(result, findings=findings, notes=notes))
+    note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
     result = audit_linked(binary, records, None)
-    return baseline.note(replace(result, notes=(*result.notes, note)))
+    return baseline.noted(replace(result, notes=(*result.notes, note)))
 
 
 def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, baseline: Baseline) -> Result:
-    """Audit an object: by its level, if it is one of a build of isagen; else by the baseline alone."""
-    inside = next(iter(binary.levels), "")
-    for plan_path in plans_of(root):
+    """Audit an object: by its level if a build of isagen in `root` made it, else by the baseline alone."""
+    sealed_level = next(iter(binary.levels), "")
+    for plan_path in plans_in(root) if root is not None else ():
         build = read_plan(plan_path)
         objects = BuildObjects(build.plan, plan_path.parent, (), root or plan_path.parent)
-        level = inside or objects.level(path)
+        level = sealed_level or objects.level(path)
         if level in build.record.levels or _is_of_target(path, build.record):
             record = baseline.narrow(build.record)
-            if build.plan.module and level:  # a whole module's code runs after the selection: its level is a baseline
+            if build.plan.module and level:  # code of a private module runs after the check: its level is the baseline
                 record, level = record.of_module(level), ""
-            return baseline.note(audit_object(binary, record, level, shown, objects.kernel(binary.path)))
+            return baseline.noted(audit_object(binary, record, level, shown, objects.kernel(binary.path)))
     records = records_of(binary)
-    if records:  # the dispatch source's own
-        return baseline.note(audit_object(binary, baseline.narrow(merge(records)), "", shown, ""))
+    if records:  # the object of the dispatch source
+        return baseline.noted(audit_object(binary, baseline.narrow(merge(records)), "", shown, ""))
     return audit_foreign(binary, baseline)
 
 
 def _is_of_target(path: Path, record: Record) -> bool:
-    """Return whether an object of no level is linked with kernels: into a target that has their record."""
+    """Return whether an object of no level is linked into a target with a `record`."""
     target = path.parent.with_name(path.parent.name.removesuffix(".p"))
     if not path.parent.name.endswith(".p") or not target.is_file() or not is_binary(target):
         return False

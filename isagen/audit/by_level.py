@@ -1,12 +1,12 @@
-"""The rule for all code: a function uses what its level, or the baseline, allows; or an ifunc resolver chose it.
+"""The rule for all code: a function uses only features of its level or the baseline, or a resolver (ifunc) chose it.
 
-What a resolver chooses runs behind a check of what the resolver asks the CPU for.
+A function that a resolver chooses runs only where the CPU has the features that the resolver tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..binary.protocol import within
 from ..processors.decoding import DIRECT, Kind
@@ -19,79 +19,81 @@ READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 
 @dataclass(frozen=True)
 class Chosen:
-    """The functions that run only if a resolver chooses them, by number, with the features that it checks; None if
-    these are unknown. Resolvers of the C library are taken to ask for what they choose, and so are those of stripped
-    files, where no name tells what they ask for: those are `trusted`.
+    """The functions that run only if a resolver chooses them.
+
+    `tested` maps the number of each to the features that its resolver tests; None if these are unknown. `trusted` are
+    the functions whose resolver is assumed to test what they need: resolvers of the C library, and resolvers in
+    stripped files, where no name shows what they test.
     """
 
-    asked: Mapping[int, frozenset[str] | None] = field(default_factory=dict)
-    trusted: Collection[int] = ()
+    tested: Mapping[int, frozenset[str] | None]
+    trusted: Collection[int]
 
     def covers(self, number: int, features: Collection[str]) -> bool:
         """Return whether a function runs only where the CPU has the features."""
-        asked = self.asked.get(number)
-        return number in self.trusted or (asked is not None and {normal(name) for name in features} <= asked)
+        tested = self.tested.get(number)
+        return number in self.trusted or (tested is not None and tested.issuperset(map(normal, features)))
 
     def finding(self, number: int, finding: Finding) -> Finding:
-        """Return the finding of a function, by what its resolver checks."""
-        if number not in self.asked:
+        """Return the finding of a function, with what its resolver tests."""
+        if number not in self.tested:
             return finding
-        asked = self.asked[number]
-        if asked is None:
+        tested = self.tested[number]
+        if tested is None:
             detail = "a resolver chooses it, and it is unknown for which features"
             return replace(finding, kind="unproven", cause="question", detail=detail)
-        return replace(finding, detail=f"a resolver chooses it that asks for {' '.join(sorted(asked)) or 'no feature'}")
+        detail = f"a resolver chooses it that asks for {' '.join(sorted(tested)) or 'no feature'}"
+        return replace(finding, detail=detail)
 
 
 def chosen(subject: Subject) -> Chosen:
-    """Return the functions that only resolvers with a check of the CPU lead to."""
+    """Return the functions that are reached only through resolvers that test CPU features."""
     code, references = subject.code, subject.references
-    asking: set[int] = set()  # resolvers that ask, and what they call to choose
-    blind: set[int] = set()  # what others choose
-    found: dict[int, frozenset[str] | None] = {}
+    stripped = subject.binary.stripped
+    testing: set[int] = set()  # resolvers that test features, and the functions that they call
+    untested: set[int] = set()  # choices of other resolvers
+    tested: dict[int, frozenset[str] | None] = {}
     trusted: set[int] = set()
     for address in code.pointers.resolvers:
         number = code.entry(address)
         if number < 0:
             continue
-        parts = {number, *(code.entry(one.target) for one in references.of(number) if one.kind in DIRECT)} - {-1}
-        choices = {choice for part in parts for choice in _pointed(subject, part)}
+        callees = (code.entry(reference.target) for reference in references.of(number) if reference.kind in DIRECT)
+        parts = {number, *callees} - {-1}
+        choices = {choice for part in parts for choice in _addresses_taken(subject, part)}
         detects = any(map(references.detects_features, parts))
-        if detects or (code.binary.stripped and any(_reads(subject, part) for part in parts)):
-            asking |= parts
-            if code.binary.stripped or any(references.detects_features(part, libc_only=True) for part in parts):
-                trusted |= choices
-            asked = _asked(subject, parts)
-            for choice in choices:
-                known = found.get(choice, frozenset())
-                found[choice] = None if asked is None or known is None else asked | known
-        else:
-            blind |= choices
-    for number in blind | asking:
-        found.pop(number, None)
-    for number in _led_to(subject, found, asking) if found else ():
-        found.pop(number, None)
-    return Chosen(found, trusted & found.keys())
+        if not detects and not (stripped and any(_reads(subject, part) for part in parts)):
+            untested |= choices
+            continue
+        testing |= parts
+        if stripped or any(references.detects_features(part, libc_only=True) for part in parts):
+            trusted |= choices
+        features = _tested_features(subject, parts)
+        for choice in choices:
+            before = tested.get(choice, frozenset())
+            tested[choice] = None if features is None or before is None else features | before
+    for number in untested | testing:
+        tested.pop(number, None)
+    for number in _reached_otherwise(subject, tested, testing) if tested else ():
+        tested.pop(number, None)
+    return Chosen(tested, trusted & tested.keys())
 
 
-def _pointed(subject: Subject, number: int) -> Iterator[int]:
+def _addresses_taken(subject: Subject, number: int) -> Iterator[int]:
     """Yield the functions whose addresses a function takes."""
-    for one in subject.references.of(number):
-        if one.kind is Kind.ADDRESS and (choice := subject.code.functions.starting_at(one.target)) >= 0:
+    for reference in subject.references.of(number):
+        if reference.kind is Kind.ADDRESS and (choice := subject.code.functions.starting_at(reference.target)) >= 0:
             yield choice
 
 
 def _reads(subject: Subject, number: int) -> bool:
     """Return whether a function reads a variable, whose meaning is unknown in a stripped file."""
-    for one in subject.references.of(number):
-        section = subject.binary.section_at(one.target) if one.kind in READS else None
-        if section is not None and section.writable:
-            return True
-    return False
+    targets = (reference.target for reference in subject.references.of(number) if reference.kind in READS)
+    return any(section is not None and section.writable for section in map(subject.binary.section_at, targets))
 
 
-def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
-    """Return the features that a resolver's `parts` ask for, and those that CPUs with these have; None if unknown."""
+def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
+    """Return the features that a resolver's functions test, and the features these imply; None if they are unknown."""
     code, asked = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}
     slots: dict[int, int] = {}
@@ -106,7 +108,7 @@ def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
     for part in parts:
         if code.name(part) in asked.functions:
             continue  # the toolchain's own
-        if any(one.kind is Kind.QUESTION for one in subject.references.of(part)):
+        if any(reference.kind is Kind.QUESTION for reference in subject.references.of(part)):
             return None
         for start, raw in code.raw(part):
             bits |= code.decoder.tested_bits(raw, start, words, slots)
@@ -115,32 +117,37 @@ def _asked(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
     return frozenset(map(normal, subject.sets.having(asked.bits[bit] for bit in bits)))
 
 
-def _led_to(subject: Subject, found: Collection[int], asking: Collection[int]) -> set[int]:
-    """Return those of the functions `found` that other code calls, or that it or data holds the address of."""
+def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
+    """Return the `choices` that code other than the `testing` functions refers to, or to which data points."""
     code, references = subject.code, subject.references
-    starts = {code.start(number): number for number in found}
+    starts = {code.start(number): number for number in choices}
     spans, jumps = code.pointers.spans, code.pointers.jumps
-    led = {starts[to] for place, to in references.data_pointers.items() if to in starts and not within(spans, place)}
+    pointers = references.data_pointers.items()
+    reached = {starts[to] for place, to in pointers if to in starts and not within(spans, place)}
     for number in range(len(code)):
-        if number in asking or number in found or within(jumps, code.start(number)):
+        if number in testing or number in choices or within(jumps, code.start(number)):
             continue
         relocatable = subject.binary.relocatable
-        leads = (one.target for one in references.of(number)) if relocatable else references.possible_targets(number)
-        led.update(starts[one] for one in leads if one in starts)
-    return led
+        targets = (
+            (reference.target for reference in references.of(number))
+            if relocatable
+            else references.possible_targets(number)
+        )
+        reached.update(starts[target] for target in targets if target in starts)
+    return reached
 
 
 # ---- the rule
 
 
 def level_findings(subject: Subject, skip: Container[int], others: Collection[str] | None = None) -> list[Finding]:
-    """Judge every function by its level, and count what cannot be judged.
+    """Judge every function by its level, and count the functions that cannot be judged.
 
-    `skip` are functions of no level that are found already. `others` are functions of levels whose code is not in
-    sections of its own: judged elsewhere, by their objects.
+    Functions in `skip` that are of no level have findings already. `others` are the names of functions of levels in a
+    file that is not sealed: the audits of their objects judge them.
     """
     code, sets = subject.code, subject.sets
-    found: list[Finding] = []
+    findings: list[Finding] = []
     behind = chosen(subject)
     for number in subject.numbers():
         level = subject.level_of(number)
@@ -149,11 +156,7 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
         if subject.is_undecodable(number, every):
             subject.count(number, [UNDECODABLE])
         codes = subject.unsound(number, every, allowed)
-        if (
-            not codes
-            or (code.body(number) in skip and not level)
-            or (others is not None and code.name(number) in others)
-        ):
+        if not codes or (code.body(number) in skip and not level) or code.name(number) in (others or ()):
             continue
         missing = sets.missing(codes, allowed)
         nameless = (subject.nameless_allowed or others is not None) and code.symbol(number) is None
@@ -162,6 +165,6 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
             subject.count(number, missing)
         elif not subject.allowances.cover(code.name(number)):
             kind = "level" if level else "baseline"
-            found.append(behind.finding(number, subject.finding(kind, number, codes, allowed, level)))
+            findings.append(behind.finding(number, subject.finding(kind, number, codes, allowed, level)))
     subject.count_rest(subject.references.pieces)
-    return found
+    return findings

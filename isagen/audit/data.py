@@ -1,4 +1,4 @@
-"""Audits as data for programs: docs/audit.schema.json describes it."""
+"""Audits as data for programs; docs/audit.schema.json describes it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ REPORT_FORMAT = 3
 def as_data(
     results: Sequence[Result],
     fail_on: Collection[str] | None = None,
-    allowances: AllowFiles | None = None,
+    allow_files: AllowFiles | None = None,
     *,
     brief: bool = False,
     counted: bool = False,
 ) -> dict[str, Any]:
-    """Return audits as plain data; `brief` leaves out what was found in each file.
+    """Return audits as plain data; with `brief`, without the results of each file.
 
-    With `counted`, functions that are not judged are named. Without `fail_on`, the kinds are those of `findings.fails`.
-
-    Names in it are the linker's, with `name` beside where C++ writes it otherwise. Empty keys are left out.
+    With `counted`, functions that are not judged are named. `fail_on` are kinds of findings; None means the default of
+    `findings.fails`. Symbols are the linker's; `name` is the symbol as C++ writes it, if that differs. A finding has no
+    empty values.
     """
-    used = allowances or AllowFiles()
+    allow_files = allow_files or AllowFiles()
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,
         "isagen": __version__,
@@ -39,12 +39,13 @@ def as_data(
         "kinds": {kind: {"meaning": meaning, "remedy": remedy} for kind, (meaning, remedy) in KINDS.items()},
         "causes": {cause: {"meaning": meaning, "remedy": remedy} for cause, (meaning, remedy) in CAUSES.items()},
         "allow": [
-            {**asdict(entry), "files": used.files[entry], "findings": used.used[entry]} for entry in used.entries
+            {**asdict(entry), "files": allow_files.files[entry], "findings": allow_files.used[entry]}
+            for entry in allow_files.entries
         ],
         "summary": list(map(asdict, summaries(results, fail_on))),
     }
-    numbers = {entry: number for number, entry in enumerate(used.entries)}
     if not brief:
+        numbers = {entry: number for number, entry in enumerate(allow_files.entries)}
         data["targets"] = [_target(result, numbers, counted) for result in results]
     return readable(data)  # type: ignore[no-any-return]
 
@@ -64,7 +65,7 @@ def _target(result: Result, numbers: Mapping[Entry, int], counted: bool) -> dict
         "outside": result.outside,
         "notes": result.notes,
         "excused": [
-            {"entry": numbers[entry], "findings": [{"kind": one.kind, "symbol": one.symbol} for one in findings]}
+            {"entry": numbers[entry], "findings": [{"kind": f.kind, "symbol": f.symbol} for f in findings]}
             for entry, findings in result.excused
         ],
     }
@@ -79,7 +80,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def readable(data: Any) -> Any:
-    """Return plain data with text that is valid Unicode: bytes of names that are not UTF-8 are escaped."""
+    """Return plain data whose text is valid Unicode: bytes that are not UTF-8 are escaped."""
     if isinstance(data, str):
         return data.encode(errors="surrogateescape").decode(errors="backslashreplace")
     if isinstance(data, dict):

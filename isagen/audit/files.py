@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import zipfile
@@ -13,13 +12,14 @@ from pathlib import Path
 from ..binary.formats import HEAD, starts_with_code
 from ..model.errors import AuditError
 
-# Called before each file, with its name, its number and the number of files, both 0 if unknown.
+# Called before each file, with its name, its number and the number of files; both numbers are 0 if they are unknown.
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
 # First bytes of formats of machine code that isagen does not read: Mach-O of both widths and byte orders, and PE.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
-UNIVERSAL = b"\xca\xfe\xba\xbe"  # of Mach-O for several processors, and of Java's classes, whose version follows
+# Mach-O for several processors, and Java's classes. Their number of processors, or their version, comes next.
+UNIVERSAL = b"\xca\xfe\xba\xbe"
 OLDEST_CLASS = 43
 PE = b"MZ"
 PE_OFFSET = 60
@@ -39,14 +39,8 @@ def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
                 yield path
 
 
-def digest_of(path: Path) -> bytes:
-    """Return a digest of a file's content."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "blake2b").digest()
-
-
 def other_format(path: Path) -> str:
-    """Return the name of a format of machine code that isagen does not read, if the file is of one."""
+    """Return the name of a file's format of machine code if isagen does not read it; "" for other files."""
     try:
         with path.open("rb") as stream:
             head = stream.read(HEAD)
@@ -56,7 +50,7 @@ def other_format(path: Path) -> str:
                 stream.seek(int.from_bytes(head[PE_OFFSET : PE_OFFSET + 4], "little"))
                 return "PE" if stream.read(4) == b"PE\0\0" else ""
     except OSError:
-        pass  # as `is_binary` says of files that cannot be read
+        pass  # `is_binary` does not fail for such files either
     return ""
 
 
@@ -76,6 +70,6 @@ def unpacked(wheel: Path) -> Iterator[Path]:
                         head = stream.read(HEAD)
                     if not entry.is_dir() and (starts_with_code(head) or _is_mach_o(head) or head.startswith(PE)):
                         archive.extract(entry, folder)
-        except Exception as problem:  # of zipfile, and of whatever unpacks and names its entries
+        except Exception as problem:  # of zipfile, of the decompressor, and of names that the OS refuses
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None
         yield Path(folder)

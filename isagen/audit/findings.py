@@ -16,7 +16,7 @@ def _texts(table: str) -> Mapping[str, tuple[str, str]]:
     return {name: (entry.string("meaning"), entry.string("remedy")) for name, entry in _FILE.sections(table)}
 
 
-# The meaning and the remedy of each kind of findings, and of each cause of unproven ones.
+# The meaning and the remedy of each kind of finding, and of each cause.
 KINDS, CAUSES = _texts("kinds"), _texts("causes")
 # Kinds that are warnings: they fail no build.
 WARNINGS = frozenset({"unproven", "split"})
@@ -28,10 +28,10 @@ UNDECODABLE = "undecodable"
 class Finding:
     """One fault.
 
-    `symbol` is what the linker calls the function, `features` are those that are not checked there, `instruction` is
-    the first unchecked one with its `address`, `path` the chain of calls that leads to it from a root, which the loader
-    runs, and `variable` what that code initialises. `level`, `object` and `kernel` are empty where they are unknown.
-    `cause` is one of CAUSES where the kind is unproven.
+    `symbol` is the linker's name of the function. `features` are the features that are not checked there, and
+    `instruction`, at `address`, is the first that needs one of them. `path` is the chain of calls from a root, which
+    the loader runs, to the function, and `variable` the variable that this code initialises. `level`, `object` and
+    `kernel` are empty if they are unknown. `cause` is one of CAUSES, or "".
     """
 
     kind: str
@@ -60,9 +60,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a file of allowances: its `number` in the file at `path`, what it allows, and why.
+    """An entry of a file of allowances, with its `number` in the file at `path`.
 
-    `file` and `symbol` are patterns, and `kinds` are kinds of findings; each is empty where the entry does not say.
+    `file` and `symbol` are patterns, and `kinds` are kinds of findings; an empty value allows all.
     """
 
     path: str
@@ -74,7 +74,7 @@ class Entry:
 
     @property
     def shown(self) -> str:
-        """What the entry allows, for messages."""
+        """The findings that the entry allows, in words."""
         kinds = f" ({', '.join(self.kinds)})" if self.kinds else ""
         return (self.symbol or "every function") + (f" in {self.file}" if self.file else "") + kinds
 
@@ -83,15 +83,21 @@ class Entry:
 class Result:
     """The audit of one file.
 
-    `judged` says by what. `counted` are the names of functions beyond the baseline that are not judged, since what
-    guards them is unknown, by feature, and of those that are undecodable. `allowed` and `unused` are entries of
-    isa.toml, the former with how many functions each allowed. `outside` are functions and vtables of no level that code
-    of levels calls or points to: one copy of them runs for all levels. `decoded` tells whether there is a decoder for
-    the code, and `problem` why the file could not be audited. `excused` are findings that a file of allowances allows,
-    by entry. `group` is the wheel or folder that the file is in, if it was audited as a part of one, which is `empty`
-    if it holds no machine code. `calls` are the names of other files' functions that the file calls at load,
-    `exports` those by which others can call its own, and
-    `recorded` tells whether isagen built it.
+    - `judged`: the features that the file was judged by, in words
+    - `findings`: sorted by kind and symbol
+    - `counted`: by feature, the names of functions beyond the baseline that are not judged because their dispatch is
+      unknown; functions with unknown instructions are under UNDECODABLE
+    - `allowed`: entries of isa.toml that allowed functions: (pattern, reason, number of functions)
+    - `unused`: entries of isa.toml that allowed nothing: (pattern, reason)
+    - `outside`: functions and vtables of no level that code of levels refers to: all levels run one copy of them
+    - `decoded`: whether there is a decoder for the code
+    - `problem`: the error because of which the file could not be audited
+    - `excused`: the findings that a file of allowances allows, by entry
+    - `group`: the wheel or folder that the audit was called for, if the file is in one
+    - `empty`: whether that wheel or folder contains no machine code
+    - `calls`: names of functions of other files that the file calls at load
+    - `exports`: names of the file's functions that other files can call
+    - `recorded`: whether isagen built the file
     """
 
     target: str
@@ -129,14 +135,10 @@ def failed(shown: str, problem: IsagenError | OSError) -> Result:
 
 
 def fails(result: Result, kinds: Container[str] | None = None) -> bool:
-    """Return whether an audit found a fault of one of the `kinds`.
+    """Return whether a result has a finding of one of the `kinds`.
 
-    By default these are all but warnings, and of a file without a record, code that runs at load: it is unknown what
-    guards the rest.
+    None means all kinds but warnings. For a file without a record, whose dispatch is unknown, it means `load`.
     """
-    return any(
-        finding.kind in kinds
-        if kinds is not None
-        else finding.kind not in WARNINGS and (result.recorded or finding.kind == "load")
-        for finding in result.findings
-    )
+    if kinds is None:
+        kinds = KINDS.keys() - WARNINGS if result.recorded else {"load"}
+    return any(finding.kind in kinds for finding in result.findings)

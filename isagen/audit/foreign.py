@@ -1,4 +1,4 @@
-"""Auditing files without a record: findings by certainty, since it is unknown what is dispatched and how."""
+"""Auditing files without a record, whose dispatch is unknown: findings are ordered by certainty."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .subject import Subject
 
 # The prefix of the function that Python calls when it imports a module.
 IMPORTED = "PyInit_"
-MANY = 3  # roots that lead beyond the baseline because of how their sources are compiled
+MANY = 3  # roots beyond the baseline, from which on the flags of the sources are the likely reason
 
 
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
-    """Audit a binary of which nothing is known but the `baseline` that it should run on.
+    """Audit a binary without a record by the `baseline` that it should run on.
 
     `called` are the names of its functions that other files, which are loaded with it, call at load.
     """
@@ -29,7 +29,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     allowed = frozenset(baseline.features)
     subject = Subject(binary, sets, allowed, Allowances())
     code = subject.code
-    exported = {binary.name(one): one.address for one in binary.exports() if one.defined and one.visible}
+    exported = {binary.name(symbol): symbol.address for symbol in binary.exports() if symbol.defined and symbol.visible}
     imports = [(address, "when imported") for name, address in exported.items() if name.startswith(IMPORTED)]
     others = [(exported[name], "when another file is loaded") for name in called if name in exported]
     load = load_findings(subject, [*imports, *others], foreign=True)
@@ -42,17 +42,17 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         if codes := subject.unsound(number, every, allowed):
             offenders[number] = codes
         alike += not doubtful.isdisjoint(every)
-    findings = list(load.values())
-    bound = set()
+    findings = load.findings
+    bindable = set()
     for number, symbol, why in code.functions.bindable():
         body = code.body(number)
         codes = subject.unsound(body, code.codes(body), allowed) if number in offenders else frozenset()
-        if codes and body not in load:
-            bound.add(number)
+        if codes and body not in load.beyond:
+            bindable.add(number)
             finding = subject.finding("bindable", body, codes, allowed, "")
             findings.append(replace(finding, symbol=binary.name(symbol), detail=why))
     for number, codes in offenders.items():
-        if code.body(number) not in load and number not in bound:
+        if code.body(number) not in load.beyond and number not in bindable:
             subject.count(number, sets.missing(codes, allowed))
     subject.count_rest(())
     notes = list(_notes(subject, load, baseline))
@@ -62,10 +62,9 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
             f"{alike} functions use instructions of {features} that older CPUs run as others, whose result for some "
             "operands is another"
         )
-    judged = f"no record of isagen in it; judged as code for {baseline.name}"
     return Result(
         target=binary.shown,
-        judged=judged,
+        judged=f"no record of isagen in it; judged as code for {baseline.name}",
         findings=tuple(findings),
         counted=subject.counted,
         notes=tuple(notes),
@@ -83,5 +82,8 @@ def _notes(subject: Subject, load: AtLoad, baseline: Baseline) -> Iterator[str]:
             f"{len(beyond)} of {len(roots)} functions that the loader runs lead to such code: the sources are compiled "
             f"for CPUs beyond {baseline.name}"
         )
-    if load.unknown:
-        yield f"functions that the loader runs and that call through pointers, which are not followed: {load.unknown}"
+    if load.pointer_callers:
+        yield (
+            "functions that the loader runs and that call through pointers, which are not followed: "
+            f"{load.pointer_callers}"
+        )

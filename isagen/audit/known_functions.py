@@ -14,7 +14,7 @@ from ..model.errors import AuditError
 from ..model.toml import read_toml
 
 _FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml")
-# Functions that run those that they are given, at once, in a thread or at exit, with the numbers of these arguments.
+# Functions that call some of their arguments, at once, in a thread or at exit; and the numbers of these arguments.
 RUNS: Mapping[str, tuple[int, ...]] = {name: tuple(entry.array("arguments")) for name, entry in _FILE.sections("runs")}
 
 
@@ -25,6 +25,6 @@ def _patterns(table: str) -> Pattern[str]:
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether a function neither stores nor calls what it is given, or a variable holds no address."""
+    """Return whether a function neither stores nor calls its arguments, or a variable contains no address."""
     calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)
     return _patterns("harmless").match(name) is not None and not calls

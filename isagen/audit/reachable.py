@@ -1,11 +1,11 @@
-"""The rule for what the loader runs: code that is reachable from a root keeps to the baseline."""
+"""The rule for code that the loader runs: code that is reachable from a root keeps to the baseline."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ..binary.protocol import Binding, within
 from ..code.code import Code
@@ -16,8 +16,8 @@ from .subject import Subject
 
 LONGEST_CHAIN = 64
 NEAR = 8  # bytes between reading a variable and the branch that depends on it
-# Variables, besides guards, that initialisers do not set: exception data, the module handle.
-UNTOLD = ("DW.ref.", "__dso_handle")
+# The first letters of variables that initialisers use but do not set: exception data, the module handle.
+NOT_SET = ("DW.ref.", "__dso_handle")
 # Weak functions that start-up code calls: glibc's crti.S, GCC's crtstuff.c.
 START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
 
@@ -27,33 +27,28 @@ Root = tuple[int, str]
 
 @dataclass(frozen=True)
 class AtLoad:
-    """What is reachable from the roots.
+    """The findings in code that is reachable from the roots.
 
-    `beyond` are findings of functions that use instructions beyond the baseline, by number, and `calls` the names of
-    external functions that are called. `others` are unproven findings, and `unknown` counts functions that call through
-    pointers.
+    `beyond` maps the number of a function that uses instructions beyond the baseline to its finding. `calls` are the
+    names of external functions that are called. `pointer_callers` counts the functions that call through pointers.
     """
 
     beyond: Mapping[int, Finding]
-    others: Sequence[Finding]
+    unproven: Sequence[Finding]
     calls: frozenset[str]
-    unknown: int
+    pointer_callers: int
 
-    def __contains__(self, number: object) -> bool:
-        """Return whether a function is reachable from a root and goes beyond the baseline."""
-        return number in self.beyond
-
-    def values(self) -> Iterator[Finding]:
-        """Yield all findings."""
-        yield from self.beyond.values()
-        yield from self.others
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings."""
+        return [*self.beyond.values(), *self.unproven]
 
 
 def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool = False) -> AtLoad:
-    """Return what is reachable from the loader's roots, and from more `roots`, and goes beyond the baseline.
+    """Return the findings in code that is reachable from the loader's roots, and from more `roots`.
 
-    A `foreign` file is not isagen's, so its dispatch is unknown: code behind a check counts as unproven there, and so
-    does code beyond the baseline whose address reachable code takes.
+    The dispatch of a `foreign` file, which isagen did not build, is unknown. So code behind a check is unproven there,
+    and so is code beyond the baseline whose address reachable code takes.
     """
     reached = Reached(subject)
     reached.follow([*subject.code.pointers.called_by_loader(), *roots])
@@ -62,15 +57,19 @@ def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool
 
 @dataclass
 class Reached:
-    """The code that is reachable from the roots: what calls each function first, by the shortest chain of calls."""
+    """The code that is reachable from the roots, each function by the shortest chain of calls."""
 
     subject: Subject
     when: dict[int, str] = field(default_factory=dict)  # by function: when its root runs
-    callers: dict[int, tuple[int, int]] = field(default_factory=dict)  # by function: the caller, and where it calls
-    offenders: dict[int, Codes] = field(default_factory=dict)
+    callers: dict[int, tuple[int, int]] = field(default_factory=dict)  # by function: the caller, the call's address
+    offenders: dict[int, Codes] = field(default_factory=dict)  # by function: its codes beyond the baseline
     undecodable: list[int] = field(default_factory=list)
-    names: dict[int, list[ResolvedReference]] = field(default_factory=dict)  # by function: its references
+    references: dict[int, list[ResolvedReference]] = field(default_factory=dict)  # by function
     calls: set[str] = field(default_factory=set)
+
+    def all_references(self) -> Iterator[ResolvedReference]:
+        """Yield the references of all functions."""
+        return chain.from_iterable(self.references.values())
 
     def follow(self, roots: Sequence[Root]) -> None:
         """Follow control from all roots at once."""
@@ -90,120 +89,118 @@ class Reached:
                 self.offenders[number] = beyond
             elif self.subject.is_undecodable(number, codes):
                 self.undecodable.append(number)
-            self.names[number] = list(self.subject.references.of(number))
-            for one in self.names[number]:
-                if one.kind in DIRECT or one.kind is Kind.CALL:
-                    self.calls.add(one.name)
-                    if one.target:
-                        self._reach(code.entry(one.target), self.when[number], (number, one.at), waiting)
+            self.references[number] = list(self.subject.references.of(number))
+            for reference in self.references[number]:
+                if reference.kind in DIRECT or reference.kind is Kind.CALL:
+                    self.calls.add(reference.name)
+                    if reference.target:
+                        call = (number, reference.at)
+                        self._reach(code.entry(reference.target), self.when[number], call, waiting)
 
-    def _reach(self, number: int, when: str, caller: tuple[int, int] | None, waiting: deque[int]) -> None:
+    def _reach(self, number: int, when: str, call: tuple[int, int] | None, waiting: deque[int]) -> None:
         if number >= 0 and number not in self.when:
             self.when[number] = when
-            if caller is not None:
-                self.callers[number] = caller
+            if call is not None:
+                self.callers[number] = call
             waiting.append(number)
 
     def judged(self, foreign: bool) -> AtLoad:
         """Return the findings."""
-        beyond, others = {}, []
+        beyond, unproven = {}, []
         for number, codes in self.offenders.items():
             finding = self.described("load", number, codes)
-            asked, guard, known = self._checks(number, finding.address)
-            if asked:
-                finding = replace(finding, detail=f"{finding.detail}, perhaps only where {asked} finds what it needs")
-            elif guard:
-                finding = replace(finding, detail=f"{finding.detail}, perhaps only where {guard} says so")
-            if foreign and known:
-                others.append(replace(finding, kind="unproven", cause="check"))
+            condition, is_known = self._condition(number, finding.address)
+            finding = replace(finding, detail=finding.detail + condition)
+            if foreign and is_known:
+                unproven.append(replace(finding, kind="unproven", cause="check"))
             else:
                 beyond[number] = finding
         for number in self.undecodable:
-            found = self.described("unproven", number, frozenset({self.subject.sets.decoder.invalid}))
-            others.append(replace(found, cause="bytes", features=()))
+            finding = self.described("unproven", number, frozenset({self.subject.sets.decoder.invalid}))
+            unproven.append(replace(finding, cause="bytes", features=()))
         if foreign:
-            others += self._taken()
-        unknown = sum(map(self._calls_unknown, self.names.values()))
-        return AtLoad(beyond, others, frozenset(self.calls - {""}), unknown)
+            unproven += self._taken()
+        pointer_callers = sum(map(self._calls_pointer, self.references.values()))
+        return AtLoad(beyond, unproven, frozenset(self.calls - {""}), pointer_callers)
 
-    def _calls_unknown(self, listed: Sequence[ResolvedReference]) -> bool:
-        """Return whether a function calls through a pointer, except a weak one that start-up code tests first."""
+    def _calls_pointer(self, references: Sequence[ResolvedReference]) -> bool:
+        """Return whether a function calls through a pointer; start-up code's calls of weak functions do not count."""
         spans = self.subject.code.pointers.spans
         return any(
-            one.kind in UNKNOWN and not (before.name in START_UP or within(spans, before.target))
-            for before, one in pairwise([ResolvedReference(0, Kind.END, 0, ""), *listed])
+            reference.kind in UNKNOWN and not (before.name in START_UP or within(spans, before.target))
+            for before, reference in pairwise([ResolvedReference(0, Kind.END, 0, ""), *references])
         )
 
     def described(self, kind: str, number: int, codes: Codes) -> Finding:
-        """Return the finding of a function that uses `codes`, with what leads to it."""
+        """Return the finding of a function that uses `codes`, with the chain of calls to it."""
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
         # The variable is referenced before the chain's next call, or near the instruction.
-        names = (self._variable(step, place, step == number) for step, place in steps)
+        variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
             detail=f"runs {self.when[number]}",
             path=tuple(subject.code.name(step) for step, _ in steps),
-            variable=next(filter(None, names), ""),
+            variable=next(filter(None, variables), ""),
         )
 
     def _steps(self, number: int, address: int) -> list[tuple[int, int]]:
-        """Return the chain of calls to an instruction of a function, each with the address of the call."""
+        """Return the chain of calls to an instruction of a function: (function, address of its call) of each step."""
         steps = [(number, address)]
         while steps[0][0] in self.callers and len(steps) < LONGEST_CHAIN:
             steps.insert(0, self.callers[steps[0][0]])
         return steps
 
-    # ---- what the chain of calls tells
+    # ---- checks and variables on the chain of calls
 
-    def _checks(self, number: int, address: int) -> tuple[str, str, bool]:
-        """Return the function that detects the CPU before an address, a variable tested before it, and whether the
-        variable is known to contain CPU features.
-        """
-        code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
-        steps = self._steps(number, address)
-        for guard in _guards_before(code, steps):
-            name = code.variables.name_at(guard)
-            if name.startswith(known):
-                return "", name, True
-            if not self._is_untold(name):
-                return self._asked(number, address), name or f"the variable at {guard:#x}", False
-        return self._asked(number, address), "", False
+    def _condition(self, number: int, address: int) -> tuple[str, bool]:
+        """Return words for the check that guards an address, and whether it tests a known variable of CPU features."""
+        variables = self.subject.code.variables
+        guards = _guards(self.subject.code, self._steps(number, address))
+        names = ((guard, variables.name_at(guard)) for guard in guards)
+        guard, name = next(((guard, name) for guard, name in names if not self._is_not_set(name)), (None, ""))
+        is_known = guard is not None and name.startswith(self.subject.sets.rules.cpu_checks.variables)
+        detector = "" if is_known else self._detector(number, address)
+        if detector:
+            return f", perhaps only where {detector} finds what it needs", False
+        if guard is None:
+            return "", False
+        return f", perhaps only where {name or f'the variable at {guard:#x}'} says so", is_known
 
-    def _is_untold(self, name: str) -> bool:
-        """Return whether a variable says nothing of what an initialiser sets."""
-        return self.subject.binary.mangling.is_guard(name) or name.startswith(UNTOLD)
+    def _is_not_set(self, name: str) -> bool:
+        """Return whether no initialiser sets a variable."""
+        return self.subject.binary.mangling.is_guard(name) or name.startswith(NOT_SET)
 
-    def _asked(self, number: int, address: int) -> str:
-        """Return the function that asks what the CPU has before control comes to an address; "" if none does."""
+    def _detector(self, number: int, address: int) -> str:
+        """Return the function that detects CPU features before control comes to an address; "" if none does."""
         references, code = self.subject.references, self.subject.code
         for step, place in self._steps(number, address):
             if references.detects_features(step):
                 return code.name(step)
-            for one in self.names[step]:
-                if one.at < place and one.kind in DIRECT and one.target:
-                    callee = code.entry(one.target)
+            for reference in self.references[step]:
+                if reference.at < place and reference.kind in DIRECT and reference.target:
+                    callee = code.entry(reference.target)
                     if references.detects_features(callee):
                         return code.name(callee)
         return ""
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
-        """Return the variable that a function initialises near an address; nothing where that is unknown.
+        """Return the variable that a function initialises near an address; "" if it is unknown.
 
         A local variable is preferred to a global one.
         """
-        listed = [one for one in self.names.get(number, ()) if one.kind in (Kind.WRITE, Kind.ADDRESS)]
-        before = [one.target for one in reversed(listed) if one.at <= address]
-        after = [one.target for one in listed if one.at > address] if after_too else []
-        found: dict[bool, str] = {}
+        listed = [one for one in self.references.get(number, ()) if one.kind in (Kind.WRITE, Kind.ADDRESS)]
+        before = [reference.target for reference in reversed(listed) if reference.at <= address]
+        after = [reference.target for reference in listed if reference.at > address] if after_too else []
+        names: dict[bool, str] = {}  # by whether the variable is local
         for target in (*before, *after):
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
             if section is not None and section.writable and not section.constant and symbol is not None:
                 name = self.subject.binary.name(symbol)
-                if not self._is_untold(name):
-                    found.setdefault(symbol.binding == Binding.LOCAL, name)
-        return found.get(True) or found.get(False, "")
+                if not self._is_not_set(name):
+                    names.setdefault(symbol.binding == Binding.LOCAL, name)
+        return names.get(True) or names.get(False, "")
 
     # ---- addresses of code
 
@@ -214,53 +211,56 @@ class Reached:
         """
         code, references = self.subject.code, self.subject.references
         seen: set[int] = set()
-        looked: set[int] = set()  # variables that other findings stand for, or that hold no such code
-        for number, listed in self.names.items():
-            for one in listed:
-                if one.kind is not Kind.ADDRESS or not one.target or one.target in seen:
+        searched: set[int] = set()  # variables whose pointers were followed
+        for number, listed in self.references.items():
+            for reference in listed:
+                target = reference.target
+                if reference.kind is not Kind.ADDRESS or not target or target in seen:
                     continue
-                seen.add(one.target)
-                is_code = code.functions.is_code(one.target)
-                pointed = () if is_code else references.code_reachable_from(one.target, looked)
-                held = [one.target] if is_code else [address for address, _ in pointed]
-                found = {target: self._beyond(target) for target in map(code.entry, dict.fromkeys(held)) if target >= 0}
-                first = next((target for target, codes in found.items() if codes), None)
-                if first is None:
-                    continue
-                many = sum(map(bool, found.values()))
-                name = code.variables.name_at(one.target) or f"the data at {one.target:#x}"
-                what = (
-                    "its address is taken" if is_code else f"{name} holds its address" + f", one of {many}" * (many > 1)
+                seen.add(target)
+                is_code = code.functions.is_code(target)
+                addresses = (
+                    [target]
+                    if is_code
+                    else [address for address, _ in references.code_reachable_from(target, searched)]
                 )
-                finding = self.subject.finding("unproven", first, found[first], self.subject.baseline, "")
-                path = tuple(code.name(step) for step, _ in self._steps(number, one.at))
+                entries = dict.fromkeys(entry for entry in map(code.entry, addresses) if entry >= 0)
+                beyond = {entry: codes for entry in entries if (codes := self._unreached_beyond(entry))}
+                if not beyond:
+                    continue
+                first, codes = next(iter(beyond.items()))
+                if is_code:
+                    what = "its address is taken"
+                else:
+                    name = code.variables.name_at(target) or f"the data at {target:#x}"
+                    what = f"{name} holds its address" + f", one of {len(beyond)}" * (len(beyond) > 1)
+                finding = self.subject.finding("unproven", first, codes, self.subject.baseline, "")
+                path = tuple(code.name(step) for step, _ in self._steps(number, reference.at))
                 detail = f"{what}, by code that runs {self.when[number]}"
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))
 
-    def _beyond(self, number: int) -> Codes:
-        """Return the codes beyond the baseline of an unreached function."""
+    def _unreached_beyond(self, number: int) -> Codes:
+        """Return the codes beyond the baseline of a function, unless it is reached or the toolchain checks it."""
         if number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)
 
 
-def _guards_before(code: Code, steps: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the addresses of the variables that guard a chain of calls.
+def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """Yield the addresses of the variables that guard a chain of calls.
 
-    Each step is a function and an address in it. A branch on a guard jumps over the address, or to a block with the
-    address that no code falls through to.
+    Each step is a function and an address in it. The branch after a test of a guard jumps over the address, or it jumps
+    to a block that contains the address and that no code falls through to.
     """
-    found = []
     for number, place in steps:
-        listed = [one for start, raw in code.raw(number) for one in code.decoder.references(raw, start)]
+        listed = [reference for start, raw in code.raw(number) for reference in code.decoder.references(raw, start)]
         for flag, branch in pairwise(listed):
             if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
                 continue
-            between = (one for one in listed if branch.at < one.at < branch.address <= place)
-            skips = branch.at < place < branch.address
             section = code.binary.section_at(flag.address)
             if section is None or not section.writable or section.constant or within(code.pointers.spans, flag.address):
                 continue
-            if skips or any(one.kind in LEAVES for one in between):
-                found.append(flag.address)
-    return found
+            jumps_over = branch.at < place < branch.address
+            between = (reference for reference in listed if branch.at < reference.at < branch.address <= place)
+            if jumps_over or any(reference.kind in LEAVES for reference in between):
+                yield flag.address

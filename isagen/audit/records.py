@@ -1,4 +1,4 @@
-"""The basis of judgement of a file: the records of its builds, and the baseline that the user asks for."""
+"""The features that a file is judged by: those in the records of its builds, and the baseline of the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .findings import Result
 class Baseline:
     """The CPUs that a file without a record must run on: the name of a level, and its features.
 
-    `everywhere`: it limits the baseline of files with a record too.
+    If `everywhere` is true, the baseline also limits files with a record.
     """
 
     name: str
@@ -28,34 +28,36 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return a record, narrowed to the baseline."""
+        """Return a record whose baseline has no features beyond this one, if this one limits it."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
 
-    def note(self, result: Result) -> Result:
-        """Return the result of a file with a record, with a note of what it was judged by."""
-        said = f"code outside the levels was judged by what both {self.name} and the baseline of its build have"
-        return replace(result, notes=(*result.notes, said)) if self.everywhere else result
+    def noted(self, result: Result) -> Result:
+        """Return the result of a file with a record, with a note if this baseline limits it."""
+        if not self.everywhere:
+            return result
+        note = f"code outside the levels was judged by what both {self.name} and the baseline of its build have"
+        return replace(result, notes=(*result.notes, note))
 
 
 def records_of(binary: Binary) -> list[Record]:
-    """Return the records in a file: one for each project of isagen that is linked into it."""
+    """Return the records in a file, one for each project of isagen that is linked into it."""
     return [record_from_json(text, binary.shown) for text in binary.notes(NOTE_OWNER)]
 
 
 def records_of_build(build: Build) -> list[Record]:
-    """Return the records that files of a build may hold: its own, and those of a whole module's private modules."""
+    """Return the records that files of a build may contain: the build's own, and those of its private modules."""
     levels = build.record.levels if build.plan.module else ()
     return [build.record, *map(build.record.of_module, levels)]
 
 
 def merge(records: Sequence[Record]) -> Record:
-    """Return one record for a file with several, with the guarantees that all have."""
+    """Return one record with the guarantees that all `records` of a file give."""
     first = records[0]
     if len(records) == 1:
         return first
-    # A private module is opened by its front alone: all that is linked into it may use what its level has.
+    # Only its front module opens a private module: all code in it may use the features of its level.
     judging = [record for record in records if record.module] or records
     baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}
@@ -75,30 +77,30 @@ def merge(records: Sequence[Record]) -> Record:
 
 
 def check_levels(records: Sequence[Record], result: Result) -> None:
-    """Raise `AuditError` where code is found to use what only some of the projects check at its level.
+    """Raise `AuditError` if code of a level uses features that only some of the projects check for this level.
 
-    Levels of one name have one section, so that it is judged by what all projects check there.
+    The code of levels with one name is in one section, so it is judged by the features that all projects check.
     """
-    for one in (one for one in result.findings if one.kind == "level"):
-        found = [record for record in records if one.level in record.levels]
-        for here, there in permutations(found, 2):
-            more = [name for name in here.levels[one.level] if name not in there.levels[one.level]]
-            if not set(one.features).isdisjoint(more):
+    for finding in result.findings:
+        level = finding.level
+        having = [record for record in records if finding.kind == "level" and level in record.levels]
+        for here, there in permutations(having, 2):
+            more = [feature for feature in here.levels[level] if feature not in there.levels[level]]
+            if not set(finding.features).isdisjoint(more):
                 raise AuditError(
-                    f"{one.level} of project {here.project} has {' '.join(more)}, which {one.level} of project "
-                    f"{there.project} lacks; {demangle(one.symbol)} uses {' '.join(one.features)}",
+                    f"{level} of project {here.project} has {' '.join(more)}, which {level} of project "
+                    f"{there.project} lacks; {demangle(finding.symbol)} uses {' '.join(finding.features)}",
                     where=result.target,
                     remedy="give the level the same features in the tables of both projects, or two names",
                 )
 
 
 def judged_by(record: Record, sets: InstructionSets) -> str:
-    """Return by what a build is judged: its levels, and what code outside them may use that not every CPU has."""
-    sealed = "sealed" if record.sealed else "not sealed"
+    """Return words for the features that a build is judged by: its levels, and what other code may use."""
     always = frozenset(map(normal, sets.rules.always))
     more = " ".join(name for name in record.outside if normal(name) not in always)
+    build = f"{record.project}, built by isagen {record.isagen}"
     if record.module:
-        whole = f"private module of level {record.module}" + (f", all of it with {more}" if more else "")
-        return f"{record.project}, built by isagen {record.isagen}, {whole}"
-    levels = f"levels {' '.join(record.levels)}" + (f", everything else with {more}" if more else "")
-    return f"{record.project}, built by isagen {record.isagen}, {sealed}, {levels}"
+        return f"{build}, private module of level {record.module}" + (f", all of it with {more}" if more else "")
+    levels = f"{'sealed' if record.sealed else 'not sealed'}, levels {' '.join(record.levels)}"
+    return f"{build}, {levels}" + (f", everything else with {more}" if more else "")

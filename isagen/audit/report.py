@@ -11,22 +11,16 @@ from .data import readable
 from .findings import UNDECODABLE, Finding, Result
 from .summary import summaries
 
-SHOWN = 5  # findings of one kind that are shown in full
-# Of a longer chain of calls, the steps that are shown at its start and at its end.
+SHOWN = 5  # findings of one kind that are shown without `every`
+# A chain of calls that is longer is shown by its first and its last steps.
 FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
 
 
-def as_text(results: Sequence[Result], *, every: bool = False) -> str:
-    """Return audits as text, with their summary if there are several."""
-    return "".join(text_of(result, every=every) for result in results) + (
-        summary_text(results) if len(results) > 1 else ""
-    )
-
-
 def text_of(result: Result, *, every: bool = False, counted: bool = False) -> str:
-    """Return one file's audit as text; `every` shows all findings and whole chains, else the first few of each.
+    """Return one file's audit as text.
 
-    With `counted`, functions that are not judged are named.
+    With `every`, all findings of a kind and whole chains of calls are shown, else the first few. With `counted`,
+    functions that are not judged are named.
     """
     return _text(_target(result, every, counted))
 
@@ -46,20 +40,23 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
     for finding in result.findings:
         groups.setdefault((finding.kind, finding.cause), []).append(finding)
     for (kind, _), findings in groups.items():
+        shown = findings if every else findings[:SHOWN]
         yield f"  {'unproven: ' if kind == 'unproven' else ''}{findings[0].meaning} ({_how_many(kind, findings)})"
-        for finding in findings if every else findings[:SHOWN]:
+        for finding in shown:
             yield from (f"    {line}" for line in _finding(finding, every))
-        if len(findings) > SHOWN and not every:
-            yield f"    ... and {len(findings) - SHOWN} more: --all shows them"
+        if len(findings) > len(shown):
+            yield f"    ... and {len(findings) - len(shown)} more: --all shows them"
         yield f"    remedy: {findings[0].remedy}"
     if not result.findings and result.decoded and not result.empty:
         yield "  nothing found" + (" but what is allowed" if result.excused else "")
     counted = {feature: len(names) for feature, names in result.counted.items()}
     undecodable = counted.pop(UNDECODABLE, 0)
     if counted:
-        counts = ", ".join(f"{feature} {count}" for feature, count in sorted(counted.items(), key=_by_count))
-        how = "" if named else " (--list-counted names them)"
-        yield f"  functions beyond that, not judged since what guards them is unknown: {counts}{how}"
+        counts = ", ".join(
+            f"{feature} {count}" for feature, count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+        )
+        hint = "" if named else " (--list-counted names them)"
+        yield f"  functions beyond that, not judged since what guards them is unknown: {counts}{hint}"
     for feature, names in result.counted.items() if named else ():
         yield f"  {feature}: {', '.join(map(demangle, names))}"
     if undecodable:
@@ -68,9 +65,9 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
         yield f"  allowed by isa.toml: {symbol} ({number} function{'s' * (number != 1)}): {reason}"
     for symbol, reason in result.unused:
         yield f"  allowed by isa.toml, but not there: {symbol} ({reason}); take the entry out"
-    for entry, covered in result.excused:
-        how_many = f"{len(covered):,} finding{'s' * (len(covered) != 1)}"
-        yield f"  allowed by {entry.path}: {entry.shown} ({how_many}): {entry.reason}"
+    for entry, excused in result.excused:
+        count = f"{len(excused):,} finding{'s' * (len(excused) != 1)}"
+        yield f"  allowed by {entry.path}: {entry.shown} ({count}): {entry.reason}"
     if result.outside:
         names = [demangle(name) for name in (result.outside if every else result.outside[:SHOWN])]
         rest = len(result.outside) - len(names)
@@ -83,10 +80,6 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
 def _how_many(kind: str, findings: Sequence[Finding]) -> str:
     counts = Counter(finding.detail for finding in findings) if kind == "bindable" else Counter()
     return ", ".join(f"{count} {detail}" for detail, count in counts.items()) or str(len(findings))
-
-
-def _by_count(item: tuple[str, int]) -> tuple[int, str]:
-    return -item[1], item[0]
 
 
 def _finding(finding: Finding, every: bool) -> Iterator[str]:
@@ -110,9 +103,9 @@ def _finding(finding: Finding, every: bool) -> Iterator[str]:
 
 
 def _steps(path: Sequence[str], every: bool) -> list[str]:
-    """Return the steps of a chain of calls, without those in the middle of a long one."""
+    """Return the steps of a chain of calls, without the middle of a long chain."""
     names = [demangle(step) for step in path]
     if every or len(names) <= LONGEST_CHAIN:
         return names
-    left_out = len(names) - FIRST_STEPS - LAST_STEPS
-    return [*names[:FIRST_STEPS], f"... {left_out} more ...", *names[-LAST_STEPS:]]
+    more = len(names) - FIRST_STEPS - LAST_STEPS
+    return [*names[:FIRST_STEPS], f"... {more} more ...", *names[-LAST_STEPS:]]

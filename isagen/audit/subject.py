@@ -1,4 +1,4 @@
-"""One binary under audit: its code, the features that are allowed in it, and the description of findings."""
+"""One binary under audit: its code, the features that its code may use, and the description of findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .allowances import Allowances
 from .findings import Finding
 from .known_functions import RUNS
 
-# Returns the object and the kernel of a function, by symbol and level; empty strings if unknown.
+# Returns the object and the kernel source of a function, by symbol and level; empty strings if they are unknown.
 Origin = Callable[[str, str], tuple[str, str]]
 
 
@@ -26,9 +26,10 @@ Origin = Callable[[str, str], tuple[str, str]]
 class Subject:
     """One binary under audit.
 
-    `baseline` are the features that any of its code may use, `levels` those of each level; `level` is that of a whole
-    object. `known` are names that objects refer to each other by, where the objects are at hand: linkers may make them
-    local. `counted` are the names of functions that are not judged, by the feature that they need, or UNDECODABLE.
+    `baseline` are the features that all of its code may use, and `levels` the features of each level. `level` is the
+    level of a whole object. `public_names` are the names by which objects refer to each other, where the objects are at
+    hand: linkers may make such symbols local. `counted` maps a feature, or UNDECODABLE, to the names of the functions
+    that need it and are not judged.
     """
 
     binary: Binary
@@ -38,7 +39,7 @@ class Subject:
     origin: Origin = lambda symbol, level: ("", "")
     levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
     level: str = ""
-    known: frozenset[str] = frozenset()
+    public_names: frozenset[str] = frozenset()
     counted: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -46,61 +47,63 @@ class Subject:
         self.references = References(self.code, RUNS, self.sets.rules.cpu_checks)
 
     def numbers(self) -> Iterator[int]:
-        """Yield the numbers of all functions, and of pieces in none that code leads to."""
+        """Yield the numbers of all functions, and of the reachable pieces of code outside of functions."""
         return chain(range(len(self.code)), self.references.pieces)
 
     def level_of(self, number: int) -> str:
-        """Return the level of a function."""
+        """Return the level of a function; "" if it has none."""
         return self.level_at(self.code.start(number))
 
     def level_at(self, address: int) -> str:
-        """Return the level of the code at an address; that of the whole object where it is of no sealed level."""
+        """Return the level of the sealed code at an address; the level of the whole object for other code."""
         return self.binary.level_at(address) or self.level
 
-    def is_known(self, symbol: Symbol) -> bool:
-        """Return whether other sources than the one that defines a variable may know its name."""
+    def is_public(self, symbol: Symbol) -> bool:
+        """Return whether sources other than the one that defines a variable may use its name."""
         name = self.binary.name(symbol)
-        return not (symbol.local and name not in self.known) and not self.is_sealed(name)
+        return not (symbol.local and name not in self.public_names) and not self.is_sealed(name)
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
         return any(is_sealed_name(name, level) for level in self.levels)
 
     def allowed_at(self, level: str) -> frozenset[str]:
-        """Return the features that code of a level, or of none, may use."""
-        return self.baseline.union(self.levels[level]) if level in self.levels else self.baseline
+        """Return the features that code of a level may use; the baseline for "" and for unknown levels."""
+        return self.baseline.union(self.levels.get(level, ()))
 
-    @cached_property
+    @property
     def nameless_allowed(self) -> bool:
-        """Whether functions may have lost the names by which they would be allowed."""
+        """Whether functions that isa.toml allows may lack their names."""
         return bool(self.allowances.entries) and self.binary.stripped
 
     # ---- what code may not use
 
     def unsound(self, number: int, codes: Codes, allowed: Iterable[str]) -> Codes:
-        """Return those of a function's `codes` that a CPU with the `allowed` features alone may not have."""
-        found = self.sets.unsound(codes, allowed)
-        if found and not found.isdisjoint(self.sets.after) and self._is_asked(number):
+        """Return the `codes` of a function that a CPU with the `allowed` features alone may lack."""
+        unsound = self.sets.unsound(codes, allowed)
+        if not unsound.isdisjoint(self.sets.after) and self._runs_after_detection(number):
             return self.sets.unsound(codes, allowed, asks=True)
-        return found
+        return unsound
 
-    def _is_asked(self, number: int) -> bool:
-        """Return whether a function detects the CPU's features, or all of its callers do before the call."""
+    def _runs_after_detection(self, number: int) -> bool:
+        """Return whether a function detects CPU features, or each of its callers does."""
         if self.references.detects_features_first(number):
             return True
-        # In files of others this would take as long as all else.
+        # In a file without a record, the search for callers would take as long as the rest of the audit.
         callers = list(self._callers(self.code.start(number))) if self.levels else []
         return bool(callers) and all(map(self.references.detects_features_first, callers))
 
     def _callers(self, address: int) -> Iterator[int]:
         """Yield the functions that call an address."""
         for number in self.numbers():
-            named = self.binary.relocatable or address in self.code.operand_addresses(number)
-            if named and any(one.target == address and one.kind in DIRECT for one in self.references.of(number)):
+            is_named = self.binary.relocatable or address in self.code.operand_addresses(number)
+            if is_named and any(
+                reference.target == address and reference.kind in DIRECT for reference in self.references.of(number)
+            ):
                 yield number
 
     def is_checked(self, number: int) -> bool:
-        """Return whether a function is the toolchain's, and runs only behind its own check."""
+        """Return whether a function is the toolchain's, and runs only after the toolchain's own check."""
         symbol = self.code.name(number)
         return any(matches(symbol, pattern) for pattern in self.sets.rules.checked)
 
@@ -112,12 +115,12 @@ class Subject:
         return self.sets.decoder.invalid in codes and self.code.sized(number)
 
     def count(self, number: int, features: Iterable[str]) -> None:
-        """Count a function that is not judged by each of the features that it needs."""
+        """Count a function that is not judged, under each of the features that it needs."""
         for feature in features:
             self.counted.setdefault(feature, []).append(self.code.name(number))
 
     def count_rest(self, pieces: Iterable[int]) -> None:
-        """Count code in no function, and in none of the `pieces`, by what it would need if it were code."""
+        """Count bytes outside of functions and `pieces`, under the features that they would need if they were code."""
         for address, raw in self.code.unreached(pieces):
             allowed = self.allowed_at(self.level_at(address))
             codes = self.sets.unsound(self.sets.decoder.codes(raw, address), allowed)
@@ -127,11 +130,11 @@ class Subject:
     # ---- findings
 
     def fault(self, kind: str, symbol: str, detail: str, level: str) -> Finding:
-        """Describe a fault of a function or variable by its symbol."""
+        """Return the finding of a function or variable by its symbol."""
         return Finding(kind, symbol, detail, level, *self.origin(symbol, level))
 
     def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
-        """Describe a function that uses `codes`, none of which is `allowed`."""
+        """Return the finding of a function that uses `codes`, which need more than the `allowed` features."""
         address, text = self.code.first(number, codes)
         missing = self.sets.missing(codes, allowed)
         fault = self.fault(kind, self.code.name(number), "", level)
@@ -140,5 +143,5 @@ class Subject:
 
     @cached_property
     def _detectable(self) -> frozenset[str]:
-        """The features that isagen can detect: of the features file, and of the tables of the file's levels."""
+        """The features that isagen can detect: those of the features file, and those of the levels' tables."""
         return frozenset(chain(self.sets.rules.features, *self.levels.values()))

@@ -1,4 +1,4 @@
-"""What audits found, in one line for each wheel, folder or file that an audit was called for."""
+"""A line for each wheel, folder or file that an audit was called for."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from dataclasses import dataclass
 
 from .findings import KINDS, UNDECODABLE, Result, fails
 
-# The kinds whose number each line has, also where it is 0.
+# The kinds whose number each line shows, even if it is 0.
 ALWAYS = ("load", "unproven")
-SHOWN = 4  # features of functions that are not judged
+SHOWN = 4  # features in the counts of functions that are not judged
 
 
 @dataclass(frozen=True)
 class Summary:
     """The audits of the files of one target.
 
-    `state` is the outcome: error, fail (there are findings that fail the audit), skip (nothing was audited), or ok.
-    `findings` are numbers by kind, and `allowed` is the number of functions and findings that entries allowed.
-    `not_audited` is the number of files that are not for the audit to read, such as archives; `problems` are why others
-    could not be read. `counted` is how many functions that are not judged need each feature.
+    - `state`: error; or fail, for findings that fail the audit; or skip, if nothing was audited; or ok
+    - `findings`: the number of findings by kind
+    - `allowed`: the number of functions and findings that entries allowed
+    - `not_audited`: the number of files that isagen does not read, such as archives
+    - `problems`: the errors of files that could not be read
+    - `counted`: by feature, the number of functions that need it and are not judged
     """
 
     target: str
@@ -44,14 +46,10 @@ class Summary:
         files = f"{self.files:,} file{'s' * (self.files != 1)}"
         if self.not_audited == self.files:
             return f"{files}, not audited"
-        kinds = (*ALWAYS, *(kind for kind in self.findings if kind not in ALWAYS))
-        counts = ", ".join((files, *(f"{self.findings.get(kind, 0):,} {kind}" for kind in kinds)))
-        numbers = {
-            "allowed": self.allowed,
-            "not audited": self.not_audited,
-            "cannot be read": len(self.problems),
-        }
-        parts = [counts, *(f"{what} {number:,}" for what, number in numbers.items() if number)]
+        numbers = {**dict.fromkeys(ALWAYS, 0), **self.findings}
+        parts = [", ".join((files, *(f"{number:,} {kind}" for kind, number in numbers.items())))]
+        others = {"allowed": self.allowed, "not audited": self.not_audited, "cannot be read": len(self.problems)}
+        parts += [f"{what} {number:,}" for what, number in others.items() if number]
         if self.counted:
             most = Counter(self.counted).most_common(SHOWN)
             more = f" and {len(self.counted) - SHOWN} more" if len(self.counted) > SHOWN else ""
@@ -71,7 +69,7 @@ def _summary(target: str, results: Sequence[Result], fail_on: Container[str] | N
     problems = [result.problem.message for result in results if result.problem is not None]
     files = sum(not result.empty for result in results)
     not_audited = sum(not result.decoded and result.problem is None for result in results)
-    found = Counter(finding.kind for result in results for finding in result.findings)
+    findings = Counter(finding.kind for result in results for finding in result.findings)
     counted: Counter[str] = Counter()
     for result in results:
         counted.update({feature: len(names) for feature, names in result.counted.items() if feature != UNDECODABLE})
@@ -85,9 +83,9 @@ def _summary(target: str, results: Sequence[Result], fail_on: Container[str] | N
         target=target,
         state=state,
         files=files,
-        findings={kind: found[kind] for kind in KINDS if found[kind]},
+        findings={kind: findings[kind] for kind in KINDS if findings[kind]},
         allowed=sum(number for result in results for _, _, number in result.allowed)
-        + sum(len(findings) for result in results for _, findings in result.excused),
+        + sum(len(excused) for result in results for _, excused in result.excused),
         not_audited=not_audited,
         problems=problems,
         counted=dict(counted),

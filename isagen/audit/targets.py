@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +11,11 @@ from pathlib import Path
 
 from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
+from ..model.plan_file import plans_in
 from ..processors.registry import decoded
-from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded, plans_of
+from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded
 from .built import audit_linked
-from .files import WHEEL, Progress, digest_of, files_in, other_format, unpacked, unseen
+from .files import WHEEL, Progress, files_in, other_format, unpacked, unseen
 from .findings import Result, failed
 from .foreign import audit_foreign
 from .records import Baseline, records_of
@@ -22,7 +24,7 @@ from .records import Baseline, records_of
 def audit_each(
     targets: Sequence[Path], baseline: Baseline, progress: Progress = unseen
 ) -> Generator[Result, None, None]:
-    """Audit all `targets` file by file, and yield each result when it is there."""
+    """Audit all `targets` file by file, and yield each result as soon as it is complete."""
     audit = _Audit(baseline, progress)
     for target in dict.fromkeys(targets):
         shown = str(target)
@@ -31,7 +33,7 @@ def audit_each(
 
 
 def require_audited(results: Sequence[Result]) -> None:
-    """Raise `AuditError` where no file could be audited; where there was none to audit, that is no error."""
+    """Raise `AuditError` if there are files with machine code, but none could be audited."""
     if any(result.decoded for result in results):
         return
     for result in results:
@@ -43,7 +45,7 @@ def require_audited(results: Sequence[Result]) -> None:
 
 
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
-    """Yield the results of an audit, or its error, after which other files can still be audited."""
+    """Yield the results of an audit, then a failed result if the audit raises an error."""
     try:
         yield from audit()
     except (IsagenError, OSError) as problem:
@@ -52,7 +54,7 @@ def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Re
 
 @dataclass(frozen=True)
 class _Audit:
-    """An audit of several targets."""
+    """The audit of several targets."""
 
     baseline: Baseline
     progress: Progress
@@ -72,7 +74,7 @@ class _Audit:
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
-            # The end-of-archive record of a wheel may be in any library.
+            # `is_zipfile` alone is not enough: any library may contain the end-of-archive record of a wheel.
             yield from self._wheel(target, target.name)
         else:
             self.progress(shown, 1, 1)
@@ -81,17 +83,18 @@ class _Audit:
     def _wheel(self, wheel: Path, shown: str) -> Iterator[Result]:
         self.progress(shown, 0, 0)
         with unpacked(wheel) as folder:
-            yield from self._folder(folder, shown, inside=True)
+            yield from self._folder(folder, shown, in_wheel=True)
 
-    def _folder(self, folder: Path, shown: str, inside: bool = False) -> Iterator[Result]:
-        """Audit the files in a folder; one that is the `inside` of a wheel holds no wheels."""
+    def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
+        """Audit the files in a folder; wheels in it are audited unless the folder is itself a wheel's."""
         results: list[Result] = []
-        known: dict[bytes, str] = {}  # names of files by their content: some wheels hold a library several times
+        names: dict[bytes, str] = {}  # by the digest of a file: some wheels contain a library several times
         code: dict[Path, str] = {}
-        for path in list(files_in(folder)):
+        for path in list(files_in(folder)):  # before wheels are unpacked, perhaps into this folder
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
-                same = known.setdefault(digest_of(path), name)
+                with path.open("rb") as stream:
+                    same = names.setdefault(hashlib.file_digest(stream, "blake2b").digest(), name)
                 if same == name:
                     code[path] = name
                 else:
@@ -102,7 +105,7 @@ class _Audit:
             elif other := other_format(path):
                 judged = f"not audited: a file of the format {other}, which is not read"
                 results.append(Result(name, judged, decoded=False))
-            elif path.suffix == WHEEL and not inside:
+            elif path.suffix == WHEEL and not in_wheel:
                 parts = _or_failed(name, partial(self._wheel, path, name))
                 results += [replace(part, group=name) for part in parts]
         results += self._together(code)
@@ -111,31 +114,35 @@ class _Audit:
             yield Result(shown, "holds no machine code: nothing to audit", empty=True)
 
     def _together(self, code: Mapping[Path, str]) -> Iterable[Result]:
-        """Audit files, given with their names, that may be loaded together: what one calls at load runs in another."""
-        results: dict[Path, Result] = {}
-        called: dict[Path, frozenset[str]] = {}  # by file, what the others call, as far as was known
+        """Audit files, given with their names, that one process may load.
 
-        def calls(path: Path) -> frozenset[str]:
-            return frozenset().union(*(one.calls for other, one in results.items() if other != path))
+        The functions that a file calls at load are roots of the files that export them. A file is audited again when
+        the audits of other files find more such calls.
+        """
+        results: dict[Path, Result] = {}
+        called: dict[Path, frozenset[str]] = {}  # by file, the calls of the others when the file was audited
+
+        def calls_of_others(path: Path) -> frozenset[str]:
+            return frozenset().union(*(result.calls for other, result in results.items() if other != path))
 
         waiting = sorted(code, key=lambda path: path.stat().st_size)  # the largest are audited again least often
         while waiting:
             for number, path in enumerate(waiting, 1):
                 self.progress(code[path], number, len(waiting))
-                called[path] = calls(path)
+                called[path] = calls_of_others(path)
                 results[path] = self._file(path, code[path], called[path])
-            waiting = [path for path in waiting if (calls(path) - called[path]) & results[path].exports]
+            waiting = [path for path in waiting if (calls_of_others(path) - called[path]) & results[path].exports]
         return results.values()
 
     def _file(self, path: Path, shown: str, called: Iterable[str] = ()) -> Result:
         """Audit a file; `called` are the names of functions that other files call at load."""
         try:
-            return _file(path, shown, self.baseline, called)
+            return _audit_file(path, shown, self.baseline, called)
         except (IsagenError, OSError) as problem:
             return failed(shown, problem)
 
 
-def _file(path: Path, shown: str, baseline: Baseline, called: Iterable[str]) -> Result:
+def _audit_file(path: Path, shown: str, baseline: Baseline, called: Iterable[str]) -> Result:
     if is_archive(path):
         raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
     undecoded = not_decoded(path, shown)
@@ -149,5 +156,5 @@ def _file(path: Path, shown: str, baseline: Baseline, called: Iterable[str]) -> 
         if not records:
             return audit_foreign(binary, baseline, called)
         if root is not None:
-            return replace(audit_with_plans(binary, path, plans_of(root), root, baseline), target=shown)
-        return baseline.note(audit_linked(binary, [baseline.narrow(record) for record in records], None))
+            return replace(audit_with_plans(binary, path, plans_in(root), root, baseline), target=shown)
+        return baseline.noted(audit_linked(binary, [baseline.narrow(record) for record in records], None))

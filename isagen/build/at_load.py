@@ -41,7 +41,7 @@ def _findings(
 ) -> Sequence[Finding]:
     from ..audit.allowances import Allowances
     from ..audit.built import sets_of
-    from ..audit.initialisers import Member, initialiser_findings
+    from ..audit.initialisers import Initialisers, Member
     from ..audit.subject import Subject
     from ..binary.formats import open_binary
     from ..processors.registry import is_decoded
@@ -63,7 +63,7 @@ def _findings(
 
     members = [Member(source, partial(opened, file)) for source, file in items]
     defined = {one.name: number for number, (_, file) in enumerate(items) for one in file.symbols if one.defined}
-    return initialiser_findings(level, members, run, defined, private)
+    return Initialisers(level, members, defined, private).findings(run)
 
 
 def _variable(finding: Finding) -> str:

@@ -22,7 +22,7 @@ Symbols = Sequence[NamedSymbol]
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
     """Yield what is wrong with a link of `objects`; the plan is in `folder`, and says whether levels are `sealed`."""
-    for path, symbol, levels in objects.past_stubs(objects.private):
+    for path, symbol, levels in objects.past_stubs(objects.private_names):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
             where=str(path),

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from ..audit.build_objects import BuildObjects, expand
+from ..audit.build_objects import BuildObjects, linked_objects
 from ..audit.built import audit_linked
 from ..audit.findings import WARNINGS, Result
 from ..audit.records import records_of
@@ -42,7 +42,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     """
     build = read_plan(plan_path)
     folder = os.path.dirname(plan_path)
-    objects = BuildObjects(build.plan, Path(folder), expand(_inputs(linking.words)), Path.cwd())
+    objects = BuildObjects(build.plan, Path(folder), linked_objects(_inputs(linking.words)), Path.cwd())
     with suppress(IsagenError, OSError):  # the audit reports what is wrong
         _load(build.record)
     status = linking.wait()
@@ -130,10 +130,10 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
         return 0
     if result is None or not result.findings:
         return 0
-    from ..audit.report import as_text  # most links have no finding
+    from ..audit.report import text_of  # most links have no finding
 
     is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
-    print(f"isagen audit: {'error' if is_fault else 'warning'}: {as_text([result])}", end="", file=sys.stderr)
+    print(f"isagen audit: {'error' if is_fault else 'warning'}: {text_of(result)}", end="", file=sys.stderr)
     if not is_fault:
         return 0
     print("  to build nevertheless: -Disa_audit=warn", file=sys.stderr)

@@ -25,13 +25,14 @@ def largest() -> Path:
 def measure(path: Path) -> None:
     """Audit a file and print time and memory as JSON."""
     from isagen.audit.records import Baseline
-    from isagen.audit.report import as_text
+    from isagen.audit.report import text_of
     from isagen.audit.targets import audit_each
     from isagen.binary.elf.reader import Elf
 
     start = time.process_time()
     results = list(audit_each([path], Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2"))))
-    as_text(results, every=True)
+    for result in results:
+        text_of(result, every=True)
     seconds = time.process_time() - start
     with Elf(path) as binary:
         code = sum(section.size for section in binary.sections if section.executable)

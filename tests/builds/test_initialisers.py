@@ -121,7 +121,7 @@ def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
 
     from isagen.audit.allowances import Allowances
     from isagen.audit.built import sets_of
-    from isagen.audit.initialisers import Member, initialiser_findings
+    from isagen.audit.initialisers import Initialisers, Member
     from isagen.audit.subject import Subject
     from isagen.binary.formats import load_object, open_binary
     from support.level_code import BASELINE, RECORD
@@ -142,6 +142,6 @@ def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
         subjects = [Subject(one, sets, frozenset(BASELINE), Allowances(), levels=RECORD.levels) for one in binaries]
         members = [Member(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
         defined = {symbol.name: n for n, file in enumerate(files) for symbol in file.symbols if symbol.defined}
-        (finding,) = initialiser_findings(LEVEL, members, [0, 1], defined, frozenset())
+        (finding,) = Initialisers(LEVEL, members, defined, frozenset()).findings([0, 1])
         assert finding.kind == "address"
-        assert initialiser_findings(LEVEL, members[:1], [0], {"passed": 0}, frozenset()) == []
+        assert Initialisers(LEVEL, members[:1], {"passed": 0}, frozenset()).findings([0]) == []

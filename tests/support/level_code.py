@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isagen.audit.allowances import Allowances
 from isagen.audit.built import audit_object, sets_of
-from isagen.audit.initialisers import Member, initialiser_findings
+from isagen.audit.initialisers import Initialisers, Member
 from isagen.audit.records import Baseline
 from isagen.audit.subject import Subject
 from isagen.binary.elf.notes import note_of
@@ -84,7 +84,7 @@ class Level:
             defined = {symbol.name: 0 for symbol in file.symbols if symbol.defined}
             private = LevelAddresses(LEVEL, [file]).private_names()
             run = [0] if file.runs_at_load else []
-            return initialiser_findings(LEVEL, [Member("kernel", lambda: subject)], run, defined, private)
+            return Initialisers(LEVEL, [Member("kernel", lambda: subject)], defined, private).findings(run)
 
     def found_in_object(self) -> list:
         """The audit's findings in the object, which is not sealed."""

@@ -66,7 +66,7 @@ def test_a_forbidden_import_is_noticed_in_a_source(tmp_path):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
     plan = tmp_path / "model/plan.py"
-    plan.write_text(plan.read_text() + "\n\ndef late():\n    from ..audit.report import as_text\n    return as_text\n")
+    plan.write_text(plan.read_text() + "\n\ndef late():\n    from ..audit.report import text_of\n    return text_of\n")
     assert any(
         "model.plan:" in problem and "audit.report" in problem for problem in violations(list(imports(tmp_path)))
     )
