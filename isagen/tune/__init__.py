@@ -1,1 +1,1 @@
-"""Tuning: which levels of a kernel pay for their bytes, from a benchmark of the project."""
+"""Tuning: which levels of a kernel are worth their bytes, measured with a benchmark of the project."""

@@ -1,4 +1,4 @@
-"""Switching levels that are not worth their bytes off in isa.toml, with the measurement beside them."""
+"""Switching levels off in isa.toml that are not worth their bytes, with the measurement in a comment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .judge import Advice, shown
 
 
 def check_writable(path: Path) -> None:
-    """Raise `ConfigError` where `write_levels` could not write: before a benchmark runs for minutes."""
+    """Raise `ConfigError` if `write_levels` could not write; called before a benchmark, which may run for minutes."""
     _editor()
     config = load_config(path)
     if config.sets:
@@ -27,34 +27,37 @@ def check_writable(path: Path) -> None:
 
 
 def write_levels(path: Path, advice: Iterable[Advice], heading: str, several: bool) -> list[str]:
-    """Switch the levels that are dropped off in a project's isa.toml; return what was written, a line for each kernel.
+    """Switch dropped levels off in a project's isa.toml; return a line for each kernel that was changed.
 
-    Comments and order of the file do not change. `heading` names date and machines of the measurement. Raises
-    `ConfigError` where the file cannot be edited, which then does not change.
+    Other comments and the order of the file do not change. `heading` names the date and the machines of the
+    measurement; with `several` machines, each comparison names its own. Raises `ConfigError` without a change if the
+    file cannot be edited.
     """
     check_writable(path)
     config = load_config(path)
     document = _editor().parse(path.read_text(encoding="utf-8"))
-    said = []
-    for one in [one for one in advice if one.dropped]:
-        own = settings_of(one.source, config).levels or () if one.source else config.levels
-        words = [*own, *(f"-{level}" for level in one.dropped)]
-        table = _table(document, one.source)
+    changes = []
+    for kernel in advice:
+        if not kernel.dropped:
+            continue
+        before = settings_of(kernel.source, config).levels or () if kernel.source else config.levels
+        words = [*before, *(f"-{level}" for level in kernel.dropped)]
+        table = _table(document, kernel.source)
         if table.get("levels") != words:
-            comment = f"{heading}: {', '.join(_reasons(one, several))}"
             table["levels"] = words
-            table["levels"].comment(comment)
-            said.append(f"{one.source or 'all kernels'}: levels {' '.join(words)}")
-    new = _editor().dumps(document)
-    if said and not _is(new, document.unwrap()):
+            table["levels"].comment(f"{heading}: {', '.join(_reasons(kernel, several))}")
+            changes.append(f"{kernel.source or 'all kernels'}: levels {' '.join(words)}")
+    if not changes:
+        return []
+    text = _editor().dumps(document)
+    if not _has_data(text, document.unwrap()):
         raise ConfigError(
             "holds its kernels in a form that cannot be changed here, such as an inline table",
             where=str(path),
-            remedy=f"write by hand: {'; '.join(said)}",
+            remedy=f"write by hand: {'; '.join(changes)}",
         )
-    if said:
-        write_if_changed(path, new)
-    return said
+    write_if_changed(path, text)
+    return changes
 
 
 def _editor() -> Any:
@@ -67,25 +70,25 @@ def _editor() -> Any:
     return tomlkit
 
 
-def _reasons(one: Advice, several: bool) -> list[str]:
+def _reasons(advice: Advice, several: bool) -> list[str]:
     return [
-        f"{judged.level}: {'; '.join(shown(found, several) for found in judged.comparisons)}"
-        for judged in one.levels
+        f"{judged.level}: {'; '.join(shown(comparison, several) for comparison in judged.comparisons)}"
+        for judged in advice.levels
         if not judged.keep
     ]
 
 
 def _table(document: Any, source: str) -> Any:
-    """Return the table of a kernel's settings, which is made where there is none; of the project's for no `source`."""
+    """Return the table of a kernel, which is added if it is missing; the whole document if `source` is ""."""
     if not source:
         return document
     kernels = document.setdefault("kernels", _editor().table(is_super_table=True))
     return kernels.setdefault(source, _editor().table())
 
 
-def _is(text: str, expected: Any) -> bool:
+def _has_data(text: str, data: object) -> bool:
+    """Return whether TOML has some data; tomlkit does not write all changes of inline tables."""
     try:
-        found: object = tomllib.loads(text)
+        return bool(tomllib.loads(text) == data)
     except tomllib.TOMLDecodeError:
         return False
-    return bool(found == expected)

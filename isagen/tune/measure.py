@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from ..matrix.selection import selection_here
@@ -17,7 +18,10 @@ from .run import PROGRAM, Show, run_rounds
 
 
 def only_matrix(where: str) -> Matrix:
-    """Return the only matrix at a place. Raises `ProjectError` where there are several, or where nothing chooses."""
+    """Return the only matrix at a place.
+
+    Raises `ProjectError` if there are several, or if the build has no variable that selects its level.
+    """
     found = find_matrices(where)
     if len(found) > 1:
         raise ProjectError(
@@ -25,40 +29,37 @@ def only_matrix(where: str) -> Matrix:
             where=where,
             remedy="give a module or library that holds one of them",
         )
-    if not found[0].matrix.override:
+    matrix = found[0].matrix
+    if not matrix.override:
         raise ProjectError(
             "its level cannot be chosen: isa.toml has no override",
             where=where,
             remedy='set override = "NAME_ISA" for the build that is measured',
         )
-    return found[0].matrix
+    return matrix
 
 
 def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show) -> Results:
     """Run the benchmark `command` at each level that is built and runs on this machine.
 
-    Raises `ProjectError` where fewer than two levels run, or where the benchmark fails.
+    Raises `ProjectError` if fewer than two levels run, or if the benchmark fails.
     """
     built = [level.name for level in matrix.levels if level.verdict == BUILT]
     times = run_rounds(command, matrix.override, _levels(matrix, built), rounds, kernel_names(matrix), show)
-    codes = {
-        kernel.source: {level: cell.code for level, cell in kernel.levels.items() if cell.code is not None}
-        for kernel in matrix.kernels
-    }
-    digests = {source: {level: code.digest for level, code in row.items()} for source, row in codes.items()}
-    digests[PROGRAM] = {level: _digest(row[level] for row in digests.values() if level in row) for level in built}
-    sizes = {
-        kernel.source: {
-            level: 0 if kernel.levels[level].folded else code.loaded_bytes
-            for level, code in codes[kernel.source].items()
-        }
-        for kernel in matrix.kernels
-    }
-    sizes[PROGRAM] = {level: sum(row.get(level, 0) for row in sizes.values()) for level in built}
+    digests: dict[str, dict[str, str]] = {PROGRAM: {}}
+    sizes: dict[str, dict[str, int]] = {PROGRAM: {}}
+    for kernel in matrix.kernels:
+        cells = [(level, cell.code, cell.folded) for level, cell in kernel.levels.items() if cell.code is not None]
+        digests[kernel.source] = {level: code.digest for level, code, _ in cells}
+        sizes[kernel.source] = {level: 0 if folded else code.loaded_bytes for level, code, folded in cells}
+    for level in built:
+        of_level = sorted(by_level[level] for by_level in digests.values() if level in by_level)
+        digests[PROGRAM][level] = sha256("\n".join(of_level).encode()).hexdigest()
+        sizes[PROGRAM][level] = sum(by_level.get(level, 0) for by_level in sizes.values())
     return Results(
         cpu=this_machine(matrix.features).cpu_name(),
         project=matrix.project,
-        compilers=tuple(f"{language}: {one.name}" for language, one in matrix.compilers.items()),
+        compilers=tuple(f"{language}: {compiler.name}" for language, compiler in matrix.compilers.items()),
         command=tuple(command),
         date=time.strftime("%Y-%m-%d"),
         levels=tuple(built),
@@ -69,7 +70,7 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show) -> 
 
 
 def _levels(matrix: Matrix, built: Sequence[str]) -> list[str]:
-    """Return the levels of the `built` ones that this machine runs: two or more."""
+    """Return the `built` levels that this machine supports, at least two."""
     now = selection_here(matrix)
     if now.problem:
         raise ProjectError(now.problem, where=matrix.project, remedy="measure on a machine that runs the build")
@@ -83,21 +84,19 @@ def _levels(matrix: Matrix, built: Sequence[str]) -> list[str]:
     return levels
 
 
-def _digest(parts: Iterable[str]) -> str:
-    """Return a digest of the code of all kernels at a level."""
-    return sha256("\n".join(sorted(parts)).encode()).hexdigest()
+def kernel_names(matrix: Matrix) -> Mapping[str, str]:
+    """Return the kernel source for each name that a line may have.
 
-
-def kernel_names(matrix: Matrix) -> dict[str, str]:
-    """Return the kernel source of each name that a line may have; a name that several kernels end in is none's."""
-    names: dict[str, str] = {}
-    ends: dict[str, set[str]] = {}
+    The names are stubs, and the ends of kernels' paths. An end that several kernels share is not a name.
+    """
+    stubs: dict[str, str] = {}
+    ends: list[tuple[str, str]] = []
     for kernel in matrix.kernels:
         parts = kernel.source.split("/")
-        for place in range(len(parts)):
-            ends.setdefault("/".join(parts[place:]), set()).add(kernel.source)
+        ends += [("/".join(parts[start:]), kernel.source) for start in range(len(parts))]
         for cell in kernel.levels.values():
-            names |= dict.fromkeys(cell.stubs or (), kernel.source)
-    if not names:  # a whole module, whose kernels have their levels together
-        return dict.fromkeys(ends, PROGRAM)
-    return names | {end: next(iter(sources)) for end, sources in ends.items() if len(sources) == 1}
+            stubs |= dict.fromkeys(cell.stubs or (), kernel.source)
+    if not stubs:  # a whole module has no stubs, and all of its kernels run at the same level
+        return {end: PROGRAM for end, _ in ends}
+    counts = Counter(end for end, _ in ends)
+    return stubs | {end: source for end, source in ends if counts[end] == 1}

@@ -1,4 +1,4 @@
-"""The results of `isagen tune` on one machine, as a file that is merged with those of other machines."""
+"""The results of `isagen tune` on one machine, and their file, which `isagen tune --merge` reads on other machines."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class Results:
-    """A measurement on one machine: its CPU, the project, its compilers, the command, and times by kernel source.
+    """A measurement on one machine.
 
-    The kernel source "" is the whole program. `levels` are those of the build, lowest first; `requires` are the levels
-    that each requires. `bytes` are the bytes that each copy adds to the program, by kernel source and level.
+    `levels` are the levels of the build, lowest first, and `requires` the levels that each requires. `bytes` are the
+    bytes that each copy adds to the program, by kernel source and level. The kernel source "" is the whole program.
     """
 
     cpu: str
@@ -53,26 +53,26 @@ class Results:
 
 
 def results_text(results: Results) -> str:
-    """Return the text of a file."""
+    """Return the text of a file of results."""
     return json.dumps({"format": RESULTS_FORMAT, **vars(results)}, indent=1, default=vars) + "\n"
 
 
 def read_results(path: Path) -> Results:
-    """Read a file. Raises `ConfigError` where it is none."""
-    remedy = "give a file that `isagen tune --save` wrote"
+    """Read a file of results. Raises `ConfigError` if it cannot be read."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(data, dict) or data.pop("format", None) != RESULTS_FORMAT:
             raise ValueError(f"it is not of format {RESULTS_FORMAT}")
         return _checked(from_data(Results, data))
-    except OSError as problem:
-        raise ConfigError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
-    except (ValueError, RecursionError) as problem:
-        raise ConfigError(f"cannot be read: {problem}", where=str(path), remedy=remedy) from None
+    except (OSError, ValueError, RecursionError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise ConfigError(
+            f"cannot be read: {reason}", where=str(path), remedy="give a file that `isagen tune --save` wrote"
+        ) from None
 
 
 def _checked(results: Results) -> Results:
-    """Return results that can be judged. Raises ValueError for others."""
+    """Return the results. Raises ValueError if they cannot be judged."""
     if not results.levels:
         raise ValueError("it has no levels")
     for source, timed in results.kernels.items():
@@ -81,38 +81,36 @@ def _checked(results: Results) -> Results:
         if len(counts) != 1 or min(counts) < FEWEST:
             raise ValueError(f"{shown} has less than {FEWEST} rounds, or more of one level than of another")
         if not all(0 < seconds < math.inf for times in timed.seconds.values() for seconds in times):
-            raise ValueError(f"a time of {shown} is none")
+            raise ValueError(f"a time of {shown} is not a positive number")
     return results
 
 
 def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
-    """Return times by kernel source and machine, and a line for each result that does not count, with the reason.
+    """Return times by kernel source and machine, and a line for each measurement that is left out, with the reason.
 
-    The first results of a kernel set its code. Times of other code come from other sources or another compiler.
+    The first results with a kernel define its code. Times of other code (other sources, another compiler) are left out.
     """
     first = results[0]
-    found: dict[str, dict[str, Timed]] = {}
+    by_kernel: dict[str, dict[str, Timed]] = {}
     codes: dict[str, Mapping[str, str]] = {}
     left_out = []
-    for place, one in enumerate(results):
-        machine = one.cpu if [other.cpu for other in results].count(one.cpu) == 1 else f"{one.cpu} ({place + 1})"
-        if one.project != first.project:
+    cpus = [result.cpu for result in results]
+    for number, result in enumerate(results, 1):
+        machine = result.cpu if cpus.count(result.cpu) == 1 else f"{result.cpu} ({number})"
+        if result.project != first.project:
             raise ConfigError(
-                f"is of the project {one.project}, not of {first.project}",
+                f"is of the project {result.project}, not of {first.project}",
                 where=machine,
                 remedy="merge results of one project",
             )
-        for source, timed in one.kernels.items():
-            if not source and one.command != first.command:
-                left_out.append(f"{machine}: the program: its command was {' '.join(one.command)}")
+        for source, timed in result.kernels.items():
+            if not source and result.command != first.command:
+                left_out.append(f"{machine}: the program: its command was {' '.join(result.command)}")
                 continue
-            known = codes.setdefault(source, timed.code)
-            other = [
-                level for level in timed.seconds if timed.code.get(level) != known.get(level, timed.code.get(level))
-            ]
+            known = {**timed.code, **codes.setdefault(source, timed.code)}
+            other = [level for level in timed.seconds if timed.code.get(level) != known.get(level)]
             if other:
-                shown = source or "the program"
-                left_out.append(f"{machine}: {shown} at {', '.join(other)}: its code is another")
+                left_out.append(f"{machine}: {source or 'the program'} at {', '.join(other)}: its code is another")
             seconds = {level: times for level, times in timed.seconds.items() if level not in other}
-            found.setdefault(source, {})[machine] = Timed(seconds, timed.code)
-    return found, left_out
+            by_kernel.setdefault(source, {})[machine] = Timed(seconds, timed.code)
+    return by_kernel, left_out

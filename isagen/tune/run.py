@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..model.errors import ProjectError
 
-# A line of a benchmark: a kernel's path, its end, or a stub, and seconds.
+# A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
-# The name of the whole program, where a benchmark prints no times.
+# The kernel source that stands for the whole program, if a benchmark prints no times.
 PROGRAM = ""
-# Shows what is run, as one of how many.
+# Shows a run, its number, and the number of runs.
 Show = Callable[[str, int, int], None]
 
 
@@ -30,31 +30,31 @@ def run_rounds(
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
-    The override `variable` selects the level. `kernels` are kernel sources by the names that lines may have. A run
-    before the first round warms caches up, and is not counted. Levels begin each round in another place.
+    The environment `variable` selects the level. `kernels` maps the names that lines may have to kernel sources. The
+    first round only warms up caches. Each round begins with another level than the round before.
     """
     times: dict[str, dict[str, list[float]]] = {}
-    names: set[str] | None = None
+    sources: set[str] | None = None
     for number in range(rounds + 1):
         start = number % len(levels)
         for level in (*levels[start:], *levels[:start]):
             show(f"round {number} at {level}", number * len(levels), (rounds + 1) * len(levels))
-            found = _run(command, {**os.environ, variable: level}, kernels)
-            if names is not None and found.keys() != names:
-                differing = ", ".join(sorted((found.keys() ^ names) - {PROGRAM}))
+            seconds = _run(command, {**os.environ, variable: level}, kernels)
+            if sources is not None and seconds.keys() != sources:
+                differing = ", ".join(sorted((seconds.keys() ^ sources) - {PROGRAM}))
                 raise ProjectError(
                     f"it prints a time for {differing} in some runs only",
                     where=command[0],
                     remedy="print a line NAME SECONDS for the same kernels at every level",
                 )
-            names = set(found)
-            for source, seconds in found.items() if number else ():
-                times.setdefault(source, {}).setdefault(level, []).append(seconds)
+            sources = set(seconds)
+            for source in sources if number else ():
+                times.setdefault(source, {}).setdefault(level, []).append(seconds[source])
     return {source: {level: tuple(by_level[level]) for level in levels} for source, by_level in times.items()}
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], kernels: Mapping[str, str]) -> dict[str, float]:
-    """Run once; return seconds by kernel source, or of the whole program where no line names a kernel."""
+    """Run once; return seconds by kernel source, or of the whole program if no line names a kernel."""
     start = time.perf_counter()
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
@@ -62,24 +62,24 @@ def _run(command: Sequence[str], environment: Mapping[str, str], kernels: Mappin
         raise ProjectError(
             f"cannot be run: {problem.strerror}", where=command[0], remedy="give the benchmark's command after --"
         ) from None
-    seconds = time.perf_counter() - start
+    whole = time.perf_counter() - start
     if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it says nothing"]
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it prints nothing"]
         status = done.returncode
         raise ProjectError(
             f"ended with {f'status {status}' if status > 0 else signal.Signals(-status).name}: {last[0]}",
             where=" ".join(command),
             remedy="run it by itself first",
         )
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for name, text in LINE.findall(done.stdout):
         if name in kernels:
-            found[kernels[name]] = found.get(kernels[name], 0.0) + _seconds(name, text, command[0])
-    return found or {PROGRAM: seconds}
+            seconds[kernels[name]] = seconds.get(kernels[name], 0.0) + _seconds(name, text, command[0])
+    return seconds or {PROGRAM: whole}
 
 
 def _seconds(name: str, text: str, command: str) -> float:
-    """Return the time that a line gives for a kernel."""
+    """Return the time in a kernel's line."""
     try:
         seconds = float(text)
     except ValueError:

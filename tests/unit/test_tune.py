@@ -258,7 +258,7 @@ def test_without_lines_the_command_s_own_time_counts(tmp_path):
     ("text", "message"),
     [
         ("echo bad input >&2; exit 3", "ended with status 3: bad input"),
-        ("kill -9 $$", "ended with SIGKILL: it says nothing"),
+        ("kill -9 $$", "ended with SIGKILL: it prints nothing"),
         ("echo k.c 0", "prints 0 as the time of k.c"),
         ("echo k.c nan", "prints nan as the time of k.c"),
         ("echo k.c 1e999", "prints 1e999 as the time of k.c"),
