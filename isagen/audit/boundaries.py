@@ -59,7 +59,7 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
 
 
 def bindable(subject: Subject) -> Iterator[Finding]:
-    """Yield the functions of sealed levels that other objects can bind to, or call past their stubs."""
+    """Yield the findings of functions of sealed levels that other objects can bind to, or call past their stubs."""
     binary = subject.binary
     for symbol in binary.symbols():
         level = subject.level_at(symbol.address) if symbol.defined and symbol.binding in MERGEABLE else ""

@@ -80,14 +80,13 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
     """Audit a linked file in a build folder, by the plan among `plans` that has its record, and by its objects."""
     records = records_of(binary)
     texts = {record.to_json() for record in records}
-    records = [baseline.narrow(record) for record in records]
     for plan_path in plans:
         build = read_plan(plan_path)
         if texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             continue
         root = build_of(plan_path) or folder
         objects = BuildObjects(build.plan, plan_path.parent, objects_in(path.with_name(f"{path.name}.p")), root)
-        result = audit_linked(binary, records, objects)
+        result = audit_linked(binary, records, objects, baseline)
         findings, notes = result.findings, result.notes
         if build.limit.foreign:
             notes += (f"the flags of kernels were not judged: {build.limit.reason}",)
@@ -96,10 +95,10 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
             if not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
         notes += tuple(filter(None, [lost_scripts(plan_path, build.link_audit)]))
-        return baseline.noted(replace(result, findings=findings, notes=notes))
+        return replace(result, findings=findings, notes=notes)
     note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
-    result = audit_linked(binary, records, None)
-    return baseline.noted(replace(result, notes=(*result.notes, note)))
+    result = audit_linked(binary, records, None, baseline)
+    return replace(result, notes=(*result.notes, note))
 
 
 def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, baseline: Baseline) -> Result:
@@ -110,13 +109,13 @@ def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, 
         objects = BuildObjects(build.plan, plan_path.parent, (), root or plan_path.parent)
         level = sealed_level or objects.level(path)
         if level in build.record.levels or _is_of_target(path, build.record):
-            record = baseline.narrow(build.record)
+            record = build.record
             if build.plan.module and level:  # code of a private module runs after the check: its level is the baseline
                 record, level = record.of_module(level), ""
-            return baseline.noted(audit_object(binary, record, level, shown, objects.kernel(binary.path)))
+            return audit_object(binary, record, level, shown, objects.kernel(binary.path), baseline)
     records = records_of(binary)
     if records:  # the object of the dispatch source
-        return baseline.noted(audit_object(binary, baseline.narrow(merge(records)), "", shown, ""))
+        return audit_object(binary, merge(records), "", shown, "", baseline)
     return audit_foreign(binary, baseline)
 
 

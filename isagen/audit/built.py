@@ -19,26 +19,31 @@ from .by_level import level_findings
 from .findings import Finding, Result
 from .flags import meant
 from .reachable import load_findings
-from .records import check_levels, judged_by, merge
+from .records import NO_LIMIT, Baseline, check_levels, judged_by, merge
 from .subject import Origin, Subject
 
 
-def audit_linked(binary: Binary, records: Sequence[Record], objects: BuildObjects | None) -> Result:
-    """Audit a linked file by its records, and by its objects if these are available."""
-    record = merge(records)
+def audit_linked(
+    binary: Binary, records: Sequence[Record], objects: BuildObjects | None, baseline: Baseline = NO_LIMIT
+) -> Result:
+    """Audit a linked file by its records and the user's `baseline`, and by its objects if these are available."""
+    record = merge([baseline.narrow(record) for record in records])
     if objects is not None and not record.sealed:
         result = _audit_unsealed(binary, record, objects)
     else:
         result = _audit_record(binary, record, objects)
     check_levels(records, result)
-    return result
+    return baseline.noted(result)
 
 
-def audit_object(binary: Binary, record: Record, level: str, shown: str, kernel: str) -> Result:
-    """Audit an object of a build by its `level`, or by the baseline if the level is ""."""
+def audit_object(
+    binary: Binary, record: Record, level: str, shown: str, kernel: str, baseline: Baseline = NO_LIMIT
+) -> Result:
+    """Audit an object of a build by its `level`, or if that is "", by the baselines of the record and the user."""
+    record = baseline.narrow(record)
     subject = _subject(binary, record, lambda *_: (shown, kernel), level=level)
     what = f"an object of {record.project}, {f'level {level}' if level else 'of no level'}"
-    return _result(subject, record, _findings(subject), target=shown, judged=f"{what}; ")
+    return baseline.noted(_result(subject, record, _findings(subject), target=shown, judged=f"{what}; "))
 
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
@@ -58,7 +63,7 @@ def _result(subject: Subject, record: Record, findings: Iterable[Finding], *, ju
 
 
 def _findings(subject: Subject, others: Collection[str] | None = None) -> list[Finding]:
-    """Return the findings at load, and those of all functions by level (`level_findings`)."""
+    """Return the findings of code that runs at load, and of each function by its level."""
     load = load_findings(subject)
     return [*load.findings, *level_findings(subject, load.beyond, others)]
 

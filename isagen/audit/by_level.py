@@ -5,7 +5,7 @@ A function that a resolver chooses runs only where the CPU has the features that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
 
 from ..binary.protocol import within
@@ -60,7 +60,13 @@ def chosen(subject: Subject) -> Chosen:
             continue
         callees = (code.entry(reference.target) for reference in references.of(number) if reference.kind in DIRECT)
         parts = {number, *callees} - {-1}
-        choices = {choice for part in parts for choice in _addresses_taken(subject, part)}
+        taken = (
+            code.functions.starting_at(reference.target)
+            for part in parts
+            for reference in references.of(part)
+            if reference.kind is Kind.ADDRESS
+        )
+        choices = {number for number in taken if number >= 0}
         detects = any(map(references.detects_features, parts))
         if not detects and not (stripped and any(_reads(subject, part) for part in parts)):
             untested |= choices
@@ -77,13 +83,6 @@ def chosen(subject: Subject) -> Chosen:
     for number in _reached_otherwise(subject, tested, testing) if tested else ():
         tested.pop(number, None)
     return Chosen(tested, trusted & tested.keys())
-
-
-def _addresses_taken(subject: Subject, number: int) -> Iterator[int]:
-    """Yield the functions whose addresses a function takes."""
-    for reference in subject.references.of(number):
-        if reference.kind is Kind.ADDRESS and (choice := subject.code.functions.starting_at(reference.target)) >= 0:
-            yield choice
 
 
 def _reads(subject: Subject, number: int) -> bool:

@@ -16,7 +16,7 @@ from .subject import Subject
 
 # The prefix of the function that Python calls when it imports a module.
 IMPORTED = "PyInit_"
-MANY = 3  # roots beyond the baseline, from which on the flags of the sources are the likely reason
+MANY = 3  # with so many roots beyond the baseline, the likely reason is the flags of the sources
 
 
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:

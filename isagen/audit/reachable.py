@@ -14,9 +14,9 @@ from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .subject import Subject
 
-LONGEST_CHAIN = 64
+LONGEST_CHAIN = 64  # steps of a chain of calls that are collected
 NEAR = 8  # bytes between reading a variable and the branch that depends on it
-# The first letters of variables that initialisers use but do not set: exception data, the module handle.
+# Prefixes of variables that initialisers use but do not set: exception data, the module handle.
 NOT_SET = ("DW.ref.", "__dso_handle")
 # Weak functions that start-up code calls: glibc's crti.S, GCC's crtstuff.c.
 START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
@@ -74,11 +74,15 @@ class Reached:
     def follow(self, roots: Sequence[Root]) -> None:
         """Follow control from all roots at once."""
         code = self.subject.code
-        waiting: deque[int] = deque()
-        for address, when in dict.fromkeys(roots):
-            self._reach(code.entry(address), when, None, waiting)
+        waiting: deque[tuple[int, str, tuple[int, int] | None]] = deque((*root, None) for root in roots)
         while waiting:
-            number = waiting.popleft()
+            address, when, call = waiting.popleft()
+            number = code.entry(address)
+            if number < 0 or number in self.when:
+                continue
+            self.when[number] = when
+            if call is not None:
+                self.callers[number] = call
             codes = code.codes(number)
             beyond = self.subject.unsound(number, codes, self.subject.baseline)
             if beyond and self.subject.is_checked(number):
@@ -94,15 +98,7 @@ class Reached:
                 if reference.kind in DIRECT or reference.kind is Kind.CALL:
                     self.calls.add(reference.name)
                     if reference.target:
-                        call = (number, reference.at)
-                        self._reach(code.entry(reference.target), self.when[number], call, waiting)
-
-    def _reach(self, number: int, when: str, call: tuple[int, int] | None, waiting: deque[int]) -> None:
-        if number >= 0 and number not in self.when:
-            self.when[number] = when
-            if call is not None:
-                self.callers[number] = call
-            waiting.append(number)
+                        waiting.append((reference.target, when, (number, reference.at)))
 
     def judged(self, foreign: bool) -> AtLoad:
         """Return the findings."""
@@ -152,7 +148,7 @@ class Reached:
             steps.insert(0, self.callers[steps[0][0]])
         return steps
 
-    # ---- checks and variables on the chain of calls
+    # ---- the chain of calls
 
     def _condition(self, number: int, address: int) -> tuple[str, bool]:
         """Return words for the check that guards an address, and whether it tests a known variable of CPU features."""

@@ -41,6 +41,9 @@ class Baseline:
         return replace(result, notes=(*result.notes, note))
 
 
+NO_LIMIT = Baseline("", ())
+
+
 def records_of(binary: Binary) -> list[Record]:
     """Return the records in a file, one for each project of isagen that is linked into it."""
     return [record_from_json(text, binary.shown) for text in binary.notes(NOTE_OWNER)]

@@ -86,7 +86,7 @@ class Subject:
         return unsound
 
     def _runs_after_detection(self, number: int) -> bool:
-        """Return whether a function detects CPU features, or each of its callers does."""
+        """Return whether a function, a callee of it, or each of its callers detects CPU features."""
         if self.references.detects_features_first(number):
             return True
         # In a file without a record, the search for callers would take as long as the rest of the audit.

@@ -137,24 +137,19 @@ class _Audit:
     def _file(self, path: Path, shown: str, called: Iterable[str] = ()) -> Result:
         """Audit a file; `called` are the names of functions that other files call at load."""
         try:
-            return _audit_file(path, shown, self.baseline, called)
+            if is_archive(path):
+                raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
+            if undecoded := not_decoded(path, shown):
+                return undecoded
+            with open_binary(path, shown) as binary:
+                root = build_of(path)
+                if binary.relocatable:
+                    return audit_one_object(binary, path, shown, root, self.baseline)
+                records = records_of(binary)
+                if not records:
+                    return audit_foreign(binary, self.baseline, called)
+                if root is not None:
+                    return replace(audit_with_plans(binary, path, plans_in(root), root, self.baseline), target=shown)
+                return audit_linked(binary, records, None, self.baseline)
         except (IsagenError, OSError) as problem:
             return failed(shown, problem)
-
-
-def _audit_file(path: Path, shown: str, baseline: Baseline, called: Iterable[str]) -> Result:
-    if is_archive(path):
-        raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
-    undecoded = not_decoded(path, shown)
-    if undecoded:
-        return undecoded
-    with open_binary(path, shown) as binary:
-        root = build_of(path)
-        if binary.relocatable:
-            return audit_one_object(binary, path, shown, root, baseline)
-        records = records_of(binary)
-        if not records:
-            return audit_foreign(binary, baseline, called)
-        if root is not None:
-            return replace(audit_with_plans(binary, path, plans_in(root), root, baseline), target=shown)
-        return baseline.noted(audit_linked(binary, [baseline.narrow(record) for record in records], None))
