@@ -7,7 +7,7 @@ references from a binary.
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked
 - rules: `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels; `flags`
 - `records`: the features that a file is judged by
-- `built`, `foreign`: which rules a file is judged by
+- `recorded`, `foreign`: which rules a file with or without a record is judged by
 - `builds`, `targets`, `files`: the arguments of the command
 - `summary`, `report`, `data`: results as text for people and as data for programs
 """

@@ -58,7 +58,7 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if not subject.is_sealed(name)))
 
 
-def bindable(subject: Subject) -> Iterator[Finding]:
+def bindable_functions(subject: Subject) -> Iterator[Finding]:
     """Yield the findings of functions of sealed levels that other objects can bind to, or call past their stubs."""
     binary = subject.binary
     for symbol in binary.symbols():
@@ -71,7 +71,7 @@ def bindable(subject: Subject) -> Iterator[Finding]:
             yield subject.fault("address", name, "exported: other libraries can call it", level)
 
 
-def stored(subject: Subject) -> list[Finding]:
+def stored_addresses(subject: Subject) -> list[Finding]:
     """Return the findings of public data that contains addresses of a level's code, and of wrong registrations."""
     code = subject.code
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
@@ -93,7 +93,7 @@ def stored(subject: Subject) -> list[Finding]:
     return list(findings.values())
 
 
-def unresolved(subject: Subject, objects: BuildObjects) -> list[Finding]:
+def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the findings of undefined names that objects of no level refer to, but that only levels may use."""
     undefined = {
         subject.binary.name(symbol) for symbol in subject.binary.exports() if not symbol.defined and symbol.named
@@ -107,7 +107,7 @@ def unresolved(subject: Subject, objects: BuildObjects) -> list[Finding]:
     return findings
 
 
-def split(subject: Subject, objects: BuildObjects) -> list[Finding]:
+def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the findings of variables of which levels and ordinary code have separate copies."""
     findings = {}
     for path, name, levels in objects.separate_variables():

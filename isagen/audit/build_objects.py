@@ -121,12 +121,12 @@ class BuildObjects:
     @cached_property
     def private_names(self) -> Mapping[str, tuple[str, ...]]:
         """The names in kernel sources that are private to levels, and the levels that define each."""
-        return _levels_by_name({level: one.private_names for level, one in self._registrations.items()})
+        return _levels_by_name({level: file.private_names for level, file in self._registrations.items()})
 
     @cached_property
     def initialised_variables(self) -> Mapping[str, tuple[str, ...]]:
         """The names in kernel sources of variables that code initialises, and the levels that define each."""
-        return _levels_by_name({level: one.initialised_variables for level, one in self._registrations.items()})
+        return _levels_by_name({level: file.initialised_variables for level, file in self._registrations.items()})
 
     @cached_property
     def public_names(self) -> frozenset[str]:

@@ -14,11 +14,11 @@ from ..model.plan_file import find_plans, lost_scripts, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
 from .build_objects import BuildObjects
-from .built import audit_linked, audit_object
 from .files import Progress, files_in, unseen
-from .findings import Result, failed
+from .findings import Result, failed_result
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
+from .recorded import audit_linked, audit_object
 from .records import Baseline, merge, records_of, records_of_build
 
 # The ends of names of folders in which a build has no targets: objects, and isagen's own tool.
@@ -55,7 +55,7 @@ def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -
                 yield undecoded or audit_with_plans(binary, path, plans, folder, baseline)
         except (IsagenError, OSError) as problem:
             if not undecoded:
-                yield failed(str(path), problem)
+                yield failed_result(str(path), problem)
     if any_audited:
         return
     limits = dict.fromkeys(reason for plan in plans if (reason := read_plan(plan).limit.reason))

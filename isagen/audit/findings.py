@@ -123,7 +123,7 @@ class Result:
         object.__setattr__(self, "findings", tuple(order))
 
 
-def failed(shown: str, problem: IsagenError | OSError) -> Result:
+def failed_result(shown: str, problem: IsagenError | OSError) -> Result:
     """Return the result of a file that could not be audited."""
     if isinstance(problem, AuditError):
         error = problem

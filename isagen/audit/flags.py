@@ -68,7 +68,7 @@ def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Findi
     return findings
 
 
-def meant(subject: Subject, objects: BuildObjects) -> list[Finding]:
+def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the findings of ordinary functions with instructions that older CPUs execute as other instructions.
 
     These are findings only if the function's compile command turns the newer instructions on.

@@ -186,9 +186,10 @@ class Reached:
 
         A local variable is preferred to a global one.
         """
-        listed = [one for one in self.references.get(number, ()) if one.kind in (Kind.WRITE, Kind.ADDRESS)]
-        before = [reference.target for reference in reversed(listed) if reference.at <= address]
-        after = [reference.target for reference in listed if reference.at > address] if after_too else []
+        kinds = (Kind.WRITE, Kind.ADDRESS)
+        references = [reference for reference in self.references.get(number, ()) if reference.kind in kinds]
+        before = [reference.target for reference in reversed(references) if reference.at <= address]
+        after = [reference.target for reference in references if reference.at > address] if after_too else []
         names: dict[bool, str] = {}  # by whether the variable is local
         for target in (*before, *after):
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)

@@ -14,10 +14,10 @@ from ..model.errors import AuditError, IsagenError
 from ..model.plan_file import plans_in
 from ..processors.registry import decoded
 from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded
-from .built import audit_linked
 from .files import WHEEL, Progress, files_in, other_format, unpacked, unseen
-from .findings import Result, failed
+from .findings import Result, failed_result
 from .foreign import audit_foreign
+from .recorded import audit_linked
 from .records import Baseline, records_of
 
 
@@ -49,7 +49,7 @@ def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Re
     try:
         yield from audit()
     except (IsagenError, OSError) as problem:
-        yield failed(shown, problem)
+        yield failed_result(shown, problem)
 
 
 @dataclass(frozen=True)
@@ -152,4 +152,4 @@ class _Audit:
                     return replace(audit_with_plans(binary, path, plans_in(root), root, self.baseline), target=shown)
                 return audit_linked(binary, records, None, self.baseline)
         except (IsagenError, OSError) as problem:
-            return failed(shown, problem)
+            return failed_result(shown, problem)

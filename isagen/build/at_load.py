@@ -40,8 +40,8 @@ def _findings(
     known: Record, level: str, items: Sequence[Item], run: Sequence[int], private: Collection[str], stack: ExitStack
 ) -> Sequence[Finding]:
     from ..audit.allowances import Allowances
-    from ..audit.built import sets_of
     from ..audit.initialisers import Initialisers, Member
+    from ..audit.recorded import sets_of
     from ..audit.subject import Subject
     from ..binary.formats import open_binary
     from ..processors.registry import is_decoded

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, linked_objects
-from ..audit.built import audit_linked
 from ..audit.findings import WARNINGS, Result
+from ..audit.recorded import audit_linked
 from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS, Binary

@@ -22,14 +22,14 @@ def only_matrix(where: str) -> Matrix:
 
     Raises `ProjectError` if there are several, or if the build has no variable that selects its level.
     """
-    found = find_matrices(where)
-    if len(found) > 1:
+    matrices = [found.matrix for found in find_matrices(where)]
+    if len(matrices) > 1:
         raise ProjectError(
-            f"holds {len(found)} sets of kernels: {', '.join(one.matrix.project for one in found)}",
+            f"holds {len(matrices)} sets of kernels: {', '.join(matrix.project for matrix in matrices)}",
             where=where,
             remedy="give a module or library that holds one of them",
         )
-    matrix = found[0].matrix
+    matrix = matrices[0]
     if not matrix.override:
         raise ProjectError(
             "its level cannot be chosen: isa.toml has no override",

@@ -107,8 +107,8 @@ def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], lis
             if not source and result.command != first.command:
                 left_out.append(f"{machine}: the program: its command was {' '.join(result.command)}")
                 continue
-            known = {**timed.code, **codes.setdefault(source, timed.code)}
-            other = [level for level in timed.seconds if timed.code.get(level) != known.get(level)]
+            expected = {**timed.code, **codes.setdefault(source, timed.code)}
+            other = [level for level in timed.seconds if timed.code.get(level) != expected.get(level)]
             if other:
                 left_out.append(f"{machine}: {source or 'the program'} at {', '.join(other)}: its code is another")
             seconds = {level: times for level, times in timed.seconds.items() if level not in other}

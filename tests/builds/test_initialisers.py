@@ -120,8 +120,8 @@ def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
     from contextlib import ExitStack
 
     from isagen.audit.allowances import Allowances
-    from isagen.audit.built import sets_of
     from isagen.audit.initialisers import Initialisers, Member
+    from isagen.audit.recorded import sets_of
     from isagen.audit.subject import Subject
     from isagen.binary.formats import load_object, open_binary
     from support.level_code import BASELINE, RECORD

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 from isagen.audit.allowances import Allowances
-from isagen.audit.built import audit_object, sets_of
 from isagen.audit.initialisers import Initialisers, Member
+from isagen.audit.recorded import audit_object, sets_of
 from isagen.audit.records import Baseline
 from isagen.audit.subject import Subject
 from isagen.binary.elf.notes import note_of

@@ -1,4 +1,4 @@
-"""Auditing the outputs of isagen: linked files by their records, objects by their level."""
+"""Auditing files with a record of isagen, and objects of builds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..processors.features import features_of
 from ..processors.instruction_sets import InstructionSets, instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
-from .boundaries import bindable, code_outside, crossings, split, stored, unresolved
+from .boundaries import bindable_functions, code_outside, crossings, split_variables, stored_addresses, undefined_names
 from .build_objects import BuildObjects
 from .by_level import level_findings
 from .findings import Finding, Result
-from .flags import meant
+from .flags import alike_instructions
 from .reachable import load_findings
 from .records import NO_LIMIT, Baseline, check_levels, judged_by, merge
 from .subject import Origin, Subject
@@ -82,9 +82,13 @@ def _audit_record(binary: Binary, record: Record, objects: BuildObjects | None) 
     if record.sealed:
         findings = _findings(subject)
         crossed, addresses = crossings(subject)
-        findings += [*crossed, *bindable(subject), *stored(subject)]
+        findings += [*crossed, *bindable_functions(subject), *stored_addresses(subject)]
         if objects is not None:
-            findings += [*unresolved(subject, objects), *split(subject, objects), *meant(subject, objects)]
+            findings += [
+                *undefined_names(subject, objects),
+                *split_variables(subject, objects),
+                *alike_instructions(subject, objects),
+            ]
         more["outside"] = code_outside(subject, addresses)
         if subject.nameless_allowed:
             more["notes"] = ("stripped: functions without names may be those that isa.toml allows; they are counted",)
