@@ -1,6 +1,6 @@
-"""The build steps, which ninja runs: emit copies, seal objects, write the dispatch source, audit what is linked.
+"""The steps that ninja runs: emit copies of kernel sources, seal their objects, link and audit.
 
-Configuring copies this package and those that it imports (`model`, `binary`, `processors`, `audit`) into the build
-folder, so that a build goes on working without isagen: pip's isolated build environments vanish, editable
-installs stay. The steps use the standard library and, for the audit, iced-x86, which is copied with them.
+Configuring copies this package and all that it imports (`model`, `binary`, `processors`, `code`, `audit`) into the
+build folder. An editable install needs the copy: pip removes its isolated environment before the package is built
+again. The steps import the standard library and, for the audit, iced-x86, which is copied too.
 """

@@ -1,8 +1,8 @@
-"""The address rule for the objects of one level: a level's code is entered through its stubs and from itself alone.
+"""The address rule for the objects of one level: other code enters the level's code only through stubs.
 
-No other object can refer to a level's code by name, because sealing makes the names private that `private_names`
-returns, and those of weak constants. What a level registers must be its own code, and data that all levels share must
-not hold addresses of any level's code.
+No object of another level or of the baseline can refer to a level's code by name, because sealing renames the symbols
+of `private_names` and the weak constants. Two rules remain to check: a level registers only code of its own, and data
+that all levels share points to no level's code.
 """
 
 from __future__ import annotations
@@ -13,86 +13,91 @@ from collections.abc import Iterator, Sequence
 from ..binary.formats import demangle
 from ..binary.sealing_protocol import PointerTargets
 from ..model.errors import BuildError
-from .compiled import Compiled, CompiledSymbol, marks_of
+from .compiled import Compiled, CompiledSymbol, registration_prefixes
 
-# gfortran's names for the symbols of a module.
-MODULE_DATA = re.compile(r"__\w+_MOD_\w+\Z")
+# gfortran's names of the variables and procedures of a module.
+MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 
 
 class LevelAddresses:
-    """The code of one level, as its `files` define it, and the data that holds addresses of it."""
+    """The symbols that the `objects` of one level define.
 
-    def __init__(self, level: str, files: Sequence[Compiled]) -> None:
+    `initialised_variables` are the mergeable variables that code initialises. They are private to the level.
+    """
+
+    def __init__(self, level: str, objects: Sequence[Compiled]) -> None:
         self._level = level
-        self._marks = marks_of(level)
+        self._prefixes = registration_prefixes(level)
         self._definitions: dict[str, list[CompiledSymbol]] = {}
-        for file in files:
-            for symbol in file.symbols:
+        for compiled in objects:
+            for symbol in compiled.symbols:
                 if symbol.defined:
                     self._definitions.setdefault(symbol.name, []).append(symbol)
-        found = frozenset().union(*(file.initialised for file in files))
-        self.initialised = frozenset(
-            name for name in found for symbol in self._definitions.get(name, ()) if symbol.is_mergeable_variable
+        names = frozenset().union(*(compiled.initialised_variables for compiled in objects))
+        self.initialised_variables = frozenset(
+            name for name in names if any(symbol.mergeable_variable for symbol in self._definitions.get(name, ()))
         )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that are private to the level: of code, of data that is not weak and leads to code, of
-        dynamically initialised variables, and of variables of Fortran modules.
-        """
-        found = set(self.initialised)
-        for name, definitions in self._definitions.items():
-            if name.startswith(self._marks):
-                continue
-            for symbol in definitions:
-                if symbol.code or (
-                    not symbol.is_mergeable_variable and (MODULE_DATA.match(name) or self._code_in(symbol.held))
-                ):
-                    found.add(name)
-        return frozenset(found)
+        """Return the names that are private to the level, except those of weak constants.
 
-    def shared(self, file: Compiled) -> Iterator[CompiledSymbol]:
-        """Yield the writable variables of an object that levels share."""
-        for symbol in file.symbols:
-            if symbol.defined and symbol.is_mergeable_variable and symbol.name not in self.initialised:
+        They name code, data that points to code and is not mergeable, variables of Fortran modules, and
+        `initialised_variables`.
+        """
+        names = set(self.initialised_variables)
+        for name, definitions in self._definitions.items():
+            if not name.startswith(self._prefixes) and any(self._is_private(symbol) for symbol in definitions):
+                names.add(name)
+        return frozenset(names)
+
+    def _is_private(self, symbol: CompiledSymbol) -> bool:
+        if symbol.code or symbol.mergeable_variable:
+            return symbol.code
+        return MODULE_SYMBOL.match(symbol.name) is not None or self._code_behind(symbol.pointer_targets) != ""
+
+    def shared_variables(self, compiled: Compiled) -> Iterator[CompiledSymbol]:
+        """Yield the variables of an object that all levels share."""
+        for symbol in compiled.symbols:
+            if symbol.mergeable_variable and symbol.name not in self.initialised_variables:
                 yield symbol
 
-    def _code_in(self, held: PointerTargets) -> str:
-        """Return the first function of the level that pointers in data lead to, directly or not; "" if none."""
+    def _code_behind(self, targets: PointerTargets) -> str:
+        """Return the first function of the level that pointers lead to, directly or through other data; "" if none."""
         seen: set[str] = set()
-        waiting = [held]
+        waiting = [targets]
         while waiting:
-            held = waiting.pop()
-            if held.local_code:
-                return held.local_code[0]
-            for name in set(held.global_names) - seen:
+            targets = waiting.pop()
+            if targets.local_code:
+                return targets.local_code[0]
+            for name in set(targets.global_names) - seen:
                 seen.add(name)
                 for symbol in self._definitions.get(name, ()):
                     if symbol.code:
                         return name
-                    waiting.append(symbol.held)
+                    waiting.append(symbol.pointer_targets)
         return ""
 
-    def check(self, source: str, file: Compiled) -> None:
-        """Raise `BuildError` where an object of a kernel `source` breaks the rule."""
-        for symbol in file.symbols:
-            if symbol.defined and symbol.name.startswith(self._marks[0]):
+    def check(self, source: str, compiled: Compiled) -> None:
+        """Raise `BuildError` if the object of a kernel `source` breaks the address rule."""
+        for symbol in compiled.symbols:
+            if symbol.defined and symbol.name.startswith(self._prefixes[0]):
                 self._check_registered(source, symbol)
-        for symbol in self.shared(file):
+        for symbol in self.shared_variables(compiled):
             self._check_shared(source, symbol)
-        for name, held in file.findable.items():
-            if code := self._code_in(held):
+        for section, targets in compiled.findable_sections.items():
+            if code := self._code_behind(targets):
                 raise BuildError(
                     f"{source} puts the address of {demangle(code)}, a function of {self._level}, into this section, "
                     f"which other code finds by its name",
-                    where=name,
+                    where=section,
                     remedy="do not gather functions of kernel sources in a section: register them with a stub",
                 )
 
     def _check_registered(self, source: str, symbol: CompiledSymbol) -> None:
-        if self._code_in(symbol.held):
+        if self._code_behind(symbol.pointer_targets):
             return
-        stub = symbol.name.removeprefix(self._marks[0])
-        names = symbol.held.global_names
+        stub = symbol.name.removeprefix(self._prefixes[0])
+        names = symbol.pointer_targets.global_names
         if names:
             raise BuildError(
                 f"{source} registers {names[0]} at {self._level}, but no kernel source defines it at that level",
@@ -106,7 +111,7 @@ class LevelAddresses:
         )
 
     def _check_shared(self, source: str, symbol: CompiledSymbol) -> None:
-        code = self._code_in(symbol.held)
+        code = self._code_behind(symbol.pointer_targets)
         if code:
             raise BuildError(
                 f"this variable of {source} is shared by all levels, but leads to {demangle(code)}, a function of "

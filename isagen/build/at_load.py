@@ -1,4 +1,4 @@
-"""Judging what the objects of a level do at load or exit, when they are sealed (`audit.initialisers`)."""
+"""The check of code that the objects of a level run at load or exit, before they are sealed (`audit.initialisers`)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Item = tuple[str, Compiled]
 
 
 def check_at_load(record: Record, mode: str, level: str, items: Sequence[Item], private: Collection[str]) -> None:
-    """Raise `BuildError` for the first fault, or report faults where `mode` is warn.
+    """Raise `BuildError` for the first fault, or print all faults if `mode` is warn.
 
-    `record` is the build's, and `private` are the names that no other level may use. Nothing is
-    judged of a level that needs no more than the baseline, where the processor's code is not decoded, or where no
-    object runs anything at load or exit.
+    `record` is the record of the build, and `private` are the private names of the level. Three kinds of levels are not
+    checked: levels that need only the baseline's features, levels of processors without a decoder, and levels whose
+    objects run nothing at load or exit.
     """
-    run = [number for number, (_, file) in enumerate(items) if file.runs_at_load]
-    if mode == "off" or not run:
+    numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
+    if mode == "off" or not numbers:
         return
     with ExitStack() as stack:
-        for finding in _findings(record, level, items, run, private, stack):
+        for finding in _findings(record, level, items, numbers, private, stack):
             problem = BuildError(
                 f"{finding.kernel} at {level}: {_shown(finding)}", where=_variable(finding), remedy=_remedy(finding)
             )
@@ -37,8 +37,14 @@ def check_at_load(record: Record, mode: str, level: str, items: Sequence[Item], 
 
 
 def _findings(
-    known: Record, level: str, items: Sequence[Item], run: Sequence[int], private: Collection[str], stack: ExitStack
+    record: Record,
+    level: str,
+    items: Sequence[Item],
+    numbers: Sequence[int],
+    private: Collection[str],
+    stack: ExitStack,
 ) -> Sequence[Finding]:
+    """Return the faults in the `items` with these `numbers`. The `stack` closes the objects that are opened."""
     from ..audit.allowances import Allowances
     from ..audit.initialisers import Initialisers, Member
     from ..audit.recorded import sets_of
@@ -46,24 +52,29 @@ def _findings(
     from ..binary.formats import open_binary
     from ..processors.registry import is_decoded
 
-    if known.levels.keys() >= {level} and set(known.levels[level]).issubset(known.outside):
-        return ()  # code of the baseline may be called from anywhere
-    first = stack.enter_context(open_binary(items[run[0]][1].path))
+    if level in record.levels and set(record.levels[level]).issubset(record.outside):
+        return ()  # any code may call code of the baseline
+    first = stack.enter_context(open_binary(items[numbers[0]][1].path))
     if first.architecture is None or not is_decoded(first.architecture):
         return ()
     try:
-        sets = sets_of(first, known)
-    except AuditError:  # the decoder is not installed: the summary says that nothing is audited
+        sets = sets_of(first, record)
+    except AuditError:  # the decoder is not installed: the summary shows that links are not audited
         return ()
-    allowances = Allowances(known.allow)
+    allowances = Allowances(record.allow)
 
-    def opened(file: Compiled) -> Subject:
-        binary = stack.enter_context(open_binary(file.path))
-        return Subject(binary, sets, frozenset(known.outside), allowances, levels=known.levels, level=level)
+    def opened(compiled: Compiled) -> Subject:
+        binary = stack.enter_context(open_binary(compiled.path))
+        return Subject(binary, sets, frozenset(record.outside), allowances, levels=record.levels, level=level)
 
-    members = [Member(source, partial(opened, file)) for source, file in items]
-    defined = {one.name: number for number, (_, file) in enumerate(items) for one in file.symbols if one.defined}
-    return Initialisers(level, members, defined, private).findings(run)
+    members = [Member(source, partial(opened, compiled)) for source, compiled in items]
+    defined = {
+        symbol.name: number
+        for number, (_, compiled) in enumerate(items)
+        for symbol in compiled.symbols
+        if symbol.defined
+    }
+    return Initialisers(level, members, defined, private).findings(numbers)
 
 
 def _variable(finding: Finding) -> str:
@@ -82,9 +93,9 @@ def _shown(finding: Finding) -> str:
 
 
 def _remedy(finding: Finding) -> str:
-    own = (
+    static = (
         "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch"
     )
     if finding.kind == "address":
-        return f"{own}; or allow what is used, with the reason why it keeps no address: [[audit.allow]] in isa.toml"
-    return own
+        return f"{static}; or allow what is used, with the reason why it keeps no address: [[audit.allow]] in isa.toml"
+    return static

@@ -1,89 +1,93 @@
-"""What sealing reads in compiled objects, as values that the step's memo stores: each object is read once."""
+"""What sealing reads in a compiled object. The step's memo stores it, so that each object is read once."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 from ..binary.formats import load_object
 from ..binary.protocol import MERGEABLE, Binding
 from ..binary.sealing_protocol import PointerTargets
-from ..model.files import AnyPath, read_bytes
+from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from .measure import Measure
 
 
 class CompiledSymbol(NamedTuple):
-    """A global symbol (`binary.protocol.NamedSymbol`) and the addresses in its data.
+    """A global symbol, `defined` by the object or undefined; `code` tells that it names code of the object.
 
-    `merged` is true of weak functions and constants: a linker would merge them across levels, so sealing makes them
-    private. `value` is the size and the initial value of a variable.
+    `weak_code_or_constant` tells that sealing renames it in each object, because linkers would merge it across levels.
+    `mergeable_variable` tells that it names writable data that linkers merge across objects; it then has an
+    `initial_value`, which starts with the size. `pointer_targets` are the symbols that its data points to.
     """
 
     name: str
     binding: Binding
-    constant: bool
     defined: bool
     code: bool
-    merged: bool
-    value: str
-    held: PointerTargets
-
-    @property
-    def is_mergeable_variable(self) -> bool:
-        """Whether it names data that linkers merge across objects and that a program may write to."""
-        return self.binding in MERGEABLE and not self.code and not self.constant
+    weak_code_or_constant: bool
+    mergeable_variable: bool
+    initial_value: str
+    pointer_targets: PointerTargets
 
 
 @dataclass(frozen=True)
 class Compiled:
     """A compiled object.
 
-    `content` is a digest of the file. `findable` maps each section that code finds by its name to the addresses in it.
-    `initialised` are the variables that code initialises, with their guards. `besides` contains the variables that
-    linkers merge, if the object contains only these, code and constants; otherwise it is None. `looks_for` are the
-    sections whose bounds the object names.
+    `findable_sections` maps the sections that code finds by name to the symbols that they point to.
+    `initialised_variables` are the variables that code initialises, and their guards. `foldable_variables` are the
+    object's mergeable variables if it contains nothing else but code and constants; otherwise it is None.
+    `bounded_sections` are the sections whose __start_ and __stop_ symbols the object uses.
     """
 
     path: str
-    content: bytes
+    content_digest: str
     symbols: tuple[CompiledSymbol, ...]
-    findable: Mapping[str, PointerTargets]
-    initialised: frozenset[str]
+    findable_sections: Mapping[str, PointerTargets]
+    initialised_variables: frozenset[str]
     runs_at_load: bool
-    besides: frozenset[str] | None
-    looks_for: frozenset[str]
+    foldable_variables: frozenset[str] | None
+    bounded_sections: frozenset[str]
     code: Code
 
 
-def marks_of(level: str) -> tuple[str, str]:
-    """Return the prefixes of the symbols by which an object of a level registers a stub, or that it has none."""
+def registration_prefixes(level: str) -> tuple[str, str]:
+    """Return the prefixes of two symbols: of a stub's kernel at a level, and of the lack of a kernel there."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 
 def compiled_object(path: AnyPath, level: str, measure: Measure) -> Compiled:
     """Read the object of a level at a path."""
     file = load_object(path)
-    private = {symbol.name for symbol in file.weak_code_and_constants}
+    weak = {symbol.name for symbol in file.weak_code_and_constants}
     symbols = []
-    for one in file.symbols:
-        held = file.pointer_targets(one) if one.defined and not one.code else PointerTargets()
-        own = one.defined and one.name in private
-        symbol = CompiledSymbol(one.name, one.binding, one.constant, one.defined, one.code, own, "", held)
-        is_shared = one.defined and symbol.is_mergeable_variable
-        symbols.append(symbol._replace(value=file.initial_value(one)) if is_shared else symbol)
+    for symbol in file.symbols:
+        is_data = symbol.defined and not symbol.code
+        mergeable = is_data and symbol.binding in MERGEABLE and not symbol.constant
+        symbols.append(
+            CompiledSymbol(
+                name=symbol.name,
+                binding=symbol.binding,
+                defined=symbol.defined,
+                code=symbol.code,
+                weak_code_or_constant=symbol.defined and symbol.name in weak,
+                mergeable_variable=mergeable,
+                initial_value=file.initial_value(symbol) if mergeable else "",
+                pointer_targets=file.pointer_targets(symbol) if is_data else PointerTargets(),
+            )
+        )
     return Compiled(
         path=os.fspath(path),
-        content=blake2b(read_bytes(path), digest_size=16).digest(),
+        content_digest=content_digest(read_bytes(path)),
         symbols=tuple(symbols),
-        findable=file.findable_sections(),
-        initialised=file.initialised_variables,
+        findable_sections=file.findable_sections(),
+        initialised_variables=file.initialised_variables,
         runs_at_load=file.runs_at_load,
-        besides=file.foldable_variables(),
-        looks_for=file.bounded_sections,
-        code=measure.code(file, marks_of(level)),
+        foldable_variables=file.foldable_variables(),
+        bounded_sections=file.bounded_sections,
+        code=measure.code(file, registration_prefixes(level)),
     )

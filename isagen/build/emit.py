@@ -1,9 +1,10 @@
-"""Emitting: a suffixed copy of every kernel source for every level, and the sources of dispatch.
+"""Emitting: for each level a suffixed copy of every kernel source, and the dispatch sources.
 
-A copy includes its source: compilers then find what is beside the source, know when it changes, and say which level a
-message is of. Meson scans Fortran for modules, and a generated source may be gone: both are copied whole. A Fortran
-compiler that does not preprocess takes the marker `# 1 "file"`, to which preprocessors turn `#line`. The guard header
-is left out of Fortran, where no macro says which features are on.
+Most copies include their source. Compilers then find headers beside it, record it as a dependency, and name the level
+in each message. Two kinds of copies contain the source's text: of Fortran, because Meson scans sources for modules, and
+of generated sources, which may be deleted. Fortran compilers that do not preprocess accept the marker `# 1 "file"`,
+which is what preprocessors turn `#line` into. Copies in Fortran do not include the guard header, because no macro shows
+which features are on.
 """
 
 from __future__ import annotations
@@ -12,73 +13,75 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..model.errors import KernelError
-from ..model.files import write_if_changed
+from ..model.errors import BuildError, KernelError
+from ..model.files import AnyPath, read_bytes, write_if_changed
 from ..model.languages import is_preprocessed, language_of, takes_macros
-from ..model.names import guard_name
+from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, guard_name
 from ..model.plan import KernelRow, Plan
-from ..model.plan_file import read_plan
-from .last_run import LastRun, plan_files, state_of
-from .texts import text_for
+from ..model.plan_file import RECONFIGURE, read_plan
+from .last_run import State, plan_states, state_of
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-COPIED = "{level}: {how} by isagen from {source}{end}"
 
 
-def emit(
-    plan_path: Path,
-    folder: Path,
-    generated: Sequence[str] = (),
-    last_run: LastRun | None = None,
-) -> None:
-    """Write the sources of dispatch and the copies of a plan into `folder`; unchanged files keep their times.
+def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> tuple[list[str], dict[str, State]]:
+    """Write the dispatch sources and the copies of a plan into `folder`; unchanged files keep their times.
 
-    `generated` are the paths of the generated kernel sources, in the plan's order. `last_run` records what this run
-    reads and writes. Raises `KernelError` where a source that is copied whole cannot be read.
+    `generated` are the paths of the generated kernel sources, in the plan's order. Return the paths of the outputs, and
+    the states of the inputs. Raises `KernelError` if a source that is copied cannot be read.
     """
-    read = {str(path): state_of(path) for path in plan_files(plan_path) if path.is_file()}
+    inputs = plan_states(plan_path)
     build = read_plan(plan_path)
-    plan = build.plan
-    lines = _lines(plan, generated)
-    written = [os.path.join(folder, name) for name in build.sources]
-    for path in written:
-        write_if_changed(path, text_for(os.fspath(plan_path), path))
-    for kernel in plan.kernels:
-        line = lines.get(kernel.source, kernel.shown_path)
-        content = b""
+    generated_paths = _generated_paths(build.plan, generated)
+    outputs = [os.path.join(folder, name) for name in build.sources]
+    for output in outputs:
+        write_if_changed(output, generated_text(plan_path, output))
+    for kernel in build.plan.kernels:
+        path = generated_paths.get(kernel.source, kernel.shown_path)
+        content = ""
         if not kernel.included:
             try:
-                read[line] = state_of(line)
-                with open(line, "rb") as stream:
-                    content = stream.read().removeprefix(BYTE_ORDER_MARK)
+                inputs[path] = state_of(path)
+                content = read_bytes(path).removeprefix(BYTE_ORDER_MARK).decode(errors="surrogateescape")
             except OSError as problem:
                 raise KernelError(f"cannot be read: {problem.strerror}", where=kernel.source) from None
-        for name, text in _copies(kernel, line, content, os.fspath(folder)):
-            path = os.path.join(folder, name)
-            write_if_changed(path, text)
-            written.append(path)
-    if last_run is not None:
-        last_run.note(written, read=read)
+        for name, text in _copies(kernel, path, content, os.fspath(folder)):
+            outputs.append(os.path.join(folder, name))
+            write_if_changed(outputs[-1], text)
+    return outputs, inputs
 
 
-def _copies(kernel: KernelRow, line: str, content: bytes, folder: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the names of copies and shims, each with its bytes; `content` is what is copied whole."""
+def generated_text(plan: AnyPath, output: AnyPath) -> str:
+    """Return the text of a generated source `output`, which configuring wrote beside the copied tool.
+
+    Raises `BuildError` if it is missing.
+    """
+    name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
+    path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+            return stream.read()
+    except OSError as problem:
+        raise BuildError(f"cannot be read: {problem.strerror}", where=path, remedy=RECONFIGURE) from None
+
+
+def _copies(kernel: KernelRow, path: str, content: str, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the file names and the texts of a kernel's copies and shims.
+
+    `content` is the text of the source at `path`; it is empty if copies include the source.
+    """
     for cell in kernel.cells:
         if cell.copy and kernel.included:
-            yield cell.copy, _bytes(including_copy(kernel, cell.level, folder))
+            yield cell.copy, including_copy(kernel, cell.level, folder)
         elif cell.copy:
-            head, tail = around_source(line, kernel, cell.level)
-            yield cell.copy, _bytes(head) + content + _bytes(tail)
+            head, tail = around_source(path, kernel, cell.level)
+            yield cell.copy, head + content + tail
         if cell.shim:
-            yield cell.shim, _bytes(shim_of(kernel, cell.level))
+            yield cell.shim, shim_of(kernel, cell.level)
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")
-
-
-def _lines(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
-    """Return the path of each generated kernel source. Raises `KernelError` where a target has other outputs too."""
+def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
+    """Return the path of each generated kernel source. Raises `KernelError` if a target has other outputs too."""
     sources = [kernel.source for kernel in plan.kernels if kernel.generated]
     for source, path in zip(sources, generated, strict=False):
         if os.path.splitext(path)[1] != os.path.splitext(source)[1]:
@@ -98,27 +101,29 @@ def _lines(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
 
 
 def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
-    """Return the text of a copy in `folder`, a path from the build folder's root, that includes the `kernel` source."""
+    """Return the text of a copy that includes the `kernel` source. `folder` contains the copy; it is a path from the
+    build folder's root.
+    """
     path = kernel.shown_path
     if not os.path.isabs(path):
         path = os.path.relpath(path, folder).replace(os.sep, "/")
     return f'{_head(kernel, level)}#include "{path}"\n{_registrations(kernel)}'
 
 
-def around_source(line: str, kernel: KernelRow, level: str) -> tuple[str, str]:
-    """Return the text of a copy before the text of the `kernel` source, and after it.
+def around_source(path: str, kernel: KernelRow, level: str) -> tuple[str, str]:
+    """Return the parts of a copy before and after the text of the `kernel` source.
 
-    Messages, debuggers and coverage refer to `line`.
+    Messages, debuggers and coverage name the `path`.
     """
-    quoted = _quoted(line)
+    quoted = _quoted(path)
     if language_of(kernel.source) == "fortran":
         marker = "#line" if is_preprocessed(kernel.source) else "#"
-        return f'! {_copied(kernel, level)}\n{marker} 1 "{quoted}"\n', ""
+        return f'! {_origin(kernel, level)}\n{marker} 1 "{quoted}"\n', ""
     return f'{_head(kernel, level)}#line 1 "{quoted}"\n', _registrations(kernel)
 
 
 def shim_of(kernel: KernelRow, level: str) -> str:
-    """Return the C source that registers the functions of a `kernel` at `level`, which the linker finds by name."""
+    """Return the C source that registers the functions of a `kernel` at `level`; the linker finds them by name."""
     functions = dict(zip(kernel.registers.values(), kernel.registers, strict=True))
     text = f"/* {level}: written by isagen for {_commented(kernel)}: registers its functions. */\n"
     text += f'#include "{_quoted(kernel.header)}"\n'
@@ -127,7 +132,7 @@ def shim_of(kernel: KernelRow, level: str) -> str:
 
 
 def _head(kernel: KernelRow, level: str) -> str:
-    return f'/* {_copied(kernel, level)} */\n#include "{guard_name(level)}"\n'
+    return f'/* {_origin(kernel, level)} */\n#include "{guard_name(level)}"\n'
 
 
 def _registrations(kernel: KernelRow) -> str:
@@ -142,10 +147,10 @@ def _macros(kernel: KernelRow) -> str:
     return "".join(f"ISA_REGISTER_DISPATCH({stub}, &{name})\n" for stub, name in kernel.registers.items())
 
 
-def _copied(kernel: KernelRow, level: str) -> str:
+def _origin(kernel: KernelRow, level: str) -> str:
+    """Return the comment of a copy's first line: its level and its source."""
     end = ", which the build generates." if kernel.generated else ". Edit that file."
-    how = "included" if kernel.included else "copied"
-    return COPIED.format(level=level, how=how, source=_commented(kernel), end=end)
+    return f"{level}: {'included' if kernel.included else 'copied'} by isagen from {_commented(kernel)}{end}"
 
 
 def _commented(kernel: KernelRow) -> str:

@@ -1,8 +1,8 @@
-"""Explaining a failed link: the project's mistake, where the linker only names symbols."""
+"""Explaining a failed link: the project's mistakes, of which the linker only names symbols."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -10,18 +10,16 @@ from pathlib import Path
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import demangle, is_binary, load_object
 from ..binary.protocol import Binding
-from ..binary.sealing_protocol import NamedSymbol
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
 from ..model.plan_file import outputs_folder, read_registrations
 
-# GCC's LTO objects define it: they contain no machine code. Clang's are of another format.
+# A symbol of GCC's LTO objects, which contain no machine code. Those of Clang are of another format.
 FOR_LTO = "__gnu_lto_slim"
-Symbols = Sequence[NamedSymbol]
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
-    """Yield what is wrong with a link of `objects`; the plan is in `folder`, and says whether levels are `sealed`."""
+    """Yield the mistakes in a link of `objects`; `sealed` tells whether the plan in `folder` seals levels."""
     for path, symbol, levels in objects.past_stubs(objects.private_names):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
@@ -34,14 +32,14 @@ def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[Bui
 
 
 def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
-    """Yield the stubs that are not defined, defined more than once, or defined and not registered."""
+    """Yield the stubs that no source defines, that several sources define, and that no kernel source registers."""
     defined: dict[str, list[str]] = {}
     registered: set[str] = set()
     bound: set[str] = set()
-    others = [path.resolve() for path in objects.others]
-    linked: dict[Path, Symbols] = {path: load_object(path).symbols for path in others if is_binary(path)}
-    # LTO objects do not list what they define.
-    all_read = linked.keys() >= set(others) and not any(one.name == FOR_LTO for one in chain(*linked.values()))
+    paths = dict.fromkeys(path.resolve() for path in objects.others)
+    linked = {path: load_object(path).symbols for path in paths if is_binary(path)}
+    # LTO objects do not list the symbols that they define.
+    complete = len(linked) == len(paths) and not any(symbol.name == FOR_LTO for symbol in chain(*linked.values()))
     for path, symbols in linked.items():
         for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):
@@ -52,7 +50,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
                     bound.add(stub)
             elif symbol.name.startswith(UNREGISTERED_SYMBOL) and symbol.defined:
                 registered.add(symbol.name.removeprefix(UNREGISTERED_SYMBOL))
-    for stub in sorted(bound - defined.keys()) if all_read else ():
+    for stub in sorted(bound - defined.keys()) if complete else ():
         yield BuildError(
             f"{_registering(objects, folder, stub)} registers a kernel for it, but no source of this target defines it",
             where=stub,
@@ -65,7 +63,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
                 where=stub,
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
-    for stub in sorted(defined.keys() - registered) if bound else ():  # else the table was not read
+    for stub in sorted(defined.keys() - registered) if bound else ():  # without `bound`, no table was read
         yield BuildError(
             f"{defined[stub][0]} defines it, but no kernel source registers a function for it",
             where=stub,
@@ -75,28 +73,30 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
 
 
 def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
-    """Yield the global functions of kernel sources that ordinary code defines too."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Yield the global functions that several kernel sources define, or one source at several unsealed levels."""
+    definitions: dict[str, dict[str, list[str]]] = {}
     for level, paths in objects.by_level.items():
         for path in paths:
             for symbol in load_object(path).symbols:
                 if symbol.defined and symbol.code and symbol.binding == Binding.GLOBAL:
-                    found.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
-    for name, by_level in sorted(found.items()):
+                    definitions.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
+    for name, by_level in sorted(definitions.items()):
         owners = max(by_level.values(), key=len)
         if len(owners) > 1 or (not sealed and len(by_level) > 1):
-            often = (
-                "" if len(owners) > 1 else f", once for each level, because isa_seal is false: {', '.join(by_level)}"
-            )
+            message = f"{' and '.join(owners)} define it"
+            if len(owners) == 1:
+                message = (
+                    f"{owners[0]} defines it, once for each level, because isa_seal is false: {', '.join(by_level)}"
+                )
             yield BuildError(
-                f"{' and '.join(owners)} {'define' if len(owners) > 1 else 'defines'} it{often}",
+                message,
                 where=demangle(name),
                 remedy="make the function static, or put it into an anonymous namespace",
             )
 
 
 def _variables(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the global variables of kernel sources, which the linker finds at each level."""
+    """Yield the global variables that the sealed objects of several levels define."""
     for name, by_level in objects.variables.items():
         if len(by_level) > 1:
             sources = " and ".join(dict.fromkeys(by_level.values()))
@@ -109,12 +109,11 @@ def _variables(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _registering(objects: BuildObjects, folder: Path, stub: str) -> str:
-    """Return the kernel source that registers a stub, at the lowest level that has a kernel for it."""
+    """Return the kernel source that registers a stub at the lowest level with a kernel for it."""
     for level in objects.plan.levels:
         with suppress(IsagenError):
-            for source, found in read_registrations(
-                outputs_folder(folder) / registrations_name(level.name, objects.plan.kernel_set)
-            ).kernels.items():
-                if stub in found.registers:
+            path = outputs_folder(folder) / registrations_name(level.name, objects.plan.kernel_set)
+            for source, kernel in read_registrations(path).kernels.items():
+                if stub in kernel.registers:
                     return source
     return "a kernel source"

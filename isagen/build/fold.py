@@ -1,13 +1,12 @@
-"""Folding: if a kernel has the same code at two levels, only the lower level's copy is linked, and the stubs of both
-call it.
+"""Folding: if a kernel source has the same code at two levels, only the lower level's copy is linked.
 
-A copy folds only if no program can observe it, except one that switches levels and compares addresses of functions or
-constants. Its bytes, relocations and tables for unwinding are equal to the lower copy's, and its stubs are the same. It
-contains code and constants and nothing else: no variable of its own, nothing that runs at load or exit, nothing that is
-found by the name of its section.
+The stubs of both levels call that copy. A program can observe this only if it switches levels and compares addresses of
+functions or constants. A copy folds if it has the same bytes, relocations, unwind tables and stubs as the lower copy.
+It must contain only code, constants and variables that all levels share: nothing that runs at load or exit, and no
+section that code finds by name.
 
-Kernel sources of a level that have a private name in common, such as that of an inline function, fold to the same level
-or do not fold: a linker takes one function for all of them, and it has one address.
+A linker merges a private function of several kernel sources, such as an inline function, so that it has one address per
+level. The sources of a level that share a private name therefore all fold to the same level, or none of them folds.
 """
 
 from __future__ import annotations
@@ -16,71 +15,70 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..binary.protocol import MERGEABLE
 from ..model.registrations import Registrations
-from .compiled import Compiled, marks_of
+from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# By what copies are compared: the stubs that they register, those without a kernel, and digests of their objects.
+# Equal for copies with the same code: the stubs with a kernel, the stubs without one, and the digests of their objects.
 Key = tuple[tuple[str, ...], ...]
 
 
 class Folding:
-    """Folds levels; `below` are those that each requires, directly or not."""
+    """Folds the kernel sources of each level; `below` maps a level to all levels that it requires."""
 
     def __init__(self, below: Mapping[str, Sequence[str]]) -> None:
         self._below = below
         self._keys: dict[str, dict[str, Key]] = {}
 
     def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
-        """Return the lowest level with the same code, for each kernel source that folds at a level. `private` are the
-        level's private names. Levels are given lowest first.
+        """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
+
+        `private` are the level's private names. Callers pass levels in order, the lowest first.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names))
-        lower = [(name, found) for name, found in self._keys.items() if name in self._below[level]]
+        lower = [(name, keys) for name, keys in self._keys.items() if name in self._below[level]]
         folded = {}
         for source, key in self._keys[level].items():
-            target = next((name for name, found in lower if found.get(source) == key), None)
+            target = next((name for name, keys in lower if keys.get(source) == key), None)
             if target is not None:
                 folded[source] = target
         groups = _sharing_groups(objects, names)
-        while split := [sources for sources in groups if len({folded.get(one) for one in sources}) > 1]:
+        while split := [sources for sources in groups if len(set(map(folded.get, sources))) > 1]:
             for source in frozenset().union(*split):
                 folded.pop(source, None)
         return folded
 
 
 def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
-    """Return the kernel sources that have a private name in common, for each such name."""
+    """Return, for each private name of several kernel sources, these sources."""
     sources: dict[str, set[str]] = {}
-    for source, files in objects.items():
-        for file in files:
-            for symbol in file.symbols:
+    for source, copies in objects.items():
+        for compiled in copies:
+            for symbol in compiled.symbols:
                 if symbol.name in private:
                     sources.setdefault(symbol.name, set()).add(source)
-    return {frozenset(found) for found in sources.values() if len(found) > 1}
+    return {frozenset(group) for group in sources.values() if len(group) > 1}
 
 
 def _keys_of(registered: Registrations, objects: Objects, private: frozenset[str]) -> Iterator[tuple[str, Key]]:
-    """Yield the kernel sources that an equal copy can replace, each with its key."""
-    marks = marks_of(registered.level)
-    for source, files in objects.items():
-        if all(_is_replaceable(file, private, marks) for file in files):
-            said = registered.kernels[source]
-            yield source, (said.registers, said.without, tuple(file.code.digest for file in files))
+    """Yield each kernel source that contains only what may fold, with its key."""
+    prefixes = registration_prefixes(registered.level)
+    for source, copies in objects.items():
+        if all(_can_fold(compiled, private, prefixes) for compiled in copies):
+            stubs = registered.kernels[source]
+            yield source, (stubs.registers, stubs.without, tuple(compiled.code.digest for compiled in copies))
 
 
-def _is_replaceable(file: Compiled, private: frozenset[str], marks: tuple[str, ...]) -> bool:
-    """Return whether an equal object of a lower level can replace `file`.
+def _can_fold(compiled: Compiled, private: frozenset[str], prefixes: tuple[str, ...]) -> bool:
+    """Return whether the object contains only what may fold.
 
-    It cannot if `file` defines names that other objects use, or if shared data in it contains addresses of private
-    symbols.
+    It must not define a name for other objects, and its mergeable variables must not point to private symbols: after
+    folding they might point to another level's.
     """
     shared = set()
-    for symbol in file.symbols:
-        if symbol.defined and symbol.name not in private and not symbol.name.startswith(marks):
-            # A shared variable that points to a private constant: after folding it might point to that of another
-            # level.
-            if symbol.binding not in MERGEABLE or not private.isdisjoint(symbol.held.global_names):
+    for symbol in compiled.symbols:
+        if symbol.defined and symbol.name not in private and not symbol.name.startswith(prefixes):
+            if symbol.binding not in MERGEABLE or not private.isdisjoint(symbol.pointer_targets.global_names):
                 return False
             shared.add(symbol.name)
-    return file.besides is not None and file.besides <= shared
+    return compiled.foldable_variables is not None and compiled.foldable_variables <= shared

@@ -1,7 +1,7 @@
-"""The memo of a step's last run: ninja repeats steps after each configuring, and after an edit of one of many sources.
+"""The memo of a step's last run, which shows whether the step has anything to do.
 
-Ninja runs a step again while an output is older than an input. A step that writes nothing therefore updates the
-times of its outputs.
+Ninja runs a step again while an output is older than an input: after each configuring, and after an edit of one source
+of many. A step that writes nothing therefore updates the times of its outputs.
 """
 
 from __future__ import annotations
@@ -16,69 +16,66 @@ from typing import Any
 
 from ..model.files import AnyPath, read_bytes, write_atomically
 
-# The state of a file: size, mtime, ctime (nanoseconds) and inode. A file changed if it differs.
+# The state of a file: size, mtime, ctime (nanoseconds) and inode. A file changed if its state differs.
 State = tuple[int, int, int, int]
 
 
 def state_of(path: AnyPath) -> State:
     """Return the state of a file. Raises OSError if it is missing.
 
-    Archives and caches restore a file's mtime, not its ctime.
+    The ctime is part of it, because archives and caches restore a file's mtime.
     """
-    state = os.stat(path)
-    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 class LastRun:
-    """The last run of a step with the arguments `words`: the files that it read and wrote, and its memo, `noted`."""
+    """The last run of a step with the same `arguments`.
 
-    def __init__(self, path: AnyPath, words: Sequence[str]) -> None:
+    `changed` are the files of that run that changed since. It is None if a file is missing, if the memo is missing or
+    damaged, or if the arguments differ. `states` are the present states of the run's files, and `memo` is what the run
+    recorded for this one.
+    """
+
+    def __init__(self, path: AnyPath, arguments: Sequence[str]) -> None:
         self._path = path
-        self._words = list(words)
-        self.noted: Any = None
-        self.states: dict[str, State] = {}
+        self._arguments = list(arguments)
         self._outputs: set[str] = set()
-        self._changed: set[str] | None = None
-        with suppress(Exception):  # whatever a file that is missing, damaged or of another form leads to
-            found = pickle.loads(zlib.decompress(read_bytes(path)))  # which has a checksum
-            self.states = {path: state_of(path) for path in found["files"]}
-            self.noted, self._outputs = found["noted"], set(found["outputs"])
-            if found["words"] == self._words:
-                self._changed = {path for path, state in self.states.items() if state != found["files"][path]}
-
-    def changed(self) -> set[str] | None:
-        """Return the files of the last run that changed.
-
-        Return None if a file is missing, or if the memo is missing, damaged or of other arguments.
-        """
-        return self._changed
+        self.memo: Any = None
+        self.states: dict[str, State] = {}
+        self.changed: set[str] | None = None
+        with suppress(Exception):  # a damaged memo, or one of another version, may raise any exception
+            run = pickle.loads(zlib.decompress(read_bytes(path)))  # zlib verifies a checksum
+            self.states = {path: state_of(path) for path in run["states"]}
+            self.memo, self._outputs = run["memo"], set(run["outputs"])
+            if run["arguments"] == self._arguments:
+                self.changed = {path for path, state in self.states.items() if state != run["states"][path]}
 
     def refresh(self) -> None:
-        """Update the times of the step's outputs, after a run that finds nothing changed, and record them."""
-        outputs = self._outputs
-        for path in outputs:
+        """Update the times of the step's outputs, and record their new states; for a step with nothing to do."""
+        for path in self._outputs:
             os.utime(path)
-        read = {path: state for path, state in self.states.items() if path not in outputs}
-        self.note(outputs, self.noted, read, outputs)
+        inputs = {path: state for path, state in self.states.items() if path not in self._outputs}
+        self.record(self._outputs, self.memo, inputs, self._outputs)
 
-    def note(
+    def record(
         self,
-        files: Iterable[str | Path],
-        noted: Any = None,
+        files: Iterable[AnyPath],
+        memo: Any = None,
         read: Mapping[str, State] | None = None,
         outputs: Iterable[str] = (),
     ) -> None:
-        """Record that the step has run, and the states of the `files` that it read and wrote.
+        """Record that the step ran, with the present states of `files`.
 
-        `read` contains states from before files were read, as they may change meanwhile. `outputs` are those that ninja
-        knows of.
+        `read` maps inputs to their states before the step read them: an input may change while the step runs. `outputs`
+        are the files whose times `refresh` updates.
         """
         with suppress(OSError):  # on a full disk, the next build runs the step again
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
-            memo = {"words": self._words, "files": states, "noted": noted, "outputs": list(outputs)}
-            write_atomically(self._path, zlib.compress(pickle.dumps(memo), 1))
+            run = {"arguments": self._arguments, "states": states, "memo": memo, "outputs": list(outputs)}
+            write_atomically(self._path, zlib.compress(pickle.dumps(run), 1))
 
 
-def plan_files(plan: Path) -> list[Path]:
-    """Return a plan and the answer beside it, which changes with isagen itself."""
-    return [plan, plan.with_suffix(".conf")]
+def plan_states(plan: Path) -> dict[str, State]:
+    """Return the states of a plan and of the answer to the fragment beside it, which changes with isagen itself."""
+    return {str(path): state_of(path) for path in (plan, plan.with_suffix(".conf")) if path.is_file()}

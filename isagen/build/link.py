@@ -1,12 +1,12 @@
-"""Linking, then auditing what was linked: the step that runs in the linker's place (`configure.linkers`)."""
+"""The step that runs in the linker's place (`configure.linkers`): it links, then audits the output."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, linked_objects
@@ -17,34 +17,26 @@ from ..binary.formats import is_binary, is_library_name, is_object_name, open_bi
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.files import write_if_changed
-from ..model.names import (
-    DISPATCH_SOURCE,
-    copy_of_object,
-    is_sealed_name,
-    sealed_name,
-)
+from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
 from ..model.plan import Build, Plan
 from ..model.plan_file import outputs_folder, read_plan, refusal_file
-from ..model.record import Record
-from ..processors.features import features_of
 from .linker import Linking, discard
 from .tables import check_stubs
 
-# Options that strip symbols, which the audit needs to separate functions. GNU ld accepts the start of a long option,
-# with one dash or two. The last one takes a value.
+# Options that strip symbols: the audit needs symbols to separate functions. GNU ld accepts each LONG option with one
+# dash or two, and abbreviated. The last one takes a value.
 STRIPS, LONG = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
+STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, and strip when installing"
 
 
 def finish(linking: Linking, plan_path: str, mode: str) -> int:
     """Wait for a link, audit its output, and return the exit status.
 
-    In `mode` error, a fault fails the link, and the output is removed; in `mode` warn, it is only reported.
+    A fault fails the link in `mode` error, and the output is removed; in `mode` warn, it is only reported.
     """
     build = read_plan(plan_path)
-    folder = os.path.dirname(plan_path)
-    objects = BuildObjects(build.plan, Path(folder), linked_objects(_inputs(linking.words)), Path.cwd())
-    with suppress(IsagenError, OSError):  # the audit reports what is wrong
-        _load(build.record)
+    folder = Path(plan_path).parent
+    objects = BuildObjects(build.plan, folder, linked_objects(_inputs(linking.words)), Path.cwd())
     status = linking.wait()
     if status != 0:
         if status < 0:
@@ -56,9 +48,16 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     refusal = refusal_file(plan_path, mode, linking.output)
     with suppress(OSError):  # the disk is full
         write_if_changed(refusal, linking.output)
-    with _with_symbols(linking) as audited:
-        audit = partial(_audit, build.plan, folder, audited, linking, objects)
-        status = _judge(mode, linking.output, audit)
+    status = 0
+    with _with_symbols(linking, linking.output) as linked:
+        try:
+            result = _audit(build.plan, folder, linked, linking, objects)
+        except (IsagenError, OSError) as problem:
+            if mode != "warn":
+                raise
+            print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
+        else:
+            status = _report(mode, linking.output, result) if result is not None and result.findings else 0
     if status == 0:
         with suppress(OSError):
             os.unlink(refusal)
@@ -66,70 +65,46 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
 
 
 @contextmanager
-def _with_symbols(linking: Linking) -> Iterator[str]:
-    """Yield the linked file that is audited: the output, or the same with the symbols that an option strips."""
-    output = linking.output or ""
-    kept = _without_stripping(linking.words)
-    if len(kept) == len(linking.words):
+def _with_symbols(linking: Linking, output: str) -> Iterator[str]:
+    """Yield the path of the file to audit: the `output`, or a second link if an option strips the output's symbols."""
+    words = _without_stripping(linking.words)
+    if len(words) == len(linking.words):
         yield output
         return
+    import subprocess  # few links strip
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="isagen-link-") as folder:
-        again = [*kept, "-o", f"{folder}/{os.path.basename(output)}"]
-        if _linked_again(linking.linker, again) != 0:
+        second = os.path.join(folder, os.path.basename(output))
+        if subprocess.run([linking.linker, *words, "-o", second], check=False).returncode != 0:
             raise BuildError(
                 "cannot be linked with its symbols for the audit", where=output, remedy=STRIP_WHEN_INSTALLING
             )
-        yield os.path.join(folder, os.path.basename(output))
-
-
-STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, and strip when installing"
+        yield second
 
 
 def _without_stripping(words: Sequence[str]) -> list[str]:
     """Return a linker's arguments without those that strip symbols."""
     kept = []
-    waiting = False
+    is_value = False
     for word in words:
-        bare, equals, _ = word.lstrip("-").partition("=")
-        strips = word.startswith("-") and len(bare) > 6 and any(name.startswith(bare) for name in LONG)
-        if not waiting and not strips and word not in STRIPS:
+        name, equals, _ = word.lstrip("-").partition("=")
+        strips = word.startswith("-") and len(name) > 6 and any(option.startswith(name) for option in LONG)
+        if not is_value and not strips and word not in STRIPS:
             kept.append(word)
-        waiting = strips and LONG[-1].startswith(bare) and not equals
+        is_value = strips and LONG[-1].startswith(name) and not equals
     return kept
 
 
-def _linked_again(linker: str, words: Sequence[str]) -> int:
-    linking = Linking(linker, words)
-    try:
-        linking.start()
-        return linking.wait()
-    except BaseException:
-        linking.discard()
-        raise
-
-
 def _signal_name(number: int) -> str:
-    import signal
-
     try:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal
         return f"signal {number}"
 
 
-def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
-    """Run the `audit` of the linked file `output`, report what was found, and return the exit status."""
-    try:
-        result = audit()
-    except (IsagenError, OSError) as problem:
-        if mode != "warn":
-            raise
-        print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
-        return 0
-    if result is None or not result.findings:
-        return 0
+def _report(mode: str, output: str, result: Result) -> int:
+    """Print the findings in the linked file `output`, and return the exit status."""
     from ..audit.report import text_of  # most links have no finding
 
     is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
@@ -141,49 +116,39 @@ def _judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
     return 1
 
 
-def _explain(build: Build, folder: str, objects: BuildObjects) -> None:
-    """Explain a failed link, where the linker only names symbols."""
+def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
+    """Print the project's mistakes behind a failed link, where the linker only names symbols."""
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has printed its own errors
-        for problem in explained(objects, Path(folder), build.sealing.usable):
+        for problem in explained(objects, folder, build.sealing.usable):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 
 def _inputs(words: Sequence[str]) -> list[str]:
-    """Return the objects and archives among a linker's arguments."""
+    """Return the objects and static libraries among a linker's arguments."""
     return [word for word in words if (is_object_name(word) or is_library_name(word)) and not word.startswith("-")]
 
 
-def _load(record: Record) -> None:
-    """Load what the audit reads, while the linker runs."""
-    code = features_of(record.features).processor.decodable
-    if code is not None:
-        code.installed()
+def _audit(plan: Plan, folder: Path, linked: str, linking: Linking, objects: BuildObjects) -> Result | None:
+    """Return the audit of the file `linked`; None for a relocatable file, and for one without kernels.
 
-
-def _audit(
-    plan: Plan,
-    folder: str,
-    linked: str,
-    linking: Linking,
-    objects: BuildObjects,
-) -> Result | None:
-    """Audit what was linked, with its symbols, in a build whose plan is in `folder`."""
+    `folder` contains the plan.
+    """
     with open_binary(linked, linking.output or "") as binary:
         if binary.relocatable:
-            return None  # yet to be linked again
+            return None  # the final link is audited
         records = records_of(binary)
         if not records:
-            check_unrecorded(plan, Path(folder), binary, map(Path, _inputs(linking.words)))
-            return None  # a target without kernels that has the same link arguments
+            check_unrecorded(plan, folder, binary, map(Path, _inputs(linking.words)))
+            return None  # another target has the same link arguments
         check_stubs(_inputs(linking.words))
-        _check_named(binary)
+        _check_not_stripped(binary)
         return audit_linked(binary, records, objects)
 
 
-def _check_named(binary: Binary) -> None:
-    """Raise `BuildError` if the symbols of a level's code are stripped, by whichever option."""
+def _check_not_stripped(binary: Binary) -> None:
+    """Raise `BuildError` if the link stripped the symbols of a level's code, by whichever option."""
     missing = set(binary.levels)
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:
@@ -196,11 +161,11 @@ def _check_named(binary: Binary) -> None:
 
 
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:
-    """Raise `BuildError` if a file without a record was linked from kernels of the plan in `folder`.
+    """Raise `BuildError` if a file without a record contains kernels of the plan in `folder`.
 
-    Other targets of the project may have the same link arguments, and need no record.
+    Other targets of the project may have the same link arguments. They need no record.
     """
-    if binary.levels or _are_of_kernels(plan, folder, inputs):
+    if binary.levels or _contain_kernels(plan, folder, inputs):
         raise BuildError(
             "holds no record of isagen, although kernels are linked into it",
             where=binary.shown,
@@ -208,8 +173,8 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
         )
 
 
-def _are_of_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
-    """Return whether sealed objects or the dispatch source's object are among the files that were linked."""
+def _contain_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
+    """Return whether the `inputs` of a link contain a sealed object or the dispatch source's object."""
     outputs = outputs_folder(folder)
     sealed = {(outputs / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
     return any(

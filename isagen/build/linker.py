@@ -1,21 +1,23 @@
-"""Running the linker: it starts before all else, and what the audit needs is loaded while it works."""
+"""Running the linker: it starts first, so that the modules of the audit are imported while it works."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from ..model.command_words import split_words
 from ..model.errors import BuildError
 
-# Options with which linkers print something and link nothing; with -v and -V they print their version, and link.
-ANSWERS = {"--version", "--help"}
+# Options with which linkers print a text and do not link. With -v and -V they print their version and link.
+PRINT_ONLY = {"--version", "--help"}
 
 
 class Linking:
-    """A link; `words` are the linker's arguments with those of response files in their place.
+    """One link. `words` are the linker's arguments, each response file replaced by the arguments in it.
 
-    Raises `BuildError` where a response file cannot be read.
+    Raises `BuildError` if a response file cannot be read.
     """
 
     def __init__(self, linker: str, arguments: Sequence[str]) -> None:
@@ -35,14 +37,15 @@ class Linking:
         self._status: int | None = None
 
     def start(self) -> None:
-        """Start the linker. Raises `BuildError` where it cannot be run."""
-        import _signal  # type: ignore[import-not-found]  # what `signal` makes enumerations of, which takes longer
-
-        words = [self.linker, *self._arguments]
+        """Start the linker. Raises `BuildError` if it cannot be run."""
         self._started = True
-        try:  # Python ignores these signals, and a program inherits that
-            signals = [_signal.SIGPIPE, _signal.SIGXFSZ]
-            self._process = os.posix_spawn(self.linker, words, os.environ, setsigdef=signals)
+        try:  # Python ignores these signals, and a child process would inherit that
+            self._process = os.posix_spawn(
+                self.linker,
+                [self.linker, *self._arguments],
+                os.environ,
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+            )
         except OSError as problem:
             self._started = False
             raise BuildError(
@@ -53,16 +56,15 @@ class Linking:
 
     def wait(self) -> int:
         """Return the exit status, or the negative number of the signal that ended the linker."""
-        if self._status is None:  # interrupted before its process number is known: it is the only child
+        if self._status is None:
+            # After an interrupt in `start`, the process number may be unknown: -1 waits for the only child.
             self._status = os.waitstatus_to_exitcode(os.waitpid(self._process or -1, 0)[1])
         return self._status
 
     def discard(self) -> None:
-        """Remove the output, whose audit did not finish: the next build links again."""
+        """Remove the output if its audit did not finish, so that the next build links again."""
         if not self._started:
             return
-        from contextlib import suppress  # most links are not discarded
-
         with suppress(ChildProcessError):
             self.wait()
         if self.output is not None:
@@ -71,15 +73,13 @@ class Linking:
 
 def discard(output: str) -> None:
     """Remove a linked file, unless it is a device."""
-    from contextlib import suppress
-
     with suppress(OSError):
         if os.path.isfile(output):
             os.unlink(output)
 
 
 def expanded(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield a linker's arguments, with those in response files in their place. Raises OSError and ValueError."""
+    """Yield a linker's arguments, each response file replaced by the arguments in it. Raises OSError and ValueError."""
     for word in arguments:
         if word.startswith("@") and os.path.isfile(word[1:]):
             with open(word[1:], encoding="utf-8", errors="surrogateescape") as stream:
@@ -90,8 +90,8 @@ def expanded(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def output_of(words: Sequence[str]) -> str | None:
-    """Return what a linker makes with these arguments; None where it makes nothing."""
-    if ANSWERS.intersection(words):
+    """Return the path of the file that a linker writes with these arguments; None if it writes none."""
+    if PRINT_ONLY.intersection(words):
         return None
     output = "a.out"
     for number, word in enumerate(words):

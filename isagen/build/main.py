@@ -1,6 +1,6 @@
-"""The command line of the build steps; the copied tool's only entry point.
+"""The command line of the build steps, which is the only entry point of the copied tool.
 
-Ninja starts a process for each step, so each imports only what it needs. Only the fragment writes their arguments.
+Ninja starts one process per step, so each step imports only what it needs. The Meson fragment writes the arguments.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _emit(words: Sequence[str]) -> int:
-    """``emit PLAN FOLDER [--generated SOURCE...]``: write the sources of dispatch, and the copies of kernels."""
+    """``emit PLAN FOLDER [--generated SOURCE...]``: write the dispatch sources and the copies of kernel sources."""
     _, plan, folder, *generated = words
-    last_run = LastRun(_record_path(plan, folder, "emitted"), words)
-    if last_run.changed() != set():
+    last_run = LastRun(_memo_path(plan, folder, "emitted"), words)
+    if last_run.changed != set():
         from pathlib import Path
 
         from .emit import emit
 
-        emit(Path(plan), Path(folder), generated[1:], last_run)
+        written, read = emit(Path(plan), folder, generated[1:])
+        last_run.record(written, read=read)
     return 0
 
 
 def _seal(words: Sequence[str]) -> int:
-    """``seal PLAN FOLDER``: seal the objects of all levels, which are where Meson puts them."""
+    """``seal PLAN FOLDER``: seal the objects of all levels, which Meson compiled."""
     _, plan, folder = words
-    last_run = LastRun(_record_path(plan, folder, "sealed"), words)
-    if last_run.changed() == set():
+    last_run = LastRun(_memo_path(plan, folder, "sealed"), words)
+    if last_run.changed == set():
         last_run.refresh()
     else:
         from .seal import seal
@@ -57,7 +58,8 @@ def _seal(words: Sequence[str]) -> int:
 def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn if no target compiles the dispatch SOURCE.
 
-    Meson calls it after configuring. Editors get entries of the kernel sources at LEVEL, without the arguments WORD.
+    Meson calls this step after configuring. It also gives editors an entry for each kernel source: the command at
+    LEVEL without the arguments WORD.
     """
     from .used import WARNING, is_used
 
@@ -73,7 +75,7 @@ def _configured(words: Sequence[str]) -> int:
 
 
 def _link(words: Sequence[str]) -> int:
-    """``link PLAN MODE LINKER ARGUMENT...``: call the linker, and audit what it made."""
+    """``link PLAN MODE LINKER ARGUMENT...``: call the linker and audit its output."""
     from .linker import Linking
 
     _, plan, mode, linker, *arguments = words
@@ -88,7 +90,7 @@ def _link(words: Sequence[str]) -> int:
         raise
 
 
-def _record_path(plan: str, folder: str, step: str) -> str:
+def _memo_path(plan: str, folder: str, step: str) -> str:
     name = os.path.basename(plan).removesuffix(".json")
     return os.path.join(folder, f".{name}.{step}")
 

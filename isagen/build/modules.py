@@ -1,4 +1,4 @@
-"""Whole modules: the notes in the objects of their private modules, and their fronts."""
+"""Extension modules that are dispatched as a whole: the check of their objects, and C text for their front."""
 
 from __future__ import annotations
 
@@ -11,40 +11,43 @@ from ..model.registrations import Registrations
 from .compiled import Compiled
 
 INIT = "PyInit_"
-LINE = 32  # bytes in a line of a C array
+BYTES_IN_LINE = 32
 
 
 def check_objects(module: str, registered: Registrations, objects: Iterable[Compiled]) -> None:
-    """Raise `BuildError` if objects are no extension module, or register stubs that nothing calls."""
-    for source, found in registered.kernels.items():
-        for stub in found.registers:
+    """Raise `BuildError` if objects do not form the extension module, or if they register stubs."""
+    for source, kernel in registered.kernels.items():
+        for stub in kernel.registers:
             raise BuildError(
                 f"{source} registers a kernel for it, but is a source of the module {module}, which is "
                 "dispatched as a whole",
                 where=stub,
                 remedy="put the kernel into a set of its own in isa_sets, without 'module'",
             )
-    wanted = INIT + module
-    names = {symbol.name for file in objects for symbol in file.symbols if symbol.defined}
-    if wanted not in names:
+    names = {symbol.name for compiled in objects for symbol in compiled.symbols if symbol.defined}
+    if INIT + module not in names:
         others = sorted(name.removeprefix(INIT) for name in names if name.startswith(INIT))
         raise BuildError(
-            f"no source of the module defines {wanted}" + (f"; they define {INIT}{others[0]}" if others else ""),
+            f"no source of the module defines {INIT}{module}" + (f"; they define {INIT}{others[0]}" if others else ""),
             where=f"isa_module = {module!r}",
             remedy="name the module as its sources do: a .pyx by its file name, C++ in PYBIND11_MODULE or NB_MODULE",
         )
 
 
+def array_text(content: bytes) -> str:
+    """Return bytes as the elements of a C array; string literals in C have a maximum length."""
+    lines = (content[place : place + BYTES_IN_LINE] for place in range(0, len(content), BYTES_IN_LINE))
+    return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
+
+
 def notes_text(notes: Iterable[bytes]) -> str:
-    """Return notes as numbers that follow others in a C array."""
-    content = b"".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes)
-    lines = [content[place : place + LINE] for place in range(0, len(content), LINE)]
-    return "\n  ".join(", ".join(map(str, line)) + "," for line in lines)
+    """Return the notes of levels as the elements of a C array."""
+    return array_text(b"".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes))
 
 
-def module_table(module: str, levels: Iterable[str], built: Collection[str]) -> str:
-    """Return the C text that takes the place of a table of stubs: the module itself, at the levels that are built."""
-    cells = ["ISA_CAST(const struct isa_kernel *, &isa_module)" if level in built else "0" for level in levels]
+def module_table(module: str, levels: Iterable[str], built_levels: Collection[str]) -> str:
+    """Return the C text that replaces the table of stubs: its only entry is the module, at each level that is built."""
+    cells = ["ISA_CAST(const struct isa_kernel *, &isa_module)" if level in built_levels else "0" for level in levels]
     return "\n".join(
         [
             "static const char isa_module = 0; /* the address of a level that is built */",

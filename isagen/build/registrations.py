@@ -1,115 +1,77 @@
-"""The registrations of kernels, read from symbols of compiled objects, or from the bytes of objects of any format.
+"""The registrations of kernels, read from the symbols of compiled objects, or from their bytes.
 
-A kernel source that says ``ISA_REGISTER_DISPATCH(stub, ...)`` defines ``isa_kernel_LEVEL__stub``; one that says
-``ISA_REGISTER_NO_DISPATCH(stub)`` defines ``isa_without_LEVEL__stub``. Where isagen does not read a build's objects,
-both define a text instead (`ISA_ANNOUNCE`), which compilers put into objects as it is:
-``isagen:registers:LEVEL:STUB;``, and ``without``.
+``ISA_REGISTER_DISPATCH(stub, ...)`` in a kernel source defines the symbol ``isa_kernel_LEVEL__stub``, and
+``ISA_REGISTER_NO_DISPATCH(stub)`` the symbol ``isa_without_LEVEL__stub``. If isagen cannot read the objects of a build,
+both macros define a text instead (`ISA_ANNOUNCE`), which compilers copy into objects of any format:
+``isagen:registers:LEVEL:STUB;`` or ``isagen:without:LEVEL:STUB;``.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..model.errors import BuildError
 from ..model.files import AnyPath, read_bytes
-from ..model.matrix import Code
-from ..model.objects import CompiledObjects, unit_folder
-from ..model.plan import Plan
 from ..model.registrations import Registered, Registrations
 from .addresses import LevelAddresses
-from .compiled import Compiled, marks_of
+from .compiled import Compiled, registration_prefixes
 
 
-@dataclass(frozen=True)
-class Said:
-    """What one object registers: its kernel source, stubs with and without a kernel, and its shared data. `code` is
-    None for shims, and where isagen does not read objects.
+class ObjectRegistrations(NamedTuple):
+    """One object: its kernel source, the stubs that it registers, and the initial values of variables that all levels
+    share.
     """
 
     source: str
-    registers: tuple[str, ...]
-    without: tuple[str, ...]
+    registered: Registered
     shared: Mapping[str, str]
-    code: Code | None
 
 
-def said(source: str, file: Compiled, level: str, addresses: LevelAddresses, shim: bool = False) -> Said:
-    """Return what the object of a kernel source, or of its `shim`, registers."""
-    names = [symbol.name for symbol in file.symbols if symbol.defined]
+def object_registrations(
+    source: str, compiled: Compiled, level: str, addresses: LevelAddresses, shim: bool = False
+) -> ObjectRegistrations:
+    """Return the registrations in the object of a kernel source or of its `shim`. Those of a shim contain no code."""
+    names = [symbol.name for symbol in compiled.symbols if symbol.defined]
+    registers, without = (
+        tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+        for prefix in registration_prefixes(level)
+    )
+    shared = {symbol.name: symbol.initial_value for symbol in addresses.shared_variables(compiled)}
+    return ObjectRegistrations(source, Registered(registers, without, None if shim else compiled.code), shared)
 
-    def after(start: str) -> tuple[str, ...]:
-        return tuple(name.removeprefix(start) for name in names if name.startswith(start))
 
-    shared = {symbol.name: symbol.value for symbol in addresses.shared(file)}
-    registers, without = marks_of(level)
-    return Said(source, after(registers), after(without), shared, None if shim else file.code)
-
-
-def registrations_of(level: str, objects: Iterable[Said]) -> Registrations:
-    """Return what all objects of `level` register. Raises `BuildError` where two of them register one stub."""
-    registers: dict[str, list[str]] = {}
-    without: dict[str, list[str]] = {}
-    codes: dict[str, Code | None] = {}
+def registrations_of(level: str, objects: Iterable[ObjectRegistrations]) -> Registrations:
+    """Return the registrations of all objects of `level`. Raises `BuildError` if two objects register one stub."""
+    kernels: dict[str, Registered] = {}
     owners: dict[str, str] = {}
     shared: dict[str, str] = {}
-    for one in objects:
-        shared.update(one.shared)
-        codes[one.source] = codes.get(one.source) or one.code
-        without.setdefault(one.source, []).extend(one.without)
-        registers.setdefault(one.source, []).extend(one.registers)
-        for stub in one.registers:
+    for source, registered, variables in objects:
+        shared.update(variables)
+        for stub in registered.registers:
             if stub in owners:
                 raise BuildError(
-                    f"is registered twice at {level}: by {owners[stub]} and by {one.source}",
+                    f"is registered twice at {level}: by {owners[stub]} and by {source}",
                     where=stub,
                     remedy="a stub takes one kernel per level: remove one ISA_REGISTER_DISPATCH, or rename a stub",
                 )
-            owners[stub] = one.source
-    return Registrations(
-        level=level,
-        kernels={
-            source: Registered(tuple(sorted(found)), tuple(sorted(without[source])), codes[source])
-            for source, found in sorted(registers.items())
-        },
-        shared=dict(sorted(shared.items())),
-    )
+            owners[stub] = source
+        copy = kernels.get(source, Registered())  # a source may have a copy and a shim
+        kernels[source] = Registered(
+            tuple(sorted(copy.registers + registered.registers)),
+            tuple(sorted(copy.without + registered.without)),
+            copy.code or registered.code,
+        )
+    return Registrations(level, dict(sorted(kernels.items())), dict(sorted(shared.items())))
 
 
-def compiled_objects(plan: Plan, level: str, folder: str, known: CompiledObjects) -> list[str]:
-    """Return the objects that Meson compiled at `level` in the `folder` of outputs, in the plan's order.
+def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
+    """Return the registrations at `level` in the texts of objects; each object comes with its kernel source.
 
-    They are listed from folders: a command line has no room for thousands.
+    Raises `BuildError` if two objects register one stub, or if no object registers any.
     """
-    found = []
-    for unit in (unit for unit in plan.units if unit.level == level):
-        place = os.path.join(folder, unit_folder(unit.name))
-        names = os.listdir(place) if os.path.isdir(place) else []
-        paths = (os.path.join(place, name) for name in names if name.endswith((".o", ".obj")))
-        objects = {known.copy_of(path): path for path in paths}
-        for copy in unit.copies:
-            if copy not in objects:
-                raise BuildError(f"has no object in {place}", where=copy, remedy="build again: ninja -C BUILD_DIR")
-            found.append(objects[copy])
-    return found
-
-
-def source_of(path: AnyPath, level: str, known: CompiledObjects) -> str:
-    """Return the kernel source behind an object of `level`. Raises `BuildError` if there is none."""
-    found, source = known.kernel_of(path)
-    if found != level:
-        raise BuildError("does not come from a kernel of the plan", where=str(path), remedy="clean the build folder")
-    return source
-
-
-def announced(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
-    """Return what the objects, each with its kernel source, announce at `level`.
-
-    Raises `BuildError` where two register one stub, or none does.
-    """
-    found = [_said(source, level, read_bytes(path)) for path, source in objects]
-    if not any(one.registers for one in found):
+    found = [ObjectRegistrations(source, _announced(level, read_bytes(path)), {}) for path, source in objects]
+    if not any(one.registered.registers for one in found):
         raise BuildError(
             "no kernel registers itself",
             where="isa_kernels",
@@ -119,11 +81,11 @@ def announced(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registratio
     return registrations_of(level, found)
 
 
-def _said(source: str, level: str, content: bytes) -> Said:
-    import re  # where objects are read, nothing else here needs it
+def _announced(level: str, content: bytes) -> Registered:
+    import re  # no other function of the step needs it
 
-    def texts(what: str) -> tuple[str, ...]:
-        found = re.findall(rf"isagen:{what}:{re.escape(level)}:(\w+);".encode(), content)
-        return tuple(dict.fromkeys(name.decode() for name in found))
+    def stubs(word: str) -> tuple[str, ...]:
+        names = re.findall(rf"isagen:{word}:{re.escape(level)}:(\w+);".encode(), content)
+        return tuple(name.decode() for name in dict.fromkeys(names))
 
-    return Said(source, texts("registers"), texts("without"), {}, None)
+    return Registered(stubs("registers"), stubs("without"))

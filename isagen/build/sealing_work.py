@@ -1,24 +1,23 @@
-"""The work of sealing a plan: compiled objects by level, and the paths of sealed ones."""
+"""The work of sealing a plan: the compiled objects of each level, and the paths of the sealed objects."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from ..model.files import read_bytes
+from ..model.errors import BuildError
+from ..model.files import content_digest, read_bytes
 from ..model.names import registrations_name, sealed_name
-from ..model.objects import CompiledObjects
-from ..model.plan import Build
+from ..model.objects import CompiledObjects, unit_folder
+from ..model.plan import Build, Unit
 from ..model.plan_file import outputs_folder, read_plan
-from .registrations import compiled_objects, source_of
 
 
 class Item(NamedTuple):
-    """A compiled object: its path, its kernel source, the path of the sealed one, and whether it is a shim's."""
+    """A compiled object: its path, its kernel source, the path of the sealed object, and whether it is a shim's."""
 
     path: str
     source: str
@@ -28,7 +27,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelWork:
-    """One level: those below it, the path of its registrations, and its objects."""
+    """One level: the levels `below` it, the path of its registrations, and its objects."""
 
     name: str
     below: tuple[str, ...]
@@ -38,34 +37,44 @@ class LevelWork:
 
 @dataclass(frozen=True)
 class Work:
-    """A build, and its levels that are built, lowest first; `key` changes with the plan and with isagen."""
+    """A build, and its levels with copies, lowest first; `key` changes with the plan and with isagen."""
 
     key: str
     build: Build
     levels: tuple[LevelWork, ...]
 
 
-def work_of(plan_path: Path, folder: str, planned: Iterable[str]) -> Work:
-    """Read the work from a plan, whose files are `planned`, and find the objects that Meson compiled for it."""
+def work_of(plan_path: Path, folder: str, plan_files: Iterable[str]) -> Work:
+    """Return the work of the plan that consists of `plan_files`. Sealed objects are in `folder`."""
     build = read_plan(plan_path)
     plan = build.plan
-    shims, known = plan.shims(), CompiledObjects(plan)
-    rows = {level.name: level for level in plan.levels}
+    known, compiled_folder = CompiledObjects(plan), os.fspath(outputs_folder(plan_path.parent))
+    sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
+    shims, below = plan.shims(), {level.name: level.below for level in plan.levels}
     levels = []
     for level in plan.built_levels():
-        items = []
-        for path in compiled_objects(plan, level, os.fspath(outputs_folder(plan_path.parent)), known):
-            copy = known.copy_of(path)
-            sealed = os.path.join(folder, sealed_name(copy, level))
-            items.append(Item(path, source_of(path, level, known), sealed, copy in shims))
+        items = tuple(
+            Item(path, sources[copy], os.path.join(folder, sealed_name(copy, level)), copy in shims)
+            for unit in plan.units
+            if unit.level == level
+            for copy, path in _objects_of(unit, compiled_folder, known)
+        )
         registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
-        levels.append(LevelWork(level, rows[level].below, registrations, tuple(items)))
-    return Work(_key(planned), build, tuple(levels))
+        levels.append(LevelWork(level, below[level], registrations, items))
+    return Work(content_digest(b"\0".join(map(read_bytes, plan_files))), build, tuple(levels))
 
 
-def _key(paths: Iterable[str]) -> str:
-    found = blake2b(digest_size=16)
-    for path in paths:
-        content = read_bytes(path)
-        found.update(f"{os.path.basename(path)} {len(content)}\n".encode(errors="surrogateescape") + content)
-    return found.hexdigest()
+def _objects_of(unit: Unit, folder: str, known: CompiledObjects) -> Iterator[tuple[str, str]]:
+    """Yield the copies of a unit, each with the path of its object in the `folder` of outputs.
+
+    The objects are not arguments of the step: a command line cannot contain thousands. Raises `BuildError` if an object
+    is missing.
+    """
+    place = os.path.join(folder, unit_folder(unit.name))
+    names = os.listdir(place) if os.path.isdir(place) else []
+    paths = (os.path.join(place, name) for name in names if name.endswith((".o", ".obj")))
+    objects = {known.copy_of(path): path for path in paths}
+    for copy in unit.copies:
+        if copy not in objects:
+            raise BuildError(f"has no object in {place}", where=copy, remedy="build again: ninja -C BUILD_DIR")
+        yield copy, objects[copy]

@@ -1,6 +1,7 @@
-"""The table of stubs: the kernel of each stub at each level, as sealing found it in the compiled objects.
+"""The table of stubs: the kernel of each stub at each level, from the registrations in the compiled objects.
 
-Every stub must have the kernels that it needs, and data that all levels share must have one initial value.
+Two checks come first: every stub has the kernels that it needs, and variables that all levels share have one initial
+value.
 """
 
 from __future__ import annotations
@@ -19,118 +20,110 @@ from ..model.names import (
 from ..model.registrations import Registrations
 from .modules import module_table, notes_text
 
+# The lower level whose kernel a folded stub calls, by (level, stub).
+Folded = Mapping[tuple[str, str], str]
 
-def stubs_source(text: str, project: str, levels: Sequence[str], found: Sequence[Registrations], module: str) -> str:
-    """Return the template `text`, with the stubs and the notes of levels in the places of marks.
 
-    `levels` are those of the plan of a `project`, lowest first, and `found` those that are built. A whole `module` is
-    the only stub of its own. Raises `BuildError` where a stub is incomplete.
+def stubs_source(
+    template: str, project: str, levels: Sequence[str], built_levels: Sequence[Registrations], module: str
+) -> str:
+    """Return the `template` with its marks replaced by the table of stubs and the notes of levels.
+
+    `levels` are all levels of the plan, lowest first. An extension `module` is the only entry of its table. Raises
+    `BuildError` if a stub lacks a kernel.
     """
-    notes = {one.level: pack(one.level_code(project)) for one in found}
+    notes = {registrations.level: pack(registrations.level_code(project)) for registrations in built_levels}
     if module:
         table = module_table(module, levels, notes)
     else:
-        table = stub_table(stubs_of(found, levels[0]), levels, folded_stubs(found))
-    return text.replace(STUBS_MARK, table).replace(LEVEL_NOTES_MARK, notes_text(notes.values()))
+        table = stub_table(stubs_of(built_levels, levels[0]), levels, _folded_stubs(built_levels))
+    return template.replace(STUBS_MARK, table).replace(LEVEL_NOTES_MARK, notes_text(notes.values()))
 
 
-def folded_stubs(found: Iterable[Registrations]) -> dict[tuple[str, str], str]:
-    """Return the lower level whose kernel a folded stub calls, by (level, stub)."""
+def _folded_stubs(levels: Iterable[Registrations]) -> Folded:
     return {
-        (one.level, stub): lower
-        for one in found
-        for source, lower in one.folded.items()
-        for stub in one.kernels[source].registers
+        (registrations.level, stub): lower
+        for registrations in levels
+        for source, lower in registrations.folded.items()
+        for stub in registrations.kernels[source].registers
     }
 
 
-def kernel_symbol(level: str, stub: str, folded: Mapping[tuple[str, str], str]) -> str:
-    """Return the symbol of the kernel of a stub at a level: of a lower one, where it is `folded`."""
-    return f"{KERNEL_SYMBOL.format(level=folded.get((level, stub), level))}{stub}"
+def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded: Folded) -> str:
+    """Return the C text that declares every kernel and lists every stub with its kernels, lowest level first."""
 
-
-def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded: Mapping[tuple[str, str], str]) -> str:
-    """Return the C text that declares every kernel and lists every stub with its kernels, lowest level first.
-
-    At a level and for a stub that is `folded`, the kernel is that of the level given.
-    """
+    def kernel_symbol(level: str, stub: str) -> str:
+        return f"{KERNEL_SYMBOL.format(level=folded.get((level, stub), level))}{stub}"
 
     lines = ["ISA_BEGIN_C"]
-    for stub, found in stubs.items():
+    for stub, stub_levels in stubs.items():
         lines += [f"ISA_HIDDEN void {BIND_SYMBOL}{stub}(const struct isa_kernel *kernel);"]
-        own = [level for level in found if (level, stub) not in folded]
-        lines += [f"extern ISA_HIDDEN const struct isa_kernel {kernel_symbol(level, stub, folded)};" for level in own]
+        own = [level for level in stub_levels if (level, stub) not in folded]
+        lines += [f"extern ISA_HIDDEN const struct isa_kernel {kernel_symbol(level, stub)};" for level in own]
         lines += [f"extern ISA_HIDDEN void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name);"]
         lines += [f"void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name) = isa_no_level;"]
     lines += ["ISA_END_C", "", f"const unsigned isa_stub_total = {len(stubs)};"]
     lines += [f"const struct isa_stub isa_stubs[{len(stubs)}] = {{"]
-    for stub, found in stubs.items():
-        cells = ", ".join(f"&{kernel_symbol(level, stub, folded)}" if level in found else "0" for level in levels)
+    for stub, stub_levels in stubs.items():
+        cells = ", ".join(f"&{kernel_symbol(level, stub)}" if level in stub_levels else "0" for level in levels)
         lines.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
     return "\n".join([*lines, "};", f"int isa_stub_levels[{len(stubs)}];"])
 
 
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
-    """Return, by stub, the levels at which it has a kernel. Raises `BuildError` for one that is incomplete.
+    """Return the levels at which each stub has a kernel. Raises `BuildError` if a stub lacks a kernel.
 
-    A stub needs a kernel at the `lowest` level. A kernel source that registers a stub must register it, or register
-    that it has none, at each level that it is compiled for.
+    A stub needs a kernel at the `lowest` level. A kernel source that registers a stub must register it at each level
+    that the source is compiled for, or register there that the stub has no kernel.
     """
     levels = list(levels)
     stubs: dict[str, list[str]] = {}
-    first: dict[str, str] = {}
+    first_sources: dict[str, str] = {}
+    stubs_of_source: dict[str, set[str]] = {}
     for registrations in levels:
-        for source, found in registrations.kernels.items():
-            for stub in found.registers:
+        for source, kernel in registrations.kernels.items():
+            stubs_of_source.setdefault(source, set()).update(kernel.registers)
+            for stub in kernel.registers:
                 stubs.setdefault(stub, []).append(registrations.level)
-                first.setdefault(stub, source)
+                first_sources.setdefault(stub, source)
     if not stubs:
         raise BuildError(
             "no kernel registers itself",
             where="isa_kernels",
             remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces",
         )
-    for stub, found_at in sorted(stubs.items()):
-        if lowest not in found_at:
+    for stub, stub_levels in sorted(stubs.items()):
+        if lowest not in stub_levels:
             raise BuildError(
-                f"{first[stub]} registers it at {', '.join(found_at)}, but no kernel does at {lowest}",
+                f"{first_sources[stub]} registers it at {', '.join(stub_levels)}, but no kernel does at {lowest}",
                 where=stub,
                 remedy=f"register a kernel at {lowest} too, for CPUs without any higher level",
             )
-    _check_every_level(levels, stubs)
-    _check_shared(levels)
-    return dict(sorted(stubs.items()))
-
-
-def _check_every_level(levels: Sequence[Registrations], stubs: Mapping[str, Sequence[str]]) -> None:
-    said: dict[str, set[str]] = {}
     for registrations in levels:
-        for source, found in registrations.kernels.items():
-            said.setdefault(source, set()).update(found.registers)
-    for registrations in levels:
-        for source, found in registrations.kernels.items():
-            silent = said[source] - set(found.registers) - set(found.without)
-            for stub in sorted(silent):
+        for source, kernel in registrations.kernels.items():
+            for stub in sorted(stubs_of_source[source].difference(kernel.registers, kernel.without)):
                 raise BuildError(
                     f"{source} registers it at {', '.join(stubs[stub])}, but not at {registrations.level}, "
                     "which it is compiled for too",
                     where=stub,
                     remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) there, or leave the level out in isa.toml",
                 )
+    _check_shared(levels)
+    return dict(sorted(stubs.items()))
 
 
 def _check_shared(levels: Sequence[Registrations]) -> None:
-    """Raise `BuildError` for a shared variable whose size or initial value differs between levels."""
+    """Raise `BuildError` if the size or the initial value of a shared variable differs between levels."""
     first: dict[str, tuple[str, str]] = {}
     for registrations in levels:
         for symbol, value in registrations.shared.items():
-            level, known = first.setdefault(symbol, (registrations.level, value))
-            if value != known:
+            first_level, first_value = first.setdefault(symbol, (registrations.level, value))
+            if value != first_value:
                 from ..binary.formats import demangle
 
                 raise BuildError(
-                    f"all levels share this variable, but its initial value is {known} at {level} and {value} at "
-                    f"{registrations.level}: each would read the first one's",
+                    f"all levels share this variable, but its initial value is {first_value} at {first_level} and "
+                    f"{value} at {registrations.level}: each would read the first one's",
                     where=demangle(symbol),
                     remedy="make it static in the kernel source, or put it, or the function that holds it, into an "
                     "anonymous namespace, so that each level has its own; make a constant constexpr; or give it a name "

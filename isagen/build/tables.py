@@ -1,5 +1,7 @@
-"""The tables of stubs among the inputs of a link: no two may have the same stub. If two static libraries have one, both
-call the first library's kernels, because linkers never extract the second one's table.
+"""The tables of stubs in a link: a stub may be in one table only.
+
+If two static libraries have a table with the same stub, both call the first library's kernels, because linkers never
+extract the second table.
 """
 
 from __future__ import annotations
@@ -13,29 +15,29 @@ from ..model.names import TABLE_SYMBOL, UNREGISTERED_SYMBOL
 
 
 def check_stubs(inputs: Iterable[str]) -> None:
-    """Raise `BuildError` where a stub is in two tables among the objects and archives that are linked."""
+    """Raise `BuildError` if two tables in the objects and static libraries of a link have the same stub."""
     first: dict[bytes, tuple[str, frozenset[bytes]]] = {}
     for path in filter(os.path.isfile, inputs):  # a word may be the value of an option
         names = _names_in(path)
         tables = frozenset(name for name in names if name.startswith(TABLE_SYMBOL.encode()))
         for name in names:
-            place, known = first.setdefault(name, (path, tables))
-            # Two libraries may have the same table.
-            if name.startswith(UNREGISTERED_SYMBOL.encode()) and place != path and known.isdisjoint(tables):
+            first_path, first_tables = first.setdefault(name, (path, tables))
+            is_stub = name.startswith(UNREGISTERED_SYMBOL.encode())
+            if is_stub and first_path != path and first_tables.isdisjoint(tables):  # two libraries may share a table
                 raise BuildError(
-                    f"is a stub of {place} and of {path}, and the linker takes one of them for both",
+                    f"is a stub of {first_path} and of {path}, and the linker takes one of them for both",
                     where=name.decode(errors="surrogateescape").removeprefix(UNREGISTERED_SYMBOL),
                     remedy="rename one: a stub's name is unique in the program",
                 )
 
 
 def _names_in(path: str) -> Sequence[bytes]:
-    """Return the names in an archive, or in an object with a table of stubs; none of other objects."""
+    """Return the symbols of a static library, or the strings of an object that is a table of stubs."""
     with open(path, "rb") as stream:
         if is_object_name(path):
             return stream.read().split(b"\0") if "isa_stubs" in os.path.basename(path) else ()
         head = stream.read(68)
-        if not head.startswith(ARCHIVES) or head[8:10] != b"/ ":  # the first member is the index: places, then names
+        if not head.startswith(ARCHIVES) or head[8:10] != b"/ ":  # the first member is the index of symbols
             return ()
         index = stream.read(int(head[56:66]))
-    return index[4 + 4 * int.from_bytes(index[:4], "big") :].split(b"\0")
+    return index[4 + 4 * int.from_bytes(index[:4], "big") :].split(b"\0")  # a count, offsets, then names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from ..model.files import read_bytes
 
@@ -14,31 +15,16 @@ WARNING = (
 
 
 def is_used(dispatch_source: str, build_root: str) -> bool:
-    """Return whether ninja's file in `build_root` compiles the `dispatch_source` for a target.
+    """Return whether a rule of ninja's file in `build_root` has the `dispatch_source` as an input.
 
-    What another backend of Meson wrote is not read.
+    Return True without a ninja file: Meson has other backends.
     """
     try:
         content = read_bytes(os.path.join(build_root, NINJA_FILE))
     except OSError:
         return True
-    name = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")
-    path = os.fsencode(" " + name.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
-    place = content.find(path)  # of some megabytes, few lines name it
-    while place >= 0:
-        start, end = content.rfind(b"\n", 0, place) + 1, content.find(b"\n", place)
-        line = content[start : end if end >= 0 else len(content)]
-        if line.startswith(b"build ") and _names(line.partition(b":")[2].rstrip(b"\r"), path):
-            return True
-        place = content.find(path, start + len(line))
-    return False
-
-
-def _names(inputs: bytes, path: bytes) -> bool:
-    """Return whether the `inputs` of a rule name a `path`, which starts with the blank before it."""
-    place = inputs.find(path)
-    while place >= 0:
-        if inputs[place - 1 : place] != b"$" and inputs[place + len(path) :][:1] in (b"", b" "):
-            return True
-        place = inputs.find(path, place + 1)
-    return False
+    path = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")
+    quoted = os.fsencode(path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
+    rules = (line for line in content.splitlines() if line.startswith(b"build ") and quoted in line)
+    whole_word = re.compile(rb"(?<!\$) " + re.escape(quoted) + rb"(?: |\Z)")
+    return any(whole_word.search(line.partition(b":")[2]) for line in rules)

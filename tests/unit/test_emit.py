@@ -220,7 +220,7 @@ def emitted(build, monkeypatch):
     plan = str(write_plan(build, "a.c", "b.c", generated=True))
     words = ["emit", plan, "out", "--generated", "../src/a.c", "../src/b.c"]
     calls = []
-    monkeypatch.setattr("isagen.build.emit.emit", lambda *args: (calls.append(1), emit(*args)))
+    monkeypatch.setattr("isagen.build.emit.emit", lambda *args: (calls.append(1), emit(*args))[1])
 
     def run():
         before = {path: path.stat().st_ino for path in Path("out").glob("*.c")}

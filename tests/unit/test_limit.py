@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from isagen.build.registrations import announced
+from isagen.build.registrations import announced_registrations
 from isagen.configure.limits import choose_table
 from isagen.model.codec import from_data
 from isagen.model.errors import BuildError, ConfigError
@@ -138,11 +138,11 @@ def test_what_kernels_announce_is_found_in_bytes(tmp_path):
     a, b = (tmp_path / name for name in ("meson-generated_.._a.cpp.DEFAULT.cpp.obj", "b.cpp.DEFAULT.cpp.o"))
     a.write_bytes(b'\0isagen:registers:DEFAULT:one;isagen:registers:DEFAULT:two;\xff"isagen:registers:" #level ";"')
     b.write_bytes(b"isagen:without:DEFAULT:one;isagen:registers:AVX2:no;isagen:registers:DEFAULT:isagen:")
-    found = announced("DEFAULT", [(a, "a.cpp"), (b, "b.cpp")]).kernels
+    found = announced_registrations("DEFAULT", [(a, "a.cpp"), (b, "b.cpp")]).kernels
     assert found == {"a.cpp": Registered(("one", "two"), ()), "b.cpp": Registered((), ("one",))}
     b.write_bytes(b"isagen:registers:DEFAULT:two;")
     with pytest.raises(BuildError, match="two: is registered twice at DEFAULT"):
-        announced("DEFAULT", [(a, "a.cpp"), (b, "b.cpp")])
+        announced_registrations("DEFAULT", [(a, "a.cpp"), (b, "b.cpp")])
 
 
 def test_a_matrix_of_an_earlier_version_has_no_limit():

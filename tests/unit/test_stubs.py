@@ -1,11 +1,8 @@
 """Registrations and the source of stubs that is made of them."""
 
-from pathlib import Path
-
 import pytest
 
 from isagen.binary.formats import load_object
-from isagen.build.registrations import source_of
 from isagen.build.stubs import stub_table, stubs_of, stubs_source
 from isagen.model.errors import BuildError
 from isagen.model.names import STUBS_MARK
@@ -22,13 +19,9 @@ def test_an_object_s_name_tells_the_source():
         kernel_row("a/k.cpp", {"AVX2": "a_k.cpp.AVX2.cpp"}),
     ]
     known = CompiledObjects(plan_of(["DEFAULT", "AVX2"], rows))
-    assert source_of(Path("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj"), "DEFAULT", known) == "x/k.cpp"
-    other = Path("lib.p/meson-generated_.._a_k.cpp.AVX2.cpp.o")
-    assert source_of(other, "AVX2", known) == "a/k.cpp"
-    with pytest.raises(BuildError, match="does not come from a kernel"):
-        source_of(other, "DEFAULT", known)
-    with pytest.raises(BuildError, match="does not come from a kernel"):
-        source_of(Path("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o"), "DEFAULT", known)
+    assert known.kernel_of("lib.p/meson-generated_.._k.cpp.DEFAULT.cpp.obj") == ("DEFAULT", "x/k.cpp")
+    assert known.kernel_of("lib.p/meson-generated_.._a_k.cpp.AVX2.cpp.o") == ("AVX2", "a/k.cpp")
+    assert known.kernel_of("lib.p/meson-generated_.._b_k.cpp.DEFAULT.cpp.o") == ("", "")
 
 
 def test_shared_data_of_different_values():

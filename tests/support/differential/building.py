@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isagen.audit.findings import KINDS
-from isagen.build.emit import emit
+from isagen.build.emit import emit, generated_text
+from isagen.build.last_run import LastRun
 from isagen.build.link import finish
 from isagen.build.linker import Linking
 from isagen.build.seal import seal
 from isagen.build.stubs import stubs_of
-from isagen.build.texts import text_for
 from isagen.model.errors import IsagenError
 from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, headers_folder, sealed_name
 from isagen.model.plan import Build, Sealing
@@ -96,7 +96,7 @@ def make_objects(
     objects = _compile(base, project, reduced, folder)
     registrations = [folder / f"isa_{level}.json" for level in objects]
     try:
-        seal(plan_path, folder)
+        seal(plan_path, folder, LastRun(folder / ".sealed", []))
     except IsagenError as problem:
         return Built(REFUSED, output, output, str(problem))
     inputs = [folder / "ordinary.o", _dispatch(base, project, folder), _stubs(base, project, folder)]
@@ -148,7 +148,7 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
 def _dispatch(base: Base, project: Random, folder: Path) -> Path:
     """Compile the dispatch source, or take the object of one that has the same text."""
     source = folder / "isa_dispatch.c"
-    text = text_for(str(folder / PLAN_FILE), source.name).encode()
+    text = generated_text(str(folder / PLAN_FILE), source.name).encode()
     source.write_bytes(text)
     key = hashlib.sha256(text + repr((base.cc, project.kind == "fixed")).encode()).hexdigest()[:20]
     known = base.folder / f"dispatch-{key}.o"
