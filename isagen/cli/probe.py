@@ -12,8 +12,7 @@ from ..model.languages import LANGUAGES
 from ..model.plan import Verdict
 from ..probe.cache import NO_CACHE
 from ..probe.compiler import find_compiler
-from ..probe.limited import limited_verdicts
-from ..probe.probe import probe_each
+from ..probe.probe import limited_verdicts, probe_each
 from .output import wrapped
 from .parser import Commands, add_table
 

@@ -1,4 +1,4 @@
-"""The answer to the Meson fragment: keys and lists, from which it declares targets."""
+"""The answer to the Meson fragment: keys and lists, from which the fragment declares targets."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
 from ..model.names import registrations_name, sealed_name, stubs_name
 from ..model.objects import unit_folder
-from ..model.plan import BUILT, Build, Plan, Unit
+from ..model.plan import BUILT, Build, Plan
 
 Values = dict[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Editor:
-    """The level at which editors see kernel sources, "best" for the highest that is built, "" for none.
+    """The level for entries in compile_commands.json: "best" is the highest that is built, "" is no level.
 
-    The `tuning` arguments are left out: clangd, a Clang, refuses those that only GCC knows.
+    Entries lack the `tuning` arguments, because clangd refuses arguments that only GCC knows.
     """
 
     level: str = ""
@@ -28,22 +28,21 @@ class Editor:
 
 @dataclass(frozen=True)
 class Fragment:
-    """What the answer needs of the fragment: where it is `built`, from the build folder's root, and the way `up`.
-
-    That leads from the fragment's folder to the project's root. `precompiled` are the languages with a precompiled
-    header.
+    """The fragment's place. `folder` is its output folder, from the build folder's root; `root` is the project's root,
+    from the fragment's folder. `precompiled` are the languages with a precompiled header.
     """
 
-    built: str = ""
-    up: str = ".."
+    folder: str = ""
+    root: str = ".."
     precompiled: tuple[str, ...] = ()
 
 
 def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
-    """Return what the fragment reads of a build. Meson also prints `warnings`, before the build's own.
+    """Return the part of the answer that depends on the build. Meson prints `warnings` and the build's own warnings.
 
-    `copied` are the kernels that copies contain, not include. `emitted` are the sources of dispatch and the copies, and
-    `sealed` the source of stubs, what each level registers, and the objects.
+    `copied` are the kernel sources whose text copies contain. `emitted` are the outputs of the step emit: the dispatch
+    sources and the copies. `sealed` are the outputs of the step seal: the source of stubs, the registrations of each
+    level, and the sealed objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -53,7 +52,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
     stubs = [stubs_name(plan.kernel_set, build.dispatch_language)] if cells else []
     values: Values = {
         "error": [],
-        "copied": [f"{fragment.up}/{row.source}" for row in plan.kernels if not (row.generated or row.included)],
+        "copied": [f"{fragment.root}/{row.source}" for row in plan.kernels if not (row.generated or row.included)],
         **_units(build, fragment),
         "levels": built,
         "sealed": [*stubs, *registrations, *sealed],
@@ -72,9 +71,8 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
 
 
 def _units(build: Build, fragment: Fragment) -> Values:
-    """Return the libraries, lowest level first, and for each its arguments and the indexes of its copies in `emitted`.
-
-    `pch` are languages with a precompiled header.
+    """Return the units, lowest level first, and the keys of each unit: the indexes of its copies in `emitted`, its
+    languages with a precompiled header, and its arguments by language.
     """
     plan = build.plan
     emitted = [*build.sources, *(copy for unit in plan.units for copy in unit.copies)]
@@ -87,23 +85,15 @@ def _units(build: Build, fragment: Fragment) -> Values:
         values[f"{unit.name}_copies"] = [places[copy] for copy in unit.copies]
         values[f"{unit.name}_pch"] = [language for language in fragment.precompiled if unit.args.get(language)]
         for language in LANGUAGES:
-            values[f"{unit.name}_{language}_args"] = _args(unit, language, fragment)
+            args = unit.args.get(language, ())
+            # GCC searches -iquote folders for a precompiled header, and must find the unit's before those of kernels.
+            own_folder = [f"-iquote{fragment.folder}/{unit_folder(unit.name)}"] if fragment.precompiled and args else []
+            values[f"{unit.name}_{language}_args"] = [*own_folder, *args]
     return values
 
 
-def _args(unit: Unit, language: str, fragment: Fragment) -> Sequence[str]:
-    """Return the arguments of a unit in a language.
-
-    GCC searches -iquote folders for a precompiled header: the unit's precedes those of kernels.
-    """
-    args = unit.args.get(language, ())
-    if fragment.precompiled and args:
-        return [f"-iquote{fragment.built}/{unit_folder(unit.name)}", *args]
-    return args
-
-
 def _editor(plan: Plan, editor: Editor) -> list[str]:
-    """Return the level at which editors see kernel sources, and the arguments that are left out."""
+    """Return the level for editors, and the arguments that their entries lack."""
     level = editor.level
     if level == "best":
         level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")

@@ -1,4 +1,4 @@
-"""Headers under the names that PyTorch's and IPEX's sources include, so that these compile unchanged."""
+"""Headers with the names that sources of PyTorch and IPEX include, so that these sources compile unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADER = "isa_torch.h"
 
 
 def compat_texts(compat: Sequence[str], table: Table) -> dict[str, str]:
-    """Return the headers for `compat` (keys of `COMPAT`) by path; none where it is empty."""
+    """Return the headers for `compat` (keys of `COMPAT`) by path."""
     if not compat:
         return {}
     levels = [{"name": name, "aten": _aten_name(table.defines(name))} for name in table.names()]
@@ -29,7 +29,7 @@ def compat_texts(compat: Sequence[str], table: Table) -> dict[str, str]:
 
 
 def _aten_name(defines: Sequence[str]) -> str:
-    """Return the widest of ATen's own levels among a level's macros."""
+    """Return the highest of ATen's levels that the macros of a level define."""
     for name in ("AVX512", "AVX2"):
         if f"CPU_CAPABILITY_{name}" in defines:
             return name

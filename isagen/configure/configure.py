@@ -7,7 +7,7 @@ import posixpath
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import ConfigError, KernelError, ProjectError, did_you_mean
+from ..model.errors import ConfigError, KernelError, ProjectError
 from ..model.files import content_digest, replace_files, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.optimization import VECTORISER, optimization_of, vectoriser
@@ -15,13 +15,12 @@ from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
-from ..planning.levels import check_required
-from ..planning.limit import folds, sealing_of
+from ..planning.levels import check_required, level_named
+from ..planning.limit import sealing_of
 from ..planning.plan import UNNAMEABLE, Style, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
-from ..probe.limited import limited_verdicts
-from ..probe.probe import baseline_features, probe_all
+from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.table import Table
 from .answer import Editor, Fragment, answer
 from .compat import COMPAT_FOLDER, compat_texts
@@ -34,16 +33,18 @@ from .request import Request
 from .shadows import check_shadows
 from .tool import own_python, write_tool
 
-# All libraries of a process share symbols of binding STB_GNU_UNIQUE, even if they are hidden. Clang writes none.
+# GCC otherwise writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share, even if hidden.
 NO_UNIQUE = "-fno-gnu-unique"
-# The versions from which compilers have -ffile-prefix-map, by Meson's names of them.
+# With options for debugging, copies do not fold: debuggers show the level of each function.
+UNFOLDED = frozenset({"-O0", "-Og"})
+# The first versions of compilers with -ffile-prefix-map, by Meson's compiler ids.
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
-    """Probe and plan, write what the build needs, and return the text that Meson reads, and the files it depends on.
+    """Configure a build: return the answer to the fragment, and the files that the answer depends on.
 
-    Nothing is written where an error is raised.
+    Plan, tool, headers and linker scripts are written only if no error is raised before.
     """
     check_paths(request.project_root, request.build_root)
     config = load_config(request.config).of_set(request.config_set, request.sets)
@@ -51,21 +52,21 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     table = chosen.table
     _check(request, config)
     limit = find_limit(request.system, request.compilers, chosen.reason)
-    config, left_out = without_refused(config, request.kernels, request.compilers, limit)
+    config, warnings = without_refused(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, chosen, limit, cache)
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
     texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan)}
-    tool = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
+    tool_digest = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     write_scripts(build.link_audit, request.output, plan_file)
     replace_files(dispatch.headers, request.output / folder)
     replace_files(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     values = {
-        "digest": content_digest(text.encode() + tool.encode()),
-        **answer(build, _editor(request, chosen), left_out, _fragment(request)),
+        "digest": content_digest(text.encode() + tool_digest.encode()),
+        **answer(build, _editor(request, chosen), warnings, _fragment(request)),
         "section": _summary_title(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
@@ -77,38 +78,36 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 
 def _fragment(request: Request) -> Fragment:
     return Fragment(
-        built=_relative(request.output, request.build_root),
-        up=_relative(request.project_root, request.config.parent),
+        folder=_relative(request.output, request.build_root),
+        root=_relative(request.project_root, request.config.parent),
         precompiled=request.precompiled,
     )
 
 
 def _summary_title(request: Request) -> str:
-    """Return the title of the summary: it names the set, and where a project has several fragments, the folder."""
+    """Return the title of the summary. It names the set, and the fragment's folder if a project has several."""
     kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
     place = f" in {request.fragment_folder}" if request.kernel_set != request.config_set else ""
     return f"isagen: {kernels} by CPU level{place}"
 
 
 def _editor(request: Request, chosen: Chosen) -> Editor:
-    """Return the level for editors, from the Meson option isa_editor. Raises `ConfigError` for a level that is
-    unknown."""
+    """Return the level for editors, from the Meson option isa_editor. Raises `ConfigError` for an unknown level."""
     word, table = request.editor.strip(), chosen.table
-    names = {name.casefold(): name for name in table.names()} | {"best": "best", "none": "", "": ""}
-    level = names.get(word.casefold())
-    if level is None and word.upper() in chosen.elsewhere:
-        level = "best"
-    if level is not None:
-        optional = {flag for one in table.levels for flags in one.optional_flags.values() for flag in flags}
-        return Editor(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
-    known = (*table.names(), "best", "none")
-    raise ConfigError(f"unknown level {word!r}", where="Meson option isa_editor", remedy=did_you_mean(word, known))
+    if word.casefold() in ("", "none"):
+        return Editor()
+    level = "best"
+    if word.casefold() != level:
+        where = "Meson option isa_editor"
+        level = level_named(word, table, where, chosen.other_levels, "best", "none") or level
+    optional = (flag for one in table.levels for flags in one.optional_flags.values() for flag in flags)
+    return Editor(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
 
 
 def check_paths(source: Path, build: Path) -> None:
-    """Raise `ProjectError` if the path of the project or build folder contains what Meson or ninja cannot handle.
+    """Raise `ProjectError` if the path of the source or build folder has a character that Meson or ninja cannot handle.
 
-    `source` is a path inside the project. A '|' in the build folder's path does no harm: ninja never names it.
+    A '|' in the build folder's path does no harm, because ninja's paths start in that folder.
     """
     for path, shown, characters in ((source, "source", UNNAMEABLE), (build, "build", UNNAMEABLE[:1])):
         for character, reason in characters:
@@ -121,7 +120,7 @@ def check_paths(source: Path, build: Path) -> None:
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError` or `ConfigError` for what cannot be built at all."""
+    """Raise `KernelError` for a kernel source that does not exist, and `ConfigError` for names that cannot work."""
     check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
@@ -140,8 +139,8 @@ def _check(request: Request, config: Config) -> None:
 
 
 def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache) -> Build:
-    """Probe the compilers, and return the whole build that results."""
-    table = chosen.table
+    """Probe the compilers and return the build."""
+    table, optimization = chosen.table, _optimization(request)
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
@@ -150,7 +149,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        folds(config.fold, request.module, _optimization(request)),
+        fold=config.fold and not request.module and optimization not in UNFOLDED,  # levels of a module are files
     )
     plan = make_plan(
         config=config,
@@ -158,24 +157,24 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         kernels=request.kernels,
         generated=request.generated,
         kernel_set=request.kernel_set,
-        others=request.other_kernels,
+        other_kernels=request.other_kernels,
         module=request.module,
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.project_root, request.build_root),
         style=_style(request, limit),
         sealed=sealing.usable or limit.opaque,  # a single level needs no seal
-        elsewhere=chosen.elsewhere,
+        other_levels=chosen.other_levels,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
     )
-    check_required(plan, request.require, table, chosen.elsewhere, limit.reason)
+    check_required(plan, request.require, table, chosen.other_levels, limit.reason)
     if not limit.foreign:
         check_own_flags(plan, table.features, request.compilers, config)
     return Build(
         isagen=__version__,
         plan=plan,
         compilers={c.language: CompilerUse(c.id, c.version, c.name, c.command, c.args) for c in request.compilers},
-        optimization=_optimization(request),
+        optimization=optimization,
         lto=request.lto or any(compiler.wants_lto for compiler in request.compilers),
         cpu_family=request.cpu_family,
         system=request.system,
@@ -187,7 +186,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
 
 
 def _optimization(request: Request) -> str:
-    """Return the options that optimize kernels in C++, or without C++ in the first language."""
+    """Return the options that optimize kernels: those of C++, or of the first language if no kernel is C++."""
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
     return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options))).strip()
@@ -208,7 +207,7 @@ def _record(request: Request, config: Config, table: Table, plan: Plan, sealing:
 
 
 def _relative(path: Path, start: Path) -> str:
-    """Return `path` relative to `start`, with slashes; absolute only on another drive."""
+    """Return `path` relative to `start`, with slashes; on another drive, return the absolute path."""
     try:
         return Path(os.path.relpath(path, start)).as_posix()
     except ValueError:
@@ -216,31 +215,30 @@ def _relative(path: Path, start: Path) -> str:
 
 
 def _style(request: Request, limit: Limit) -> Style:
-    """Return the compilers' options that every kernel needs: include folders, no LTO, no unique symbols.
+    """Return the options of every kernel: for include folders, and against LTO and unique symbols.
 
-    Copies include their sources from the fragment's folder. `__FILE__` and debug information contain paths from the
-    build folder's root, as those of Meson's own sources do.
+    Copies include their sources by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
+    -ffile-prefix-map turns these into ../k.cpp: the path from the build folder's root, as for all sources.
     """
     if limit.foreign:
         return Style("-I")
     folder = _relative(request.output, request.build_root)
     up = "../" * len(folder.split("/"))
-    named = "=" not in folder and not posixpath.isabs(folder)
+    can_map = "=" not in folder and not posixpath.isabs(folder)
     flags: dict[str, tuple[str, ...]] = {}
-    copies: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in request.compilers:
         if compiler.dialect == "msvc":
             msvc = True
             flags[compiler.language] = ("/GL-",)
         else:
-            unique = (NO_UNIQUE,) if compiler.id == "gcc" else ()
-            loops = vectoriser(compiler.id, request.optimization, compiler.args)
+            flags[compiler.language] = ("-fno-lto", *vectoriser(compiler.id, request.optimization, compiler.args))
+            if compiler.language == "fortran":
+                flags["fortran"] += ("-Wno-missing-include-dirs",)  # folders of generated kernels may not exist
+                continue
+            if compiler.language == "cpp" and compiler.id == "gcc":
+                flags["cpp"] += (NO_UNIQUE,)
             since = MAPS_FILES_SINCE.get(compiler.id)
-            maps = named and since is not None and not older(compiler.version, since)
-            if maps and compiler.language != "fortran":
-                copies[compiler.language] = (f"-ffile-prefix-map={folder}/{up}=",)
-            # Folders of generated kernels may not exist.
-            own = {"cpp": unique, "fortran": ("-Wno-missing-include-dirs",)}
-            flags[compiler.language] = ("-fno-lto", *loops, *own.get(compiler.language, ()))
-    return Style("/I" if msvc else "-iquote", flags, copies)
+            if can_map and since is not None and not older(compiler.version, since):
+                flags[compiler.language] += (f"-ffile-prefix-map={folder}/{up}=",)
+    return Style("/I" if msvc else "-iquote", flags)

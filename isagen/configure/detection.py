@@ -1,4 +1,4 @@
-"""The data of the generated detection: levels as sets of features, and the sources of these."""
+"""The values of the generated CPU detection: levels as sets of features, and the sources of the features."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ MASK_BITS = 64
 
 
 def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) -> Mapping[str, Any]:
-    """Return what the templates lay out: levels, features, words and states, as C writes their numbers.
+    """Return the values of the templates; numbers are written as in C.
 
-    `baseline` are the features that all code of the build may use.
+    `baseline` are the features that all code of the build may use. The generated code reads each source of features
+    into a word.
     """
     used = _used(features, {*baseline, *(name for level in plan.levels for name in level.features)})
-    own, sources = features.processor.kinds, _sources(features, used)
+    own_kinds = {kind.name for kind in features.processor.kinds}
+    sources = _sources(features, used)
     words = {source: number for number, source in enumerate(sources)}
     numbers = {feature.name: number for number, feature in enumerate(used)}
     size = max(-(-len(used) // MASK_BITS), 1)
@@ -41,7 +43,7 @@ def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) ->
         "needs": [(numbers[f.name], numbers[needed]) for f in used for needed in f.needs],
         "mask_size": size,
         "word_count": max(len(sources), 1),
-        "own_sources": [source.place for source in sources if source.kind in {kind.name for kind in own}],
+        "own_sources": [source.place for source in sources if source.kind in own_kinds],
         "system_kinds": [kind for kind in SYSTEM_KINDS if any(source.kind == kind.name for source in sources)],
         "system_sources": [
             {"kind": kind.name, "place": source.place[0], "word": words[source]}
@@ -57,15 +59,15 @@ def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) ->
 
 
 def _sources(features: Features, used: Iterable[Feature]) -> list[Source]:
-    """Return the sources that features are read from, each once: those of the processor's own kinds first."""
+    """Return the sources of the `used` features, without duplicates; the processor's own kinds come first."""
     kinds = [kind.name for kind in (*features.processor.kinds, *SYSTEM_KINDS)]
-    found = {condition.source for feature in used for condition in feature.conditions}
-    return sorted(found, key=lambda source: (kinds.index(source.kind), source.place))
+    sources = {condition.source for feature in used for condition in feature.conditions}
+    return sorted(sources, key=lambda source: (kinds.index(source.kind), source.place))
 
 
 def _used(features: Features, names: set[str]) -> list[Feature]:
-    """Return the features `names` and their dependencies, in the features file's order."""
-    for feature in reversed(list(features.features.values())):  # dependencies precede a feature
+    """Return the features `names` and the features that they need, in the features file's order."""
+    for feature in reversed(list(features.features.values())):  # a feature comes after the features that it needs
         if feature.name in names:
             names.update(feature.needs)
     return [feature for name, feature in features.features.items() if name in names]
@@ -85,7 +87,7 @@ def _level(
 
 
 def mask(members: Iterable[int], size: int) -> list[str]:
-    """Return a set of numbers as `size` numbers of 64 bits: member i is bit i % 64 of number i / 64."""
+    """Return a set of numbers as `size` words of 64 bits: member i is bit i % 64 of word i / 64."""
     whole = sum(1 << member for member in set(members))
     return [_number(whole >> MASK_BITS * place & (1 << MASK_BITS) - 1) for place in range(size)]
 
@@ -95,7 +97,7 @@ def _number(value: int) -> str:
 
 
 def _permission(features: Features, names: Iterable[str]) -> int:
-    """Return the number of the permission that features `names` need from the OS, or -1."""
+    """Return the number of the OS permission that features `names` need, or -1."""
     for name in names:
         state = features.features[name].state
         if state is not None and (number := features.states[state].permission) is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..binary.formats import FORMATS
+from ..build.modules import array_text
 from ..matrix.planned import planned_matrix, public
 from ..model.matrix_notes import pack
 from ..model.names import (
@@ -27,10 +28,8 @@ from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
 
-# The folder whose detect.c.j2 reads no registers, in C for any compiler.
+# The processor's folder whose detect.c.j2 reads no registers: its C is for any compiler.
 NO_REGISTERS = "generic"
-# The names of the dispatch source and that of stubs among the headers.
-SOURCE, STUBS = "", "stubs"
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
     "isa_current_level",
@@ -53,39 +52,77 @@ FUNCTIONS = (
 
 @dataclass(frozen=True)
 class DispatchTexts:
-    """The headers by name, the dispatch source, and the source of stubs with marks in their places; "" without any."""
+    """The headers by name, the dispatch source, and the source of stubs, which is "" without kernels.
+
+    The source of stubs contains marks, which sealing replaces.
+    """
 
     headers: Mapping[str, str]
     source: str
     stubs: str
 
     def sources(self, kernel_set: str) -> dict[str, str]:
-        """Return the sources by name, as the build steps look them up."""
-        found = {dispatch_name(kernel_set, "c"): self.source, stubs_name(kernel_set, "c"): self.stubs}
-        return {name: text for name, text in found.items() if text}
+        """Return the sources by the names under which the build steps find them."""
+        sources = {dispatch_name(kernel_set, "c"): self.source, stubs_name(kernel_set, "c"): self.stubs}
+        return {name: text for name, text in sources.items() if text}
 
 
 def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
-    """Return the headers and sources of dispatch. Sealing adds the stubs, which it finds in compiled objects.
+    """Return the headers and the sources of dispatch.
 
-    The project's name becomes part of the functions' symbols: several projects may be linked into one program. The
-    record, which tells an audit how the binary was built, becomes part of the source.
+    The dispatch source contains the build's record, which the audit reads, and the matrix.
     """
-    plan, project, limit = build.plan, build.record.project, build.limit
+    plan, foreign = build.plan, build.limit.foreign
+    values = _values(build, table)
+    source = render("isa_dispatch.c.j2", **values)
+    matrix = pack(public(planned_matrix(build)))
+    record = build.record.to_json().encode() if table.features.processor.decodable else b""
+    for binary_format in FORMATS:
+        notes = binary_format.record(NOTE_OWNER, record) if record else b""
+        notes += binary_format.record(MATRIX_OWNER, matrix)
+        source = source.replace(NOTE_MARK.format(binary_format.name), array_text(notes))
+    headers = {
+        values["header"]: render("isa_dispatch.h.j2", **values),
+        "isa_python.h": render(
+            "isa_python.h.j2",
+            module=plan.module,
+            override=plan.override,
+            variables=plan.variables,
+            python_parts=render("isa_object.py").split("\n\n\n"),
+        ),
+    }
+    # Sources include this name. The dispatch sources of two sets in one target include each its own header.
+    headers.setdefault("isa_dispatch.h", f'#include "{values["header"]}"\n')
+    for level in plan.levels:
+        if level.verdict == BUILT:
+            unchecked = [] if foreign else _unchecked_macros(level, table.features)
+            headers[guard_name(level.name)] = render("isa_guard.h.j2", level=level.name, unchecked=unchecked)
+    return DispatchTexts(
+        headers=headers,
+        source=source.replace(MATRIX_MARK, array_text(matrix)),
+        stubs=render("isa_stubs.c.j2", **values) if any(plan.copies()) else "",
+    )
+
+
+def _values(build: Build, table: Table) -> Mapping[str, Any]:
+    """Return the values of the templates of the dispatch header, the dispatch source and the source of stubs.
+
+    The suffix makes the functions' symbols unique, because several projects may be linked into one program.
+    """
+    plan, limit = build.plan, build.limit
     processor = table.features.processor
-    header = dispatch_name(plan.kernel_set, "h")
-    values: Mapping[str, Any] = {
-        "header": header,
+    if limit.foreign:
+        detection = detection_values(_without_requirements(plan), table.features, ())
+    else:
+        detection = detection_values(plan, table.features, build.record.baseline)
+    return {
+        "header": dispatch_name(plan.kernel_set, "h"),
         "kernels": any(plan.copies()),
         "table": plan.table,
         **override_values(plan),
-        "suffix": symbols_suffix(project, plan.kernel_set),
+        "suffix": symbols_suffix(build.record.project, plan.kernel_set),
         "functions": FUNCTIONS,
-        **(
-            detection_values(_unchecked(plan), table.features, ())
-            if limit.foreign
-            else detection_values(plan, table.features, build.record.baseline)
-        ),
+        **detection,
         "stubs_mark": STUBS_MARK,
         "announced": limit.opaque,
         "module": plan.module,
@@ -95,113 +132,64 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
         "notes": [_note("isa_note", one.name, NOTE_MARK.format(one.name)) for one in FORMATS],
         "level_notes": [_note("isa_level_notes", one.name, LEVEL_NOTES_MARK) for one in FORMATS if not limit.opaque],
     }
-    python = {"module": plan.module, "override": plan.override, "variables": plan.variables}
-    guards = {
-        level.name: _unchecked_macros(level, table.features, limit.foreign)
-        for level in plan.levels
-        if level.verdict == BUILT
-    }
-    texts = _texts(values, python, guards)
-    source, stubs = texts.pop(SOURCE), texts.pop(STUBS, "")
-    matrix = pack(public(planned_matrix(build)))
-    notes = _notes(build.record.to_json() if processor.decodable else "", matrix)
-    for mark, content in {MATRIX_MARK: matrix, **notes}.items():
-        source = source.replace(mark, _bytes(content))
-    return DispatchTexts(texts, source, stubs)
 
 
 def front_texts(plan: Plan) -> dict[str, str]:
-    """Return the source that loads a whole module's best level, by the name under which the build steps find it."""
+    """Return the source that loads the best level of an extension module, by the name under which steps find it."""
     if not plan.module:
         return {}
     name = front_name(plan.kernel_set, "c")
-    values = {"header": dispatch_name(plan.kernel_set, "h"), "module": plan.module}
-    return {name: render("isa_front.c.j2", **values)}
-
-
-def _texts(values: Mapping[str, Any], python: Mapping[str, Any], guards: Mapping[str, Any]) -> dict[str, str]:
-    """Lay out the headers by name, the dispatch source, and that of stubs where a compiler makes their table."""
-    parts = render("isa_object.py").split("\n\n\n")
-    return {
-        **_forwarded(values["header"], render("isa_dispatch.h.j2", **values)),
-        "isa_python.h": render("isa_python.h.j2", **python, python_parts=parts),
-        **{
-            guard_name(level): render("isa_guard.h.j2", level=level, unchecked=unchecked)
-            for level, unchecked in guards.items()
-        },
-        SOURCE: render("isa_dispatch.c.j2", **values),
-        **({STUBS: render("isa_stubs.c.j2", **values)} if values["kernels"] else {}),
-    }
-
-
-def _forwarded(header: str, text: str) -> dict[str, str]:
-    """Return the dispatch header, under the name that sources include too.
-
-    The dispatch sources of two sets in one target find each its own.
-    """
-    return {header: text, **({"isa_dispatch.h": f'#include "{header}"\n'} if header != "isa_dispatch.h" else {})}
+    return {name: render("isa_front.c.j2", header=dispatch_name(plan.kernel_set, "h"), module=plan.module)}
 
 
 def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
-    """Return what templates need for a note of a binary format: its array in C, and the mark of its bytes."""
+    """Return the values of a note of a binary format: the name of its C array, and the mark of its bytes."""
     return {"array": array, "template": f"{binary_format}/record.c.j2", "mark": mark}
 
 
-def _notes(record: str, matrix: bytes) -> dict[str, bytes]:
-    """Return by mark what makes the matrix, and the record if there is one, part of a binary of each format."""
-    found = {}
-    for one in FORMATS:
-        content = one.record(NOTE_OWNER, record.encode()) if record else b""
-        found[NOTE_MARK.format(one.name)] = content + one.record(MATRIX_OWNER, matrix)
-    return found
-
-
-def _bytes(content: bytes) -> str:
-    """Return bytes as the lines of a C array; C limits the length of strings."""
-    lines = (content[place : place + 32] for place in range(0, len(content), 32))
-    return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
-
-
-def _unchecked(plan: Plan) -> Plan:
-    """Return a plan whose lowest level needs nothing, because code for any compiler cannot detect the CPU."""
+def _without_requirements(plan: Plan) -> Plan:
+    """Return the plan with a lowest level that requires no feature: C for any compiler cannot detect the CPU."""
     return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
 
 
-def _unchecked_macros(level: LevelRow, features: Features, foreign: bool) -> list[dict[str, str]]:
-    """Return the features, with their macros, of which none may be on where `level` is compiled: none is checked there.
-
-    Under a compiler that is `foreign`, nothing is checked, and nothing refused.
-    """
+def _unchecked_macros(level: LevelRow, features: Features) -> list[dict[str, str]]:
+    """Return the features that `level` does not check, with the conditions on macros that show them turned on."""
     return [
         {"name": feature.name, "condition": f"defined({name})" + (f" && {name} == {value}" if compared else "")}
         for feature in features.features.values()
-        if not foreign and feature.name not in level.features and feature.name not in features.never_required
+        if feature.name not in level.features and feature.name not in features.never_required
         for name, compared, value in (macro.partition("=") for macro in feature.macros)
     ]
 
 
 def override_values(plan: Plan) -> Mapping[str, Any]:
-    """Return what the templates lay out: the variables in their order, each with the place of its words among all."""
+    """Return the template's values for the override.
+
+    `variables` are in order of priority, each with the index of the first of its words in `words`, and their number.
+    """
     variables: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []
     if plan.override:
         variables.append({"name": plan.override, "first": 0, "count": 0})
     for alias in plan.aliases:
-        said = {"": alias.always} if alias.always else alias.values
-        variables.append({"name": alias.variable, "first": len(words), "count": len(said)})
-        words += [{"word": word, **_meaning(meaning, plan, bool(alias.always))} for word, meaning in said.items()]
+        meanings = {"": alias.always} if alias.always else alias.values
+        variables.append({"name": alias.variable, "first": len(words), "count": len(meanings)})
+        words += [{"word": word, **_meaning(meaning, plan, bool(alias.always))} for word, meaning in meanings.items()]
     return {"variables": variables, "words": words}
 
 
 def _meaning(meaning: str, plan: Plan, always: bool) -> dict[str, Any]:
-    """Return the level that is asked for, -1 where a lack of it is not worth a warning, and the levels allowed."""
+    """Return the levels that LEVEL or -LEVEL allows, as a mask, and the index of the level that the user asks for.
+
+    The index is -1 if the program does not warn when the CPU lacks the level.
+    """
     names = [level.name for level in plan.levels]
     if meaning.startswith("-"):
         off = meaning[1:]
         allowed = {level.name for level in plan.levels if level.name != off and off not in level.below}
         asked = -1
     else:
-        row = plan.levels[names.index(meaning)]
-        allowed, asked = {row.name, *row.below}, -1 if always else names.index(meaning)
+        index = names.index(meaning)
+        allowed, asked = {meaning, *plan.levels[index].below}, -1 if always else index
     mask = sum(1 << place for place, name in enumerate(names) if name in allowed)
     return {"asked": asked, "allowed": f"0x{mask:x}u"}

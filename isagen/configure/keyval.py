@@ -1,19 +1,19 @@
-"""Writing the file that the Meson fragment reads with its keyval module: one KEY=VALUE a line, values are lists."""
+"""Writing the answer as the fragment reads it with Meson's keyval module: one KEY=VALUE a line; values are lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-# Between the items of a list: in the file, and in arguments of the fragment.
+# Separates the items of a list, in the answer and in the fragment's arguments.
 SEPARATOR = "\x01"
-# keyval drops what follows a '#', and reads line by line. The fragment undoes these.
+# keyval drops the text after a '#', and reads line by line. The fragment decodes these codes.
 CODES = {"#": "\x02", "\n": "\x03"}
-# keyval also trims values.
+# The code of a space: keyval trims values.
 SPACE = "\x04"
 
 
 def write_keyval(values: Mapping[str, str | Iterable[str]]) -> str:
-    """Return the file's text. A text is a list of one item."""
+    """Return the answer's text. A string is a list of one item."""
     lines = []
     for key, value in values.items():
         text = value if isinstance(value, str) else SEPARATOR.join(value)

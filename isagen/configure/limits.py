@@ -1,4 +1,4 @@
-"""The table that a build takes its levels from, and what limits the build to the lowest of them."""
+"""The table of levels of a build, and the limit of a build to the lowest level."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ..processors.table import Table, load_table, other_levels
 class Chosen:
     """The table of a build, and the files that it was read from.
 
-    `elsewhere` are the levels of other architectures, which a project may name. `reason` says why the table has only
-    the compiler's baseline, if so.
+    `other_levels` are the levels of other architectures: a project may name them. `reason` is not empty if the table
+    has no level above the lowest.
     """
 
     table: Table
     files: tuple[Path, ...]
-    elsewhere: Set[str]
+    other_levels: Set[str]
     reason: str
 
 
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> Chosen:
-    """Return the table called `name`; in the place of one for another architecture, that of the baseline.
+    """Return the table called `name`. If it is for another architecture, return this one's table with its lowest level.
 
-    `folder` is where paths of tables start, and `where` names the place that names the table.
+    A `name` that is a path starts in `folder`. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {cpu_family}"
@@ -47,18 +47,15 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> Chosen
 
 
 def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str) -> Limit:
-    """Return what limits a build; the compilers are asked for their macros.
-
-    There is no `system` where only compilers are asked about.
-    """
+    """Return the limit of a build, for which the compilers list their macros (`limit_of`)."""
     makers = (Maker(one.name, one.known, one.bare_macros or None) for one in compilers if one.language != "fortran")
     return limit_of(system, makers, no_table)
 
 
 def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[Chosen, Limit]:
-    """Return the table that a build with `compiler` takes its levels from, and what limits it, as its macros tell.
+    """Return the table and the limit of a build with `compiler`; `folder` and `where` are those of `choose_table`.
 
-    `folder` and `where` are those of `choose_table`.
+    The compiler's macros determine the architecture.
     """
     family = family_under(compiler.bare_macros) or compiler.machine or "the processor of this compiler"
     chosen = choose_table(table, family, folder, where)

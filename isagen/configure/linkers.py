@@ -1,9 +1,9 @@
-"""Finding the linkers that a compiler may call, and writing the scripts that take their places.
+"""Finding the linkers that a compiler may call, and writing a script in the place of each.
 
-The audit reads what the linker made, so it has to run right after it. Meson knows no step after a link; but GCC and
-Clang look for their linker in the folder that `-B` names first, as mold's manual recommends too. Arguments that only
-Meson knows, such as that for CXX_LD, may override `-B`, so the fragment has Meson link a program with `PROOF`, which no
-linker accepts: the link succeeds only if the build calls a script.
+The audit runs after each link, but Meson has no step there. GCC and Clang look for their linker first in the folder
+that `-B` names; mold's manual recommends `-B` too. Other arguments may override it, such as the one that Meson adds for
+CXX_LD. The fragment therefore links a test program with the argument `PROOF`. No linker accepts that, so the link
+succeeds only if the compiler calls a script.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..processors.processor import Processor
 from ..processors.registry import decoded
 from .tool import own_python
 
-# The names that GCC and Clang look for, by default and with -fuse-ld=; Clang takes any ending (-fuse-ld=lld-16).
+# The names of linkers, by default and with -fuse-ld=. Clang accepts others, such as lld-16: LINKER matches these.
 LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 PROOF = "--isagen-proof"
 SCRIPT = f"""#!/bin/sh
@@ -35,14 +35,15 @@ exec {{command}} "$@"
 """
 LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 BY_SCRIPT = "by a script in the linker's place"
-# Fortran run-time libraries by Meson's compiler id: targets that link kernels do not add them.
+# Fortran run-time libraries by Meson's compiler id. C and C++ targets that link kernels do not link them by themselves.
 RUNTIMES = {"gcc": "gfortran"}
 
 
 def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit) -> LinkAudit:
-    """Return how links are audited, or why not. `mode` is the option isa_audit, or "unreached" if the test link failed.
+    """Return how links are audited, or the reason why not.
 
-    Nothing is raised where links cannot be audited: people can still call `isagen audit`, and the matrix says why.
+    `mode` is the option isa_audit, or "unreached" if the test link failed. No audit is no error: users can still call
+    `isagen audit`, and the matrix contains the reason.
     """
     if mode == "off":
         return LinkAudit(mode, "switched off by the Meson option isa_audit")
@@ -64,10 +65,10 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
 
 
 def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:
-    """Return what the fragment reads of the audit.
+    """Return the part of the answer about the audit.
 
-    `link_args` enable the audit, and link Fortran's library. A compiler of `proof_languages` calls isagen's script if
-    it accepts `link_proof`.
+    `link_args` enable the audit, and link the Fortran run-time library. `link_proof` is the argument of the test link,
+    which Meson tries in each of `proof_languages`.
     """
     folder = output / linkers_folder(plan_file, audit.mode)
     return {
@@ -78,7 +79,7 @@ def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, 
 
 
 def _linkers_of(compiler: Compiler) -> dict[str, str]:
-    """Return the linkers that a compiler may call, by name; it is run once for each."""
+    """Return the paths of the linkers that a compiler may call, by name. The compiler is run once for each name."""
     names = set(LINKERS)
     for folder in os.get_exec_path():
         with suppress(OSError):
@@ -89,7 +90,7 @@ def _linkers_of(compiler: Compiler) -> dict[str, str]:
 
 
 def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
-    """Write a script in the place of each linker: it links, then audits. Remove what earlier audits refused."""
+    """Write a script for each linker that runs the step link, and remove the marks of refused links."""
     folder = output / linkers_folder(plan_file, audit.mode)
     rmtree(folder / "refused", ignore_errors=True)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file

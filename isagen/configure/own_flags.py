@@ -1,13 +1,13 @@
-"""Checking the compiler arguments that isa.toml gives single kernels, where an error can still name that file.
+"""The check of compiler arguments in isa.toml, whose errors name the key.
 
-What this check misses, the guard headers refuse when copies are compiled. Arguments are written for the levels: where a
-build has its lowest level alone, what another architecture's compiler refuses is left out.
+The guard headers repeat the check of features when copies are compiled. If only the lowest level is built, arguments
+that the compiler refuses are left out: they are meant for the levels of another architecture.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..model.errors import ConfigError
@@ -19,7 +19,7 @@ from ..probe.compiler import Compiler, first_error
 from ..processors.features import Features
 from ..processors.flags import units
 
-# What GCC and Clang say of an option that they do not know.
+# The errors of GCC and Clang for an unknown option.
 UNKNOWN = re.compile(
     r"unrecognized command-line option|unknown argument|unrecognized argument|unsupported option", re.I
 )
@@ -28,9 +28,9 @@ UNKNOWN = re.compile(
 def without_refused(
     config: Config, kernels: Iterable[str], compilers: Iterable[Compiler], limit: Limit
 ) -> tuple[Config, list[str]]:
-    """Return the configuration without arguments that a compiler of `kernels` refuses, and what Meson shall warn of.
+    """Return the configuration without arguments that a compiler of `kernels` refuses, and warnings about these.
 
-    Where all levels are built, it stays as it is.
+    Only a limited build leaves arguments out.
     """
     by_language = {compiler.language: compiler for compiler in compilers}
     entries, warnings = dict(config.kernels), []
@@ -49,23 +49,24 @@ def without_refused(
 
 
 def check_own_flags(plan: Plan, features: Features, compilers: Sequence[Compiler], config: Config) -> None:
-    """Raise `ConfigError` for arguments in isa.toml that a compiler refuses, or that turn on what is unchecked."""
+    """Raise `ConfigError` for arguments in isa.toml that a compiler does not know, or that turn on a feature that the
+    copy's level does not check.
+    """
     by_language = {compiler.language: compiler for compiler in compilers if compiler.dialect != "msvc"}
     checked = {level.name: frozenset(level.features) for level in plan.levels}
     for kernel in plan.kernels:
         if kernel.args and kernel.language in by_language:
-            _check(
-                kernel, features, by_language[kernel.language], checked, settings_of(kernel.source, config).args_where
-            )
+            where = settings_of(kernel.source, config).args_where
+            _check(kernel, features, by_language[kernel.language], checked, where)
 
 
 def _check(
     kernel: KernelRow, features: Features, compiler: Compiler, checked: Mapping[str, frozenset[str]], where: str
 ) -> None:
     built = [cell for cell in kernel.cells if cell.verdict == BUILT]
-    instructions = any(arg.startswith("-m") for arg in kernel.args)
-    for cell in built if instructions else built[:1]:
-        level = cell.flags[: len(cell.flags) - len(kernel.args)]
+    has_machine_options = any(arg.startswith("-m") for arg in kernel.args)
+    for cell in built if has_machine_options else built[:1]:
+        level_flags = cell.flags[: len(cell.flags) - len(kernel.args)]
         macros, outcome = compiler.macros(cell.flags)
         if not outcome.ok and UNKNOWN.search(outcome.err):
             raise ConfigError(
@@ -73,19 +74,15 @@ def _check(
                 where=where,
                 remedy="take it out, or correct it",
             )
-        unchecked = list(_unchecked(macros, features, checked[cell.level]))
+        unchecked = [name for name in features.turned_on(macros) if name not in checked[cell.level]]
         if unchecked:
-            alone = (
-                a for a in kernel.args if unchecked[-1] in _unchecked(compiler.macros((*level, a))[0], features, ())
+            feature = unchecked[-1]
+            culprits = (
+                arg for arg in kernel.args if feature in features.turned_on(compiler.macros((*level_flags, arg))[0])
             )
             raise ConfigError(
-                f"{next(alone, ' '.join(kernel.args))}: {unchecked[-1]} is on, but not checked for {cell.level}: "
+                f"{next(culprits, ' '.join(kernel.args))}: {feature} is on, but not checked for {cell.level}: "
                 "a CPU without it would run this copy",
                 where=where,
                 remedy="take it out: each level brings the flags of its features; a table of your own may add a level",
             )
-
-
-def _unchecked(macros: Mapping[str, str], features: Features, checked: frozenset[str] | tuple[()]) -> Iterator[str]:
-    """Yield the features, in their order, that `macros` say are on, without those that are checked."""
-    return (name for name in features.turned_on(macros) if name not in checked)

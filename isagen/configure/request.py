@@ -1,4 +1,4 @@
-"""The request of the Meson fragment to `isagen configure`, read from its arguments: each is --NAME=VALUE."""
+"""The arguments that the Meson fragment gives `isagen configure`, each --NAME=VALUE, and the request in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .keyval import SEPARATOR
 FRAGMENT_FORMAT = 10
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
-# Each of the fragment's arguments has one of these names. A set's follow its --of, and a compiler's its --language.
+# The names of arguments. Those of a set follow its --of, and those of a compiler its --language.
 ONCE = (
     *PATHS,
     *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto"),
@@ -39,12 +39,12 @@ SET_KEYS = {
 
 @dataclass(frozen=True)
 class Request:
-    """The build of one set of kernels, as the fragment knows it: folders, machine, compilers, options.
+    """The request to configure one set of kernels: folders, machine, compilers, options.
 
-    `kernels` are relative to `project_root`; `generated` maps generated ones to paths relative to `build_root`.
-    `other_kernels` are those of other sets. `editor` is the level in compile_commands.json. `kernel_set` is the set's
-    name in files and symbols, unique in a project; `config_set` is its name in isa.toml. `module` names the extension
-    module that the kernels form; `precompiled` are the languages with a precompiled header.
+    `kernels` are relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`.
+    `other_kernels` are the kernels of other sets. `editor` is the level for compile_commands.json. `kernel_set` is the
+    set's name in files and symbols, which is unique in a project; `config_set` is its name in isa.toml. `module` names
+    the extension module that the kernels form; `precompiled` are the languages with a precompiled header.
     """
 
     config: Path
@@ -85,7 +85,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Arguments:
-    """Values of arguments: `once` by name, `sets` by set, `compilers` in order; `unknown` are the rest."""
+    """The values of arguments: those given `once`, those of `sets` and of `compilers`, and `unknown` arguments."""
 
     once: dict[str, str]
     sets: dict[str, dict[str, list[str]]]
@@ -95,37 +95,37 @@ class Arguments:
 
 def read_arguments(words: Iterable[str]) -> Arguments:
     """Parse the arguments of the command."""
-    found = Arguments({}, {}, [], [])
+    arguments = Arguments({}, {}, [], [])
     of_set: dict[str, list[str]] = {}
     for word in words:
         option, equals, value = word.partition("=")
         name = option.removeprefix("--")
         if name == "of":
-            of_set = found.sets.setdefault(value, {})
+            of_set = arguments.sets.setdefault(value, {})
         elif name == "language":
-            found.compilers.append({"language": value})
+            arguments.compilers.append({"language": value})
         elif name in OF_SET:
             of_set.setdefault(name, []).append(value)
-        elif name in OF_COMPILER and found.compilers:
-            found.compilers[-1][name] = value
+        elif name in OF_COMPILER and arguments.compilers:
+            arguments.compilers[-1][name] = value
         elif equals and name in (*ONCE, "fragment-format"):
-            found.once[name] = value
+            arguments.once[name] = value
         else:
-            found.unknown.append(word)
-    return found
+            arguments.unknown.append(word)
+    return arguments
 
 
 def request_of(arguments: Arguments) -> Request:
-    """Return the request. Raises `ConfigError` for another version's fragment, or mistakes in meson.build."""
+    """Return the request. Raises `ConfigError` for the fragment of another version, and for mistakes in meson.build."""
     check_version(arguments)
     values, sets = arguments.once, arguments.sets
     check_sets(sets, Path(values["config"]))
     check_options(arguments)
     source_root, project_root = values["source-root"], values["project-root"]
     paths = {name: _kernels(of_set, source_root, project_root) for name, of_set in sets.items()}
-    mine, own = paths[values["set"]], sets[values["set"]]
-    inside = os.path.relpath(project_root, source_root)
-    generated = {path: os.path.normpath(os.path.join(inside, path)) for path in own.get("generated", ())}
+    kernels, of_set = paths[values["set"]], sets[values["set"]]
+    subproject = os.path.relpath(project_root, source_root)
+    generated = {path: os.path.normpath(os.path.join(subproject, path)) for path in of_set.get("generated", ())}
     return Request(
         config=Path(values["config"]),
         project_root=Path(project_root),
@@ -133,16 +133,16 @@ def request_of(arguments: Arguments) -> Request:
         output=Path(values["output"]),
         cpu_family=values["cpu-family"],
         system=values["system"],
-        compilers=_compilers(arguments.compilers, mine),
-        kernels=tuple(mine),
+        compilers=_compilers(arguments.compilers, kernels),
+        kernels=tuple(kernels),
         generated=generated,
-        other_kernels=tuple(path for name, found in paths.items() if name != values["set"] for path in found),
+        other_kernels=tuple(path for name, others in paths.items() if name != values["set"] for path in others),
         name=values["name"],
         kernel_set=values["label"],
         config_set=values["set"],
         sets=tuple(sets) if values["set"] else (),
-        module="".join(own.get("module", ())),
-        precompiled=tuple(own.get("pch", ())),
+        module="".join(of_set.get("module", ())),
+        precompiled=tuple(of_set.get("pch", ())),
         editor=values["isa_editor"],
         levels=values["isa_levels"],
         require=values["isa_require"],
@@ -157,27 +157,27 @@ def request_of(arguments: Arguments) -> Request:
 def check_version(arguments: Arguments) -> None:
     """Raise `ConfigError` for a fragment that another version of isagen wrote."""
     text = arguments.once.get("fragment-format", "")
-    found = int(text) if text.isdecimal() else 0
+    number = int(text) if text.isdecimal() else 0
     complete = all(name in arguments.once for name in ONCE) and arguments.once["set"] in arguments.sets
-    if complete and not arguments.unknown and found == FRAGMENT_FORMAT:
+    if complete and not arguments.unknown and number == FRAGMENT_FORMAT:
         return
     remedy = "run `isagen init` in the project to update it, and commit it"
-    if found > FRAGMENT_FORMAT:
+    if number > FRAGMENT_FORMAT:
         remedy = (
             "a later isagen wrote it: run pip install --upgrade isagen, or run `isagen init` to rewrite it with this "
             "version"
         )
-    shown = found if complete and found else "unknown"
-    format = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
+    shown = number if complete and number else "unknown"
+    formats = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
     raise ConfigError(
-        f"the Meson fragment was not written by isagen {__version__}{format}",
+        f"the Meson fragment was not written by isagen {__version__}{formats}",
         where=f"{Path(arguments.once.get('config', 'isagen/isa.toml')).parent.name}/meson.build",
         remedy=remedy,
     )
 
 
 def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) -> None:
-    """Raise `ConfigError` for a set of kernels that the fragment cannot build; `config` is beside the fragment."""
+    """Raise `ConfigError` for a set of kernels that the fragment cannot build. The fragment is beside `config`."""
     folder = config.parent
     modules: dict[str, str] = {}
     for name, given in sets.items():
@@ -215,7 +215,7 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
 
 
 def check_options(arguments: Arguments) -> None:
-    """Raise `ConfigError` for Meson options and files with which nothing can be built."""
+    """Raise `ConfigError` if isa.toml is missing, or if an option of Meson has a value that cannot work."""
     config = Path(arguments.once["config"])
     if not config.is_file():
         raise ConfigError(
@@ -233,24 +233,20 @@ def check_options(arguments: Arguments) -> None:
 
 
 def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root: str) -> list[str]:
-    """Return the kernels of a set relative to the project's root; Meson's paths are relative to the outermost
-    project's."""
-    start = os.path.join(os.path.normpath(project_root), "")
-    found = []
-    for path in of_set.get("kernel", ()):
-        whole = os.path.normpath(os.path.join(source_root, path))
-        # The fast path; os.path.relpath() calls os.getcwd() each time.
-        inside = whole.removeprefix(start) if whole.startswith(start) else os.path.relpath(whole, project_root)
-        found.append(inside.replace(os.sep, "/"))
-    return [*found, *of_set.get("generated", ())]
+    """Return the kernels of a set, relative to the project's root.
+
+    Meson's paths are relative to `source_root`, which is the root of the outermost project.
+    """
+    paths = (os.path.relpath(os.path.join(source_root, path), project_root) for path in of_set.get("kernel", ()))
+    return [*(path.replace(os.sep, "/") for path in paths), *of_set.get("generated", ())]
 
 
 def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
-    """Return the compilers that take the `kernels`; those of other sets may need more."""
-    needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses others
+    """Return the compilers of the `kernels`, in a build's order. Other sets may need more compilers."""
+    needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses other suffixes
     if "fortran" in needed:
         needed.add("c")
-    found = {
+    compilers = {
         one["language"]: Compiler(
             language=one["language"],
             command=_items(one["command"]),
@@ -262,8 +258,8 @@ def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tu
         )
         for one in given
     }
-    known = [found[language] for language in LANGUAGES if language in found]
-    return tuple(one for one in known if one.language in needed) or tuple(known[-1:])
+    ordered = [compilers[language] for language in LANGUAGES if language in compilers]
+    return tuple(one for one in ordered if one.language in needed) or tuple(ordered[-1:])
 
 
 def _items(text: str) -> tuple[str, ...]:

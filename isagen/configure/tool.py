@@ -1,4 +1,4 @@
-"""Copying the build steps to the build folder, so that builds need no installed isagen."""
+"""Copying the build steps into the build folder, so that builds need no installed isagen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..model.files import content_digest, read_bytes, write_atomically, write_if
 from ..model.names import TEXTS_FOLDER, TOOL_MAIN
 from ..processors.processor import Processor
 
-# The packages that the build steps need: `build`, and what it imports.
+# The package `build` and the packages that it imports.
 PACKAGES = ("audit", "binary", "build", "code", "model", "processors")
 SUFFIXES = (".py", ".toml", ".so", ".pyd")
 MAIN = """import os
@@ -29,23 +29,23 @@ sys.exit(main())
 def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> str:
     """Write the build steps, the decoder of `processor` and the rendered `texts` into `folder`; return their digest.
 
-    Files of an earlier isagen that this one lacks are removed; texts of other sets stay.
+    Code of another version of isagen is removed. Texts of other sets stay.
     """
     sources = {name: (path, read_bytes(path)) for name, path in _sources(processor)}
     for name, (path, content) in sources.items():
         _copy(path, content, folder / name)
-    for name, text in {TOOL_MAIN: MAIN, **{f"{TEXTS_FOLDER}/{name}": text for name, text in texts.items()}}.items():
-        write_if_changed(folder / name, text)
+    write_if_changed(folder / TOOL_MAIN, MAIN)
+    for name, text in texts.items():
+        write_if_changed(folder / TEXTS_FOLDER / name, text)
     for file in [path for path in folder.rglob("*") if path.is_file() and path.suffix in SUFFIXES]:
-        name = file.relative_to(folder).as_posix()
-        if name != TOOL_MAIN and name not in sources:
+        if file.relative_to(folder).as_posix() not in (TOOL_MAIN, *sources):
             file.unlink()
     contents = {name: content_digest(content) for name, (_, content) in sources.items()}
     return content_digest(repr([sorted(contents.items()), sorted(texts.items())]).encode())
 
 
 def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
-    """Yield the installed files that the steps need: isagen's modules and data, and the decoder's."""
+    """Yield the installed modules and data of isagen and of the decoder, each with its path in the tool's folder."""
     own = Path(__file__).parents[1]
     yield "isagen/__init__.py", os.fspath(own / "__init__.py")
     folders = [(own, own / package) for package in PACKAGES]
@@ -58,19 +58,20 @@ def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
 
 
 def _copy(path: str, content: bytes, target: Path) -> None:
-    """Copy a file with its time, by which Python validates bytecode, and its bytecode."""
+    """Copy a file with its bytecode, and with its time: Python compares that to the time in the bytecode."""
     state = os.stat(path)
     if not write_if_changed(target, content) and os.stat(target).st_mtime_ns == state.st_mtime_ns:
         return
     os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
     if path.endswith(".py"):
-        with suppress(FileNotFoundError):  # Python then compiles it in the build folder
+        with suppress(FileNotFoundError):  # Python compiles the copy
             write_atomically(cache_from_source(target), read_bytes(cache_from_source(path)))
 
 
 def own_python() -> str:
-    """Return the path of this Python, which is part of the commands of all steps: in a virtual environment one path for
-    all its names.
+    """Return the path of this Python, for the commands of the steps.
+
+    A virtual environment has several names of it. All give the same path, so that no step runs again.
     """
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     same = sys.prefix != sys.base_prefix and os.path.exists(usual) and os.path.samefile(usual, sys.executable)

@@ -1,4 +1,4 @@
-"""A project's isa.toml: which table, which levels, and what is special about single kernels."""
+"""A project's isa.toml: the table, the levels, and settings of single kernels and sets."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from ..model.toml import Section, read_toml
 from ..processors.flags import reject_flag
 
 DEFAULT_TABLE = "default"
-# The values of `compat`: the name in messages and comments, and the headers that sources include.
+# The values of `compat`, each with the project's name in messages, and the headers that isagen replaces.
 COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "ipex": (
-        "Intel Extension for PyTorch",
-        ("dyndisp/DispatchStub.h", "csrc/cpu/dyndisp/DispatchStub.h"),
-    ),
+    "ipex": ("Intel Extension for PyTorch", ("dyndisp/DispatchStub.h", "csrc/cpu/dyndisp/DispatchStub.h")),
     "aten": ("ATen", ("ATen/native/DispatchStub.h",)),
 }
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-# A value of an alias, which generated C holds.
+# A value of an alias: it is written into generated C.
 WORD = re.compile(r"[A-Za-z0-9_.+-]+\Z")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*\Z", re.ASCII)
+# The override variable (None: the table's), and its aliases.
+Override = tuple[str | None, tuple[Alias, ...]]
 
 
 @dataclass(frozen=True)
 class KernelConfig:
-    """An entry for kernels in isa.toml: their levels and additional compiler arguments, each None where it has none.
+    """An entry of isa.toml for kernels. `levels` and additional compiler `args` are None if the entry lacks the key.
 
-    `register` gives functions by stub, which isagen registers after it includes `header`.
+    `register` maps stubs to functions, which isagen registers after it includes `header`.
     """
 
     levels: tuple[str, ...] | None = None
@@ -43,18 +42,18 @@ class KernelConfig:
 
 @dataclass(frozen=True)
 class SetConfig:
-    """What isa.toml says of one set of kernels; None: what it says of the project."""
+    """An entry of isa.toml for a set of kernels. A value of None is that of the project."""
 
     levels: tuple[str, ...] | None = None
-    override: tuple[str | None, tuple[Alias, ...]] | None = None
+    override: Override | None = None
 
 
 @dataclass(frozen=True)
 class Config:
-    """A project's isa.toml. `override` is None where the table's own variable is to be used.
+    """A project's isa.toml. `override` is None if the project uses the table's variable.
 
-    `fold` tells whether copies whose code is the same as a lower level's are left out of the link.
-    The keys of `kernels` are paths and patterns of paths. The levels that `aliases` mean are as they are written.
+    `fold` tells whether a copy with the same code as a lower level's is left out of the link. The keys of `kernels` are
+    paths and patterns of paths. The levels in `aliases` are not yet checked against the table.
     """
 
     path: Path
@@ -68,26 +67,26 @@ class Config:
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
     sets: Mapping[str, SetConfig] = field(default_factory=dict)
 
-    def of_set(self, name: str, known: Sequence[str]) -> Config:
-        """Return the settings of the set `name`, one of the `known`; "" is a project's only one.
+    def of_set(self, name: str, names: Sequence[str]) -> Config:
+        """Return the settings of the set `name`. `names` are those of all sets; a project's only set is "".
 
-        Raises `ConfigError` for settings of a set that is not known.
+        Raises `ConfigError` if isa.toml has an entry for another set.
         """
         for other in self.sets:
-            if other not in known:
+            if other not in names:
                 raise ConfigError(
                     f"{other!r} is no set of kernels",
                     where=f"{self.shown}: sets",
-                    remedy=did_you_mean(other, known) if known else "name the set in isa_sets of meson.build",
+                    remedy=did_you_mean(other, names) if names else "name the set in isa_sets of meson.build",
                 )
-        own = self.sets.get(name, SetConfig())
-        override, aliases = (self.override, self.aliases) if own.override is None else own.override
-        levels = self.levels if own.levels is None else own.levels
+        entry = self.sets.get(name, SetConfig())
+        override, aliases = entry.override or (self.override, self.aliases)
+        levels = self.levels if entry.levels is None else entry.levels
         return replace(self, levels=levels, override=override, aliases=aliases)
 
     @property
     def shown(self) -> str:
-        """How messages name the file."""
+        """The name of the file in messages."""
         return self.path.name
 
 
@@ -100,7 +99,9 @@ def load_config(path: Path) -> Config:
         for arg in args or ():
             reject_flag(arg, section.where("args"), ConfigError)
             if re.search(r"[\r\n]", arg):
-                raise section.fail("args", f"{arg!r} holds a line break", "give every argument as a string of its own")
+                raise section.fail(
+                    "args", f"{arg!r} contains a line break", "give every argument as a string of its own"
+                )
         kernels[source] = KernelConfig(
             levels=section.strings("levels", None) if "levels" in section else None,
             args=args,
@@ -131,41 +132,40 @@ def load_config(path: Path) -> Config:
 def _register(kernel: Section) -> Mapping[str, str]:
     """Read the functions that isagen registers, by stub."""
     section = kernel.section("register")
-    found = section.texts()
-    for stub, function in found.items():
+    functions = section.texts()
+    for stub, function in functions.items():
         if not VARIABLE.match(stub) or not FUNCTION.match(function):
             raise section.fail(
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    if header and not found:
+    if header and not functions:
         raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
-    return found
+    return functions
 
 
 def _sets(top: Section) -> Iterator[tuple[str, SetConfig]]:
     """Read the settings of single sets of kernels."""
     for name, section in top.sections("sets"):
         levels = section.strings("levels", None) if "levels" in section else None
-        said = _override(section)
-        yield name, SetConfig(levels, said if said != (None, ()) else None)
+        override = _override(section)
+        yield name, SetConfig(levels, override if override != (None, ()) else None)
         section.finish()
 
 
-def _override(top: Section) -> tuple[str | None, tuple[Alias, ...]]:
-    """Read the override variable and its aliases, in the order in which they count."""
-    names: tuple[str | None, ...] = (None,)
+def _override(top: Section) -> Override:
+    """Read the override variable and its aliases, the one of highest priority first."""
+    names: tuple[str, ...] = ()
     if "override" in top:
         names = top.strings("override") if top.has_type("override", list) else (top.string("override"),)
-    if not names:
+    if "override" in top and not names:
         raise top.fail("override", "is empty", 'name a variable; override = "" is for none')
-    aliases = [Alias(name or "") for name in names[1:]]
-    if names[0]:
-        _check_variable(top, "override", names[0])
-    for alias in aliases:
-        _check_variable(top, "override", alias.variable)
+    for number, name in enumerate(names):
+        if name or number:  # "" is for no variable
+            _check_variable(top, "override", name)
+    aliases = [Alias(name) for name in names[1:]]
     section = top.section("override_aliases")
     for name in section.names():
         _check_variable(section, name, name)
@@ -180,11 +180,11 @@ def _override(top: Section) -> tuple[str | None, tuple[Alias, ...]]:
             aliases.append(Alias(name, {}, section.string(name)))
             if not aliases[-1].always:
                 raise section.fail(name, "is empty", "name the highest level that is allowed, or -LEVEL, which is not")
-    variables = [name for name in (names[0], *(alias.variable for alias in aliases)) if name]
+    variables = [*names[:1], *(alias.variable for alias in aliases)]
     for name in variables:
         if variables.count(name) > 1:
             raise top.fail("override", f"{name} is there twice", "name every variable once")
-    return names[0], tuple(aliases)
+    return names[0] if names else None, tuple(aliases)
 
 
 def _check_variable(section: Section, key: str, name: str) -> None:
@@ -194,7 +194,7 @@ def _check_variable(section: Section, key: str, name: str) -> None:
 
 def _allow(audit: Section) -> tuple[Allowance, ...]:
     """Read the functions that the audit allows, each with its reason."""
-    found = []
+    allowances = []
     for entry in audit.tables("allow"):
         allowance = Allowance(symbol=entry.string("symbol"), reason=entry.string("reason"))
         for key, value in (("symbol", allowance.symbol), ("reason", allowance.reason)):
@@ -205,6 +205,6 @@ def _allow(audit: Section) -> tuple[Allowance, ...]:
         if not allowance.symbol.strip("*?"):
             raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")
         entry.finish()
-        found.append(allowance)
+        allowances.append(allowance)
     audit.finish()
-    return tuple(found)
+    return tuple(allowances)

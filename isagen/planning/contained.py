@@ -1,4 +1,4 @@
-"""Levels that a raised baseline contains: every CPU that runs the program has them, so that only the best one runs."""
+"""Levels that a raised baseline contains: every CPU that runs the program supports them, so only the best one runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REASON = "the baseline contains it"
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
-    """Return the levels whose features, those of all `languages` together, are in the `baseline`."""
+    """Return the levels that need only features of the `baseline`, in all `languages`."""
     needed: dict[str, set[str]] = {}
     for (level, language), verdict in verdicts.items():
         if language in languages:
@@ -23,15 +23,12 @@ def contained_levels(
 def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    Of the `levels` that the baseline contains, the best one always runs. The lowest level stays too: it is what a stub
-    calls where an override forbids all others.
+    `levels` are those that the baseline contains: the best one always runs. The lowest level stays too, because a stub
+    calls it if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
     if len(contained) < 3:
         return tuple(cells)
-    best = contained[-1].level
-    left_out = {
-        cell.level: Cell(cell.level, DISABLED, f"{REASON}, and {best}, which runs in its place")
-        for cell in contained[1:-1]
-    }
-    return tuple(left_out.get(cell.level, cell) for cell in cells)
+    reason = f"{REASON}, and {contained[-1].level}, which runs in its place"
+    left_out = [cell.level for cell in contained[1:-1]]
+    return tuple(Cell(cell.level, DISABLED, reason) if cell.level in left_out else cell for cell in cells)

@@ -1,4 +1,4 @@
-"""The settings of single kernels in isa.toml: which paths and patterns are for a kernel, and which of them counts."""
+"""The settings of single kernels in isa.toml: which paths and patterns match a kernel, and which of them counts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from functools import cache
 from ..model.errors import ConfigError, did_you_mean
 from .config import Config
 
-# What stands for other text in a pattern: `**/` for any folders, also for none; `*` and `?` stay in a folder.
+# Wildcards as regular expressions: `**/` matches any number of folders, `*` and `?` match within a folder.
 WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-TOKEN = re.compile(r"\*\*/|\*\*|\*|\?")
+WILDCARD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What isa.toml says of one kernel; `levels_where` and `args_where` name the keys that say it."""
+    """The settings of one kernel. `levels_where` and `args_where` name the keys of `levels` and `args`."""
 
     levels: tuple[str, ...] | None = None
     args: tuple[str, ...] = ()
@@ -31,41 +31,37 @@ def settings_of(source: str, config: Config) -> Settings:
     """Return a kernel's settings: each from the entry of its own path, or else from the last pattern that has it."""
     keys = [key for key in config.kernels if key != source and matches(key, source)]
     keys += [source] if source in config.kernels else []
-    found = Settings()
+    settings = Settings()
     for key in keys:
-        own, where = config.kernels[key], f"{config.shown}: kernels.{key!r}"
-        found = Settings(
-            levels=found.levels if own.levels is None else own.levels,
-            args=found.args if own.args is None else own.args,
-            header=own.header or found.header,
-            register=own.register or found.register,
-            levels_where=found.levels_where if own.levels is None else f"{where}.levels",
-            args_where=found.args_where if own.args is None else f"{where}.args",
+        entry, where = config.kernels[key], f"{config.shown}: kernels.{key!r}"
+        settings = Settings(
+            levels=settings.levels if entry.levels is None else entry.levels,
+            args=settings.args if entry.args is None else entry.args,
+            header=entry.header or settings.header,
+            register=entry.register or settings.register,
+            levels_where=settings.levels_where if entry.levels is None else f"{where}.levels",
+            args_where=settings.args_where if entry.args is None else f"{where}.args",
         )
-    return found
+    return settings
 
 
 def matches(pattern: str, source: str) -> bool:
-    """Return whether the path of a kernel is what a pattern stands for."""
+    """Return whether a pattern matches the path of a kernel."""
     return _expression(pattern).fullmatch(source) is not None
 
 
 @cache
 def _expression(pattern: str) -> re.Pattern[str]:
-    place, parts = 0, []
-    for token in TOKEN.finditer(pattern):
-        parts += [re.escape(pattern[place : token.start()]), WILDCARDS[token[0]]]
-        place = token.end()
-    return re.compile("".join([*parts, re.escape(pattern[place:])]))
+    return re.compile("".join(WILDCARDS.get(part, re.escape(part)) for part in WILDCARD.split(pattern)))
 
 
 def check_keys(config: Config, kernels: Sequence[str]) -> None:
-    """Raise `ConfigError` for a path or pattern of isa.toml that is for none of the kernels."""
+    """Raise `ConfigError` for a path or pattern of isa.toml that matches none of the kernels."""
     for key in config.kernels:
         if key in kernels or any(matches(key, source) for source in kernels):
             continue
         where = f"{config.shown}: kernels"
-        if TOKEN.search(key):
+        if WILDCARD.search(key):
             raise ConfigError(
                 f"the pattern {key!r} matches no kernel",
                 where=where,

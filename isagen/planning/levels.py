@@ -15,55 +15,85 @@ from .contained import REASON as CONTAINED
 REQUIRE = "Meson option isa_require"
 
 
-def select_levels(words: Iterable[str], table: Table, where: str, elsewhere: Set[str] = frozenset()) -> frozenset[str]:
+def select_levels(
+    words: Iterable[str], table: Table, where: str, other_levels: Set[str] = frozenset()
+) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
     `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word, or
     a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or commas, in
-    any case. The lowest level is always on: a stub must have something to call. Names of `elsewhere` are levels of
-    other architectures, which are ignored. Raises `ConfigError` for an unknown name.
+    any case. The lowest level is always on: a stub must have something to call. `other_levels` are the levels of other
+    architectures; their names are ignored. Raises `ConfigError` for an unknown name.
     """
     tokens = _tokens(words)
-    chosen = set(table.names()) if not tokens or tokens[0].startswith("-") else {table.base.name}
+    selected = set(table.names()) if not tokens or tokens[0].startswith("-") else {table.base.name}
     for token in tokens:
         if token.casefold() == "all":
-            chosen = set(table.names())
+            selected = set(table.names())
         elif token.casefold() == "none":
-            chosen = {table.base.name}
-        else:
-            level = _level(token, table, where, elsewhere, "all", "none")
-            chosen = chosen - {level} if token.startswith("-") else chosen | {level} - {""}
-    return frozenset(chosen)
+            selected = {table.base.name}
+        elif token.startswith("-"):
+            selected.discard(_removable_level(token, table, where, other_levels, "all", "none"))
+        elif level := level_named(token, table, where, other_levels, "all", "none"):
+            selected.add(level)
+    return frozenset(selected)
 
 
-def aliases_of(config: Config, table: Table, elsewhere: Set[str]) -> tuple[Alias, ...]:
-    """Return the aliases with levels as the table writes them, without those of levels of other architectures.
+def level_named(name: str, table: Table, where: str, other_levels: Set[str], *keywords: str, sign: str = "") -> str:
+    """Return the level that `name` means in any case, as the table writes it; "" for a level of `other_levels`.
 
-    Raises `ConfigError` for a level that no table has, and for the lowest one where it would be switched off.
+    Raises `ConfigError` for an unknown name. The message shows the `sign` before the name, and the remedy may suggest
+    one of the `keywords` that are valid at `where`.
+    """
+    level = next((level for level in table.names() if level.casefold() == name.casefold()), "")
+    if not level and name.upper() not in other_levels:
+        remedy = did_you_mean(name, (*table.names(), *keywords))
+        raise ConfigError(f"unknown level {sign + name!r}", where=where, remedy=remedy)
+    return level
+
+
+def _removable_level(word: str, table: Table, where: str, other_levels: Set[str], *keywords: str) -> str:
+    """Return the level that `-NAME` means, as `level_named` does. Raises `ConfigError` for the lowest level too."""
+    level = level_named(word[1:], table, where, other_levels, *keywords, sign="-")
+    if level == table.base.name:
+        raise ConfigError(
+            f"{level} cannot be switched off",
+            where=where,
+            remedy="it is what a CPU without any higher level runs; name a level above it",
+        )
+    return level
+
+
+def aliases_of(config: Config, table: Table, other_levels: Set[str]) -> tuple[Alias, ...]:
+    """Return the aliases with levels as the table writes them, without those of `other_levels`.
+
+    Raises `ConfigError` for an unknown level, and if a value switches off the lowest level.
     """
 
     def meaning(word: str, where: str) -> str:
-        level = _level(word, table, where, elsewhere)
-        return "-" + level if level and word.startswith("-") else level
+        if not word.startswith("-"):
+            return level_named(word, table, where, other_levels)
+        level = _removable_level(word, table, where, other_levels)
+        return level and f"-{level}"
 
-    found = []
+    aliases = []
     for alias in config.aliases:
         where = f"{config.shown}: override_aliases.{alias.variable}"
         values = {word: meaning(level, f"{where}.{word}") for word, level in alias.values.items()}
         always = meaning(alias.always, where) if alias.always else ""
         if always or not alias.always:
-            found.append(Alias(alias.variable, {word: level for word, level in values.items() if level}, always))
-    return tuple(found)
+            aliases.append(Alias(alias.variable, {word: level for word, level in values.items() if level}, always))
+    return tuple(aliases)
 
 
-def check_required(plan: Plan, words: str, table: Table, elsewhere: Set[str], limit: str) -> None:
-    """Raise `ConfigError` for a level that `words` require and that is not built for a kernel, unless isa.toml says so.
+def check_required(plan: Plan, words: str, table: Table, other_levels: Set[str], limit: str) -> None:
+    """Raise `ConfigError` if a level that `words` require is not built for a kernel, unless isa.toml says so.
 
-    The words are those of `select_levels`; no words require nothing. Names of `elsewhere` are levels of other
-    architectures, which are never built. `limit` is the reason where there is only the lowest level.
+    The words are those of `select_levels`; no words require nothing. A level of `other_levels` is never built. `limit`
+    is the reason if only the lowest level is built.
     """
     tokens = _tokens([words])
-    required = select_levels(tokens, table, REQUIRE, elsewhere) if tokens else frozenset()
+    required = select_levels(tokens, table, REQUIRE, other_levels) if tokens else frozenset()
     for number, level in enumerate(plan.levels):
         if level.name not in required:
             continue
@@ -71,14 +101,14 @@ def check_required(plan: Plan, words: str, table: Table, elsewhere: Set[str], li
         # Every CPU that runs the program has the baseline's features.
         missing = [(source, cell) for source, cell in cells if not cell.reason.startswith(CONTAINED)]
         if level.verdict != BUILT and len(missing) == len(cells):
-            by = "" if level.verdict == DISABLED else ":"
-            raise _not_built(level.name, f"it is {level.verdict}{by} {level.reason}")
+            colon = "" if level.verdict == DISABLED else ":"
+            raise _not_built(level.name, f"it is {level.verdict}{colon} {level.reason}")
         for source, cell in missing:
             if cell.verdict not in (BUILT, DISABLED):
                 raise _not_built(level.name, f"for {source} it is {cell.verdict}: {cell.reason}")
     names = {name.casefold() for name in table.names()}
     for token in tokens:
-        if token.casefold() not in names and token.upper() in elsewhere:
+        if token.casefold() not in names and token.upper() in other_levels:
             raise _not_built(token.upper(), limit or f"table {table.name} has no such level")
 
 
@@ -92,21 +122,3 @@ def _not_built(level: str, reason: str) -> ConfigError:
 
 def _tokens(words: Iterable[str]) -> list[str]:
     return [token for word in words for token in re.split(r"[\s,]+", word) if token]
-
-
-def _level(word: str, table: Table, where: str, elsewhere: Set[str], *others: str) -> str:
-    """Return the level of `LEVEL` or `-LEVEL` as the table writes it; "" for a level of another architecture.
-
-    `others` are further words that are valid.
-    """
-    name = word.removeprefix("-")
-    found = next((level for level in table.names() if level.casefold() == name.casefold()), "")
-    if not found and name.upper() not in elsewhere:
-        raise ConfigError(f"unknown level {word!r}", where=where, remedy=did_you_mean(name, (*table.names(), *others)))
-    if word.startswith("-") and found == table.base.name:
-        raise ConfigError(
-            f"{found} cannot be switched off",
-            where=where,
-            remedy="it is what a CPU without any higher level runs; name a level above it",
-        )
-    return found

@@ -1,4 +1,4 @@
-"""A cache of answers across builds: one small file per question, written atomically for concurrent builds."""
+"""A cache of JSON values across builds: one small file per key, written atomically, as builds may run in parallel."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from ..model.files import content_digest, write_atomically
 
 
 class Cache:
-    """A folder of JSON answers, each named after the hash of its question.
-
-    A folder that cannot be read or written is no error: the question is then asked again.
-    """
+    """A folder of JSON files. A file that cannot be read or written is no error, and neither is a missing `folder`."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     @staticmethod
-    def key(question: Any) -> str:
-        """Return the cache key of a `question` (plain JSON data)."""
-        return content_digest(json.dumps(question, sort_keys=True).encode())
+    def key(inputs: Any) -> str:
+        """Return the cache key for the `inputs` of a value (plain JSON data)."""
+        return content_digest(json.dumps(inputs, sort_keys=True).encode())
 
     def get(self, key: str) -> Any:
-        """Return the cached answer under `key`, or None."""
+        """Return the cached value under `key`, or None."""
         if self._folder is None:
             return None
         try:
@@ -35,10 +32,10 @@ class Cache:
         except (OSError, ValueError, RecursionError):
             return None
 
-    def put(self, key: str, answer: Any) -> None:
-        """Cache `answer` (plain JSON data) under `key`."""
+    def put(self, key: str, value: Any) -> None:
+        """Cache a `value` (plain JSON data) under `key`."""
         if self._folder is not None:
-            data = json.dumps(answer, indent=1, sort_keys=True).encode()
+            data = json.dumps(value, indent=1, sort_keys=True).encode()
             with contextlib.suppress(OSError):
                 write_atomically(self._folder / f"{key}.json", data)
 

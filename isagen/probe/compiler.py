@@ -1,4 +1,4 @@
-"""One compiler: its identity, its macros, and whether it compiles a source; its output is never run."""
+"""One compiler: its identity, its macros, and whether it compiles a source. Its output is never run."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
 from ..model.errors import CompilerError
-from ..model.files import FULL, write_if_changed
+from ..model.files import FULL
 
-# Fortran compilers predefine no macro of a feature, so they are asked in C: gfortran calls the C compiler of its GCC.
+# Fortran compilers predefine no macro of a feature. Their probes are in C: gfortran calls the C compiler of its GCC.
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
-# Macros of compilers that isagen does not know and that predefine __GNUC__ too, with Meson's names of them.
+# Macros of compilers that predefine __GNUC__ but are neither GCC nor Clang, with Meson's compiler ids.
 FOREIGN = {
     "__ARMCOMPILER_VERSION": "armclang",
     "__EMSCRIPTEN__": "emscripten",
@@ -44,7 +45,7 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a compiler run: whether it succeeded, the two streams as text, and headers that were included."""
+    """The result of a compiler run: whether it succeeded, the two streams as text, and the included headers."""
 
     ok: bool
     out: str
@@ -56,9 +57,9 @@ class Outcome:
 class Compiler:
     """A compiler of one language, as Meson knows it.
 
-    `command` includes wrappers such as ccache; `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which a
-    probe must use too. `dialect` is `gnu` or `msvc`: how its options are spelled. `linker` is what Meson calls the one
-    that the project links with: ``ld.lld``.
+    `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
+    probes use too. `dialect` is the spelling of its options: `gnu` or `msvc`. `linker` is Meson's name of the project's
+    linker, such as ``ld.lld``.
     """
 
     language: str
@@ -76,27 +77,27 @@ class Compiler:
 
     @property
     def known(self) -> bool:
-        """Whether it takes the options that tables have for its dialect, and predefines the macros that they name."""
+        """Whether it is a compiler for which tables contain the options and macros."""
         return self.id in DISPLAY_NAME
 
     @property
     def machine(self) -> str:
-        """The processor of its code, as it prints it: ``aarch64``; nothing if it prints none."""
+        """The processor that it compiles for, as it prints it: ``aarch64``; "" if it prints none."""
         return self.run([*self.args, "-dumpmachine"]).out.partition("-")[0].strip() if self.known else ""
 
     @property
     def quiet_args(self) -> tuple[str, ...]:
-        """The project's arguments without its choice of warnings, which is meant for its own code."""
+        """The project's arguments without those for warnings, which are meant for the project's code."""
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
-        if self.language == "fortran":  # of options of Fortran alone, the C compiler warns
+        if self.language == "fortran":  # the C compiler warns about options for Fortran
             warning = re.compile(r"-(?!m|B|O|-sysroot)")
         return tuple(arg for arg in self.args if not warning.match(arg))
 
     @property
     def wants_lto(self) -> bool:
         """Whether the project's arguments ask for link-time optimisation."""
-        said = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
-        return bool(said) and not said[-1].startswith("-fno") and not said[-1].endswith("-")
+        lto_args = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
+        return bool(lto_args) and not lto_args[-1].startswith("-fno") and not lto_args[-1].endswith("-")
 
     def run(self, args: Sequence[str]) -> Outcome:
         """Call the compiler with `args`, with messages in English, and return the outcome."""
@@ -115,8 +116,8 @@ class Compiler:
             done.stdout.decode(errors="replace"),
             done.stderr.decode(errors="replace"),
         )
-        full = next((said for said in map(os.strerror, FULL) if said in outcome.err and not outcome.ok), "")
-        if full:  # no property of the compiler, so it makes no verdict
+        full = next((error for error in map(os.strerror, FULL) if error in outcome.err and not outcome.ok), "")
+        if full:  # it would make a wrong verdict on the compiler
             raise CompilerError(
                 f"{self.name} cannot write: {full}",
                 where=tempfile.gettempdir(),
@@ -126,16 +127,14 @@ class Compiler:
 
     def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
         """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
-        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
-            source = Path(folder, f"empty{SUFFIX[self.language]}")
-            write_if_changed(source, "")
+        with self._source("empty", "") as source:
             outcome = self.run([*self.args, *flags, "-dM", "-E", str(source)])
-        found = re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE)
-        return dict(found), outcome
+        macros = dict(re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE))
+        return macros, outcome
 
     @cached_property
     def bare_macros(self) -> Mapping[str, str]:
-        """The macros that it predefines under the project's own arguments; none if it cannot list them."""
+        """The macros that it predefines under the project's own arguments; empty if it cannot list them."""
         if self.dialect == "msvc":
             return {}
         macros, outcome = self.macros(())
@@ -153,42 +152,42 @@ class Compiler:
 
     def accepts(self, flags: Sequence[str]) -> Outcome:
         """Compile an empty source under `flags`, with warnings as errors."""
-        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
-            source = Path(folder, f"empty{SUFFIX[self.language]}")
-            write_if_changed(source, "int isagen_empty;\n")
-            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(folder), str(source)])
+        with self._source("empty", "int isagen_empty;\n") as source:
+            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(source.parent), str(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
-        """Return whether it compiles an empty source, warnings aside, with options that every compiler has."""
-        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
-            source = Path(folder, f"empty{SUFFIX[self.language]}")
-            write_if_changed(source, "int isagen_empty;\n")
-            done = self.run([*self.args, *args, *self._object(folder), str(source)])
-            return done.ok and Path(folder, "empty.o").is_file()
+        """Return whether it compiles an empty source with `args` and with options that every compiler has."""
+        with self._source("empty", "int isagen_empty;\n") as source:
+            outcome = self.run([*self.args, *args, *self._object(source.parent), str(source)])
+            return outcome.ok and source.with_suffix(".o").is_file()
 
     def builds(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
-        A build links without the flags of levels too; and zig would make all of its C++ library anew for each level.
+        Builds link without the flags of levels too. With such flags, zig would compile its C++ library for each level.
         """
-        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
-            source = Path(folder, f"probe{SUFFIX[self.language]}")
-            write_if_changed(source, text)
+        with self._source("probe", text) as source:
+            program = str(source.with_suffix(".exe"))
             if self.dialect == "msvc":
-                words = [*self.quiet_args, *self._strict, *flags, str(source), *self._program(folder)]
-                return self.run(words)
-            target = str(Path(folder, "probe.o"))
-            listed = str(Path(folder, "probe.d"))
-            words = [*self.quiet_args, *flags, *self._strict, "-c", str(source), "-o", target, "-MD", "-MF", listed]
-            outcome = self.run(words)
-            # Clang warns of arguments that a link does not use.
-            link = [*self.quiet_args, "-Wno-error", target, *self._links, *self._program(folder)]
-            return replace(self.run(link), headers=_listed(listed)) if outcome.ok else outcome
+                return self.run([*self.quiet_args, *self._strict, *flags, str(source), f"/Fe{program}"])
+            target, depfile = str(source.with_suffix(".o")), source.with_suffix(".d")
+            compilation = ["-c", str(source), "-o", target, "-MD", "-MF", str(depfile)]
+            outcome = self.run([*self.quiet_args, *flags, *self._strict, *compilation])
+            # Clang warns about arguments that a link does not use.
+            link = [*self.quiet_args, "-Wno-error", target, *self._linker_option, "-o", program]
+            return replace(self.run(link), headers=_included_headers(depfile)) if outcome.ok else outcome
+
+    @contextmanager
+    def _source(self, name: str, text: str) -> Iterator[Path]:
+        """Yield the path of a source with `text`, in a temporary folder."""
+        with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
+            source = Path(folder, f"{name}{SUFFIX[self.language]}")
+            source.write_text(text, encoding="utf-8")
+            yield source
 
     @cached_property
-    def _links(self) -> tuple[str, ...]:
-        """The option that chooses the project's linker, if the compiler finds no `ld`: Meson's own option is not in
-        `args`."""
+    def _linker_option(self) -> tuple[str, ...]:
+        """The option for the project's linker, if the compiler finds no `ld`: `args` lack Meson's own option."""
         if self.dialect == "msvc" or not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
@@ -197,40 +196,36 @@ class Compiler:
     def _strict(self) -> tuple[str, ...]:
         return ("/WX",) if self.dialect == "msvc" else ("-Werror",)
 
-    def _object(self, folder: str) -> tuple[str, ...]:
-        target = str(Path(folder, "empty.o"))
+    def _object(self, folder: Path) -> tuple[str, ...]:
+        target = str(folder / "empty.o")
         return ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", target)
-
-    def _program(self, folder: str) -> tuple[str, ...]:
-        target = str(Path(folder, "probe.exe"))
-        return (f"/Fe{target}",) if self.dialect == "msvc" else ("-o", target)
 
     def program(self, name: str) -> str | None:
         """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
         if self.dialect == "msvc" or not self.known:
             return None
-        said = self.run([f"-print-prog-name={name}"]).out.strip()
-        return shutil.which(said) if said else None
+        path = self.run([f"-print-prog-name={name}"]).out.strip()
+        return shutil.which(path) if path else None
 
     @cached_property
     def identity(self) -> str:
         """A text that changes with the compiler, its assembler and its linker."""
         parts = [self.id, self.version, self.run(["--version"]).out]
         tools = [shutil.which(part) for part in self.command] + [self.program("as"), self.program("ld")]
-        parts += self._links
+        parts += self._linker_option
         for tool in tools:
             if tool:
-                real = os.path.realpath(tool)
-                state = os.stat(real)
-                parts.append(f"{real} {state.st_size} {state.st_mtime_ns}")
+                path = os.path.realpath(tool)
+                status = os.stat(path)
+                parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
         parts += [f"{name}={os.environ[name]}" for name in ENVIRONMENT if name in os.environ]
         return "\n".join(parts)
 
 
-def _listed(depfile: str) -> tuple[str, ...]:
-    """Return the headers that a file of dependencies lists (``-MD``), after the source itself."""
+def _included_headers(depfile: Path) -> tuple[str, ...]:
+    """Return the headers in a depfile (``-MD``), whose first entry is the source."""
     try:
-        text = Path(depfile).read_text(encoding="utf-8", errors="surrogateescape")
+        text = depfile.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return ()
     words = re.findall(r"(?:\\\n|\\.|[^\s\\])+", text.partition(":")[2].replace("\\\n", " "))
@@ -238,9 +233,9 @@ def _listed(depfile: str) -> tuple[str, ...]:
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:
-    """Identify the GNU-like compiler that `command` calls; one that isagen does not know has an id that is not `known`.
+    """Return the compiler that `command` calls, with its id and version; it is called with the options of GCC.
 
-    Raises `CompilerError` if it does not exist or compiles nothing.
+    Raises `CompilerError` if it does not exist, or if it is neither GCC nor Clang and compiles nothing.
     """
     program = command[0] if command else ""
     if shutil.which(program) is None:
@@ -249,29 +244,29 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
             where=f"{language} compiler",
             remedy="install it, or give the path of another one",
         )
-    found = Compiler(language, tuple(command), "gcc", "0")
-    macros, outcome = found.macros(())
+    compiler = Compiler(language, tuple(command), "gcc", "0")
+    macros, outcome = compiler.macros(())
     foreign = next((name for macro, name in FOREIGN.items() if macro in macros), "")
     if foreign or not outcome.ok or "__GNUC__" not in macros:
-        if not found.compiles():
+        if not compiler.compiles():
             raise CompilerError(
                 f"{command[0]!r} does not answer as GCC or Clang do",
                 where=f"{language} compiler",
                 remedy=first_error(outcome.err) or "give the path of a C or C++ compiler",
             )
-        return replace(found, id=foreign or Path(program).name, version="")
+        return replace(compiler, id=foreign or Path(program).name, version="")
     if "__clang__" in macros:
         names = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
-        return replace(found, id="clang", version=".".join(macros[n] for n in names))
+        return replace(compiler, id="clang", version=".".join(macros[n] for n in names))
     names = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
-    return replace(found, version=".".join(macros[n] for n in names))
+    return replace(compiler, version=".".join(macros[n] for n in names))
 
 
 def first_error(text: str) -> str:
     """Return the first error in a compiler's output, without the temporary file's name."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"\b(fatal )?error\b", line, re.IGNORECASE)]
-    line = (telling or lines or [""])[0]
+    errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
+    line = (errors or lines or [""])[0]
     return re.sub(r"^.*?isagen-[^/\\]*[/\\][^:]*:(\d+:)*\s*", "", line)
 
 

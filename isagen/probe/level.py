@@ -1,4 +1,4 @@
-"""Probing one level with a compiler: does the build work, and which features does the compiler turn on?
+"""Probing one level with a compiler: whether the compiler can build it, and which features the flags turn on.
 
 A probe compiles, assembles and links a program as the build does: with the project's arguments and the level's flags,
 and with intrinsics whose result is used. Warnings are errors. The program is never run.
@@ -9,62 +9,72 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
 from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
 
-# Names that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
+# The words that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
 OWN_WORDS = {"return", "argc", "argv"}
-# A verdict, and the headers that the probe's program included. They are None where a compilation failed: the cause may
-# be a flag, a header or a wrapper, so the verdict is not cached.
-Answer = tuple[Verdict, Sequence[str] | None]
 
 
-def known_without_asking(
-    table: Table, level: Level, compiler: Compiler, base_macros: Mapping[str, str]
-) -> Verdict | None:
-    """Return the verdict on a level if no run of the compiler is needed for it, else None."""
+class Probed(NamedTuple):
+    """A verdict, and the headers that the probe's program included.
+
+    `headers` is None if a compilation failed: the cause may be a flag, a header or a wrapper, so the verdict is not
+    cached.
+    """
+
+    verdict: Verdict
+    headers: Sequence[str] | None
+
+
+def verdict_without_run(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
+    """Return the verdict on a level if the compiler need not run for it, else None.
+
+    `bare` are the macros that the compiler predefines without flags of a level.
+    """
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
         return Verdict(False, f"{compiler.name} is older than {minimum}")
-    if compiler.language == "fortran" and not base_macros:
-        why = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
-        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), why)
+    if compiler.language == "fortran" and not bare:
+        reason = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
+        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), reason)
     if compiler.dialect not in level.flags:
         family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
         return Verdict(False, f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")
     return None
 
 
-def check_flags(table: Table, level: Level, compiler: Compiler, base_macros: Mapping[str, str]) -> Verdict:
-    """Return the verdict on a level by its flags and their macros; `build` confirms one that is available.
-
-    `base_macros` are those predefined without the level's flags.
-    """
+def check_flags(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict:
+    """Return the provisional verdict on a level, by its flags and the macros that these turn on."""
     flags, dropped = _usable_flags(level, compiler)
     unavailable = partial(Verdict, False, flags=flags, dropped=dropped)
-    macros, outcome = _macros(compiler, flags, base_macros)
-    if not outcome.ok:
-        return unavailable(_why(outcome))
-    features, reason = _features(table, level, compiler, flags, macros, base_macros)
+    macros = bare
+    if flags and compiler.dialect != "msvc":  # cl predefines too few macros
+        macros, outcome = compiler.macros(flags)
+        if not outcome.ok:
+            return unavailable(_failure(outcome))
+    features, reason = _features(table, level, compiler, flags, macros, bare)
     return unavailable(reason) if reason else Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 
 
-def build(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Answer:
-    """Return the answer on a level by building its program, where its `provisional` verdict is that it is available."""
+def build(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Probed:
+    """Return the verdict on a level, by building its program if the `provisional` verdict is that it is available."""
     if not provisional.available:
-        return provisional, None
+        return Probed(provisional, None)
     outcome = compiler.builds(probe_text(table, [level]), provisional.flags)
     if not outcome.ok:
-        return Verdict(False, _why(outcome), provisional.flags, provisional.dropped), None
-    return provisional, outcome.headers
+        return Probed(Verdict(False, _failure(outcome), provisional.flags, provisional.dropped), None)
+    return Probed(provisional, outcome.headers)
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:
-    """Return the program that is compiled for `levels`. It includes headers only if a probe uses names from them.
+    """Return the program that probes `levels`. It includes headers only if a probe uses names from headers.
 
-    The probe of one level is the body of its `main`; those of several are functions whose results `main` returns.
+    The probe of a single level is the body of `main`. Of several levels, each probe is a function, and `main` returns
+    the sum of their results.
     """
     words = {word for level in levels for word in re.findall(r"\b[A-Za-z_]\w*", level.probe)}
     prologue = "" if words <= OWN_WORDS else f"{table.prologue}\n"
@@ -80,12 +90,12 @@ def _function(name: str, body: str) -> str:
 
 
 def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the level's flags with those optional ones that the compiler takes, and the dropped ones with reasons."""
+    """Return the level's flags with the optional flags that the compiler accepts, and the dropped ones with reasons."""
     flags = level.flags[compiler.dialect]
     optional = level.optional_flags.get(compiler.dialect, ())
     if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
-    if not compiler.accepts(flags).ok:  # the optional flags cannot be tried then
+    if not compiler.accepts(flags).ok:  # no optional flag can be tried
         return flags, ()
     dropped = []
     for flag in optional:
@@ -97,29 +107,20 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     return flags, tuple(dropped)
 
 
-def _macros(
-    compiler: Compiler, flags: Sequence[str], base_macros: Mapping[str, str]
-) -> tuple[Mapping[str, str], Outcome]:
-    """Return the macros that are predefined under `flags`, without a run of the compiler where none is needed."""
-    if not flags or compiler.dialect == "msvc":  # cl predefines too few macros
-        return base_macros, Outcome(True, "", "")
-    return compiler.macros(flags)
-
-
 def _features(
     table: Table,
     level: Level,
     compiler: Compiler,
     flags: Sequence[str],
     macros: Mapping[str, str],
-    base_macros: Mapping[str, str],
+    bare: Mapping[str, str],
 ) -> tuple[tuple[str, ...], str]:
-    """Return the features that code compiled under `flags` may use, or the reason why that cannot be known."""
+    """Return the features that code compiled under `flags` may use, or the reason why isagen cannot determine them."""
     required = table.required_features(level.name)
-    if compiler.dialect == "msvc":  # only the table lists features then
+    if compiler.dialect == "msvc":  # no macros show its features
         return required, ""
     known = table.features
-    unknown = known.unknown(macros, base_macros)
+    unknown = known.unknown(macros, bare)
     if unknown:
         return (), (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
@@ -133,13 +134,13 @@ def _features(
     return tuple(name for name in known.features if name in turned_on or name in required), ""
 
 
-def _why(outcome: Outcome) -> str:
+def _failure(outcome: Outcome) -> str:
     """Return in one line why a compilation failed, and in which tool."""
     text = outcome.err or outcome.out
     if "Assembler messages:" in text:
         line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()
         return f"the assembler rejects it: {line}"
     if re.search(r"collect2: error|ld returned|linker command failed", text):
-        telling = re.search(r"undefined (reference|symbol).*|cannot find .*|unrecognized option .*", text)
-        return f"it does not link: {telling[0] if telling else first_error(text)}"
+        cause = re.search(r"undefined (reference|symbol).*|cannot find .*|unrecognized option .*", text)
+        return f"it does not link: {cause[0] if cause else first_error(text)}"
     return first_error(text) or "the compiler failed without a message"

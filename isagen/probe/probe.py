@@ -1,130 +1,149 @@
 """Probing every level of a table with each compiler, in parallel, unless the cache has a valid verdict.
 
-Levels are asked about together: one program for all of a group, compiled under the flags of the highest. GCC and Clang
-take nearly all of the time of a probe for the headers of intrinsics, which this reads once. What is compiled,
-assembled and linked is the build of the highest level. Of each level below, whose flags are among those of the highest,
-the program has the intrinsics, and a run for its macros shows what exactly its flags turn on. That its intrinsics need
-no flag of a higher level is not shown.
+A probe spends nearly all of its time on the headers of intrinsics. To read them once, one program probes a group of
+levels: it contains the intrinsics of them all, and is compiled, assembled and linked under the flags of the highest.
+Each level below has only flags that the highest has too, and a run for its macros shows what exactly its own flags turn
+on. One fact is not shown: that the intrinsics of a level below need no flag of a higher level.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property
 
 from ..model.codec import from_data
-from ..model.plan import Verdict
+from ..model.plan import Limit, Verdict
 from ..processors.flags import units
 from ..processors.table import Level, Table
 from .cache import Cache
 from .compiler import Compiler
-from .level import Answer, build, check_flags, known_without_asking, probe_text
+from .level import Probed, build, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 6
-# The clock of file times on Linux, which advances in ticks.
-CLOCK_REALTIME_COARSE = 5
 Group = tuple[Level, ...]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A verdict as the cache keeps it, with the size and time (nanoseconds) of each header that the probe included."""
+class CachedVerdict:
+    """A verdict, with the size and mtime (nanoseconds) of each header that the probe's program included."""
 
     verdict: Verdict
     headers: Mapping[str, tuple[int, int]]
 
 
 def probe_all(
-    table: Table,
-    compilers: Iterable[Compiler],
-    cache: Cache,
-    jobs: int | None = None,
+    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
 ) -> Mapping[tuple[str, str], Verdict]:
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
     return dict(probe_each(table, compilers, cache, jobs))
 
 
 def probe_each(
-    table: Table,
-    compilers: Iterable[Compiler],
-    cache: Cache,
-    jobs: int | None = None,
+    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
 ) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does, and yield verdicts in order, each as soon as it is known. Cached ones come first."""
-    questions = [question for compiler in compilers for question in _questions(table, compiler)]
-    begun = _clock()
-    known = {question: question.known(cache) for question in questions}
-    unknown = [question for question in questions if known[question] is None]
+    """Probe as `probe_all` does, and yield the verdicts in order, each as soon as it is known."""
+    probes = [probe for compiler in compilers for probe in _probes(table, compiler)]
+    start = time.time_ns()
+    verdicts = {probe: probe.verdict_without_run(cache) for probe in probes}
+    missing = [probe for probe in probes if verdicts[probe] is None]
     with ExitStack() as stack:
-        answers: Mapping[_Question, Future[Mapping[str, Verdict]]] = {}
-        if unknown:
-            answers = _asked(unknown, stack.enter_context(ThreadPoolExecutor(jobs)), cache, begun)
-        for question in questions:
-            name = question.level.name
-            yield (name, question.compiler.language), known[question] or answers[question].result()[name]
+        groups: Mapping[_Probe, Future[Mapping[str, Verdict]]] = {}
+        if missing:
+            groups = _started(missing, stack.enter_context(ThreadPoolExecutor(jobs)), cache, start)
+        for probe in probes:
+            name = probe.level.name
+            yield (name, probe.compiler.language), verdicts[probe] or groups[probe].result()[name]
 
 
-def _asked(
-    questions: Iterable[_Question], pool: ThreadPoolExecutor, cache: Cache, begun: int
-) -> Mapping[_Question, Future[Mapping[str, Verdict]]]:
-    """Let compilers answer in parallel; the answer to a question comes with those of its group.
+def _started(
+    probes: Iterable[_Probe], pool: ThreadPoolExecutor, cache: Cache, start: int
+) -> Mapping[_Probe, Future[Mapping[str, Verdict]]]:
+    """Start the compilers in parallel; return for each probe the future verdicts of its group, by level name.
 
-    The runs for flags and macros come first, so that no thread waits for one that has not begun.
+    The pool first gets all runs for flags and macros. A thread therefore waits only for runs that have started.
     """
-    provisional = {question: pool.submit(question.provisional) for question in questions}
-    groups: dict[tuple[Compiler, str], list[_Question]] = {}
-    for question in provisional:
-        groups.setdefault((question.compiler, question.group[0].name), []).insert(0, question)
-    answers = {}
+    provisional = {probe: pool.submit(probe.check_flags) for probe in probes}
+    groups: dict[tuple[Compiler, str], list[_Probe]] = {}
+    for probe in provisional:
+        groups.setdefault((probe.compiler, probe.group[0].name), []).insert(0, probe)
+    futures = {}
     for group in groups.values():
-        answer = pool.submit(_answers, group, [provisional[one] for one in group], cache, begun)
-        answers.update(dict.fromkeys(group, answer))
-    return answers
+        future = pool.submit(_group_verdicts, group, [provisional[probe] for probe in group], cache, start)
+        futures.update(dict.fromkeys(group, future))
+    return futures
 
 
-def _answers(
-    questions: Sequence[_Question], provisional: Sequence[Future[Verdict]], cache: Cache, begun: int
+def _group_verdicts(
+    probes: Sequence[_Probe], provisional: Sequence[Future[Verdict]], cache: Cache, start: int
 ) -> Mapping[str, Verdict]:
-    """Build the programs of a group of levels, highest first, cache the answers, and return the verdicts by name."""
-    table, compiler = questions[0].table, questions[0].compiler
-    verdicts = [(question.level, one.result()) for question, one in zip(questions, provisional, strict=True)]
-    together = _together(table, verdicts, compiler)
-    found = {}
-    for question, (level, verdict) in zip(questions, verdicts, strict=True):
-        answer = together.get(level.name) or build(table, level, verdict, compiler)
-        question.keep(answer, cache, begun)
-        found[level.name] = answer[0]
-    return found
+    """Build the programs of a group of levels, highest first, cache the verdicts, and return them by level name."""
+    table, compiler = probes[0].table, probes[0].compiler
+    verdicts = [(probe.level, future.result()) for probe, future in zip(probes, provisional, strict=True)]
+    together = _probed_together(table, verdicts, compiler)
+    final = {}
+    for probe, (level, verdict) in zip(probes, verdicts, strict=True):
+        probed = together.get(level.name) or build(table, level, verdict, compiler)
+        probe.write(probed, cache, start)
+        final[level.name] = probed.verdict
+    return final
 
 
-def _together(table: Table, provisional: Sequence[tuple[Level, Verdict]], compiler: Compiler) -> dict[str, Answer]:
-    """Return the answers to those levels, highest first, that one program shows to be available."""
+def _probed_together(
+    table: Table, provisional: Sequence[tuple[Level, Verdict]], compiler: Compiler
+) -> dict[str, Probed]:
+    """Return the levels that one program shows to be available; `provisional` are the verdicts, highest level first."""
     _, highest = provisional[0]
     flags = set(units(highest.flags))
-    able = [(level, one) for level, one in provisional if one.available and set(units(one.flags)) <= flags]
-    if not highest.available or len(able) < 2:
+    members = [(level, verdict) for level, verdict in provisional if verdict.available]
+    members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
+    if not highest.available or len(members) < 2:
         return {}
-    outcome = compiler.builds(probe_text(table, [level for level, _ in able]), highest.flags)
-    return {level.name: (verdict, outcome.headers) for level, verdict in able} if outcome.ok else {}
+    outcome = compiler.builds(probe_text(table, [level for level, _ in members]), highest.flags)
+    return {level.name: Probed(verdict, outcome.headers) for level, verdict in members} if outcome.ok else {}
+
+
+def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
+    """Return the verdicts of a build with its lowest level alone, by (level name, language).
+
+    The other levels are unavailable for the reason of the `limit`. Nothing is linked: a link for a system that isagen
+    does not know may need unknown options.
+    """
+    verdicts: dict[tuple[str, str], Verdict] = {}
+    for compiler in compilers:
+        verdicts |= {(level.name, compiler.language): Verdict(False, limit.reason) for level in table.levels}
+        verdicts[table.base.name, compiler.language] = _lowest_verdict(table, compiler, limit)
+    return verdicts
+
+
+def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
+    """Return the verdict on the lowest level: it has its flags if the compiler accepts them, and none if `foreign`."""
+    flags = () if limit.foreign else table.base.flags.get(compiler.dialect, ())
+    flags = flags if flags and compiler.accepts(flags).ok else ()
+    features: Iterable[str] = ()
+    if compiler.dialect == "msvc":
+        features = table.required_features(table.base.name) if flags else ()
+    elif not limit.foreign:
+        macros, _ = compiler.macros(flags)
+        features = (name for name, feature in table.features.features.items() if feature.is_on(macros))
+    return Verdict(True, "the lowest level is always built", flags, (), tuple(features))
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
-    """Return the features that the compilers turn on without any level's flags: what every other object may use."""
+    """Return the features that the compilers turn on without flags of a level: code of no level may use them."""
     macros = {name: value for compiler in compilers for name, value in compiler.bare_macros.items()}
     return table.features.turned_on(macros)
 
 
-def _common(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> str:
-    """Return a hash of what the answers to all questions about a table and a compiler depend on."""
-    known = table.features
-    return Cache.key(
+def _probes(table: Table, compiler: Compiler) -> Iterator[_Probe]:
+    """Yield a probe of each level, lowest first."""
+    bare, features = compiler.bare_macros, table.features
+    common_key = Cache.key(
         [
             PROBE_FORMAT,
             compiler.identity,
@@ -132,115 +151,81 @@ def _common(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> str:
             compiler.command,
             compiler.args,
             sorted(bare.items()),
-            sorted((f.name, f.macros) for f in known.features.values()),
-            known.ignored_macros,
-            known.cpu_macros,
-            sorted(known.never_required),
+            sorted((feature.name, feature.macros) for feature in features.features.values()),
+            features.ignored_macros,
+            features.cpu_macros,
+            sorted(features.never_required),
         ]
     )
-
-
-def _questions(table: Table, compiler: Compiler) -> Iterator[_Question]:
-    """Yield a question about each level, lowest first."""
-    bare = compiler.bare_macros
-    common = cache(partial(_common, table, compiler, bare))
     group_of = {level.name: group for group in groups_of(table, compiler, bare) for level in group}
     for level in table.levels:
-        yield _Question(table, level, group_of.get(level.name, (level,)), compiler, bare, common)
+        yield _Probe(table, level, group_of.get(level.name, (level,)), compiler, bare, common_key)
 
 
-class _Question:
-    """One level of a table, and one compiler; the answer is cached under the hash of its inputs.
+@dataclass(frozen=True, eq=False)
+class _Probe:
+    """The probe of one level of a table with one compiler.
 
-    `group` are the levels that may be asked about together, `bare` the macros without the flags of any level, and
-    `common` returns the hash of what all levels depend on.
+    One program may probe all levels of its `group`. `bare` are the macros without flags of any level, and `common_key`
+    is the cache key of all inputs that the table's levels share.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        level: Level,
-        group: Group,
-        compiler: Compiler,
-        bare: Mapping[str, str],
-        common: Callable[[], str],
-    ) -> None:
-        self.level, self.group, self.compiler = level, group, compiler
-        self.table, self._base_macros, self._common = table, bare, common
+    table: Table
+    level: Level
+    group: Group
+    compiler: Compiler
+    bare: Mapping[str, str]
+    common_key: str
 
     @cached_property
     def _key(self) -> str:
-        table, level = self.table, self.level
-        return Cache.key([self._common(), *self._of_group, asdict(level), table.required_features(level.name)])
+        group = [[level.name, sorted(_all_flags(level, self.compiler)), level.probe] for level in self.group]
+        required = self.table.required_features(self.level.name)
+        return Cache.key([self.common_key, probe_text(self.table, self.group), group, asdict(self.level), required])
 
-    @cached_property
-    def _of_group(self) -> tuple[object, ...]:
-        return probe_text(self.table, self.group), question_of(self.group, self.compiler)
-
-    def known(self, cache: Cache) -> Verdict | None:
-        """Return the verdict that needs no compiler, or that of an earlier build, if it is still good."""
-        verdict = known_without_asking(self.table, self.level, self.compiler, self._base_macros)
+    def verdict_without_run(self, cache: Cache) -> Verdict | None:
+        """Return a verdict without a run of the compiler, or a cached one whose headers did not change; else None."""
+        verdict = verdict_without_run(self.table, self.level, self.compiler, self.bare)
         if verdict is not None:
             return verdict
-        with suppress(ValueError):  # no answer yet, a file of another version, or a damaged one
-            kept = from_data(Kept, cache.get(self._key))
-            if states_of(kept.headers) == kept.headers:
-                return kept.verdict
+        with suppress(ValueError, OSError):  # the cache has no valid value, or a header is gone
+            cached = from_data(CachedVerdict, cache.get(self._key))
+            if states_of(cached.headers) == cached.headers:
+                return cached.verdict
         return None
 
-    def provisional(self) -> Verdict:
-        """Ask what the level's flags turn on."""
-        return check_flags(self.table, self.level, self.compiler, self._base_macros)
+    def check_flags(self) -> Verdict:
+        """Return the verdict by the level's flags and macros alone."""
+        return check_flags(self.table, self.level, self.compiler, self.bare)
 
-    def keep(self, answer: Answer, cache: Cache, begun: int) -> None:
-        """Keep an answer to this question, if it is one to keep: if no header changed since probing began."""
-        verdict, headers = answer
-        if headers is not None and not any(_changed_at(header) >= begun for header in headers):
-            cache.put(self._key, asdict(Kept(verdict, states_of(headers))))
-
-
-def _clock() -> int:
-    """Return the time by the clock of files."""
-    return time.clock_gettime_ns(CLOCK_REALTIME_COARSE) if sys.platform == "linux" else time.time_ns()
-
-
-def _changed_at(path: str) -> int:
-    try:
-        return os.stat(path).st_ctime_ns
-    except OSError:  # a header may be gone
-        return 0
+    def write(self, probed: Probed, cache: Cache, start: int) -> None:
+        """Cache a verdict, unless a header changed since the `start` of probing (nanoseconds)."""
+        headers = probed.headers
+        with suppress(OSError):  # a header is gone
+            if headers is not None and all(os.stat(header).st_ctime_ns < start for header in headers):
+                cache.put(self._key, asdict(CachedVerdict(probed.verdict, states_of(headers))))
 
 
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the sizes and times (nanoseconds) of the files that exist."""
-    found = {}
-    for path in paths:
-        with suppress(OSError):
-            state = os.stat(path)
-            found[path] = (state.st_size, state.st_mtime_ns)
-    return found
+    """Return the sizes and mtimes (nanoseconds) of files. Raises OSError if one is missing."""
+    return {path: (status.st_size, status.st_mtime_ns) for path in paths for status in [os.stat(path)]}
 
 
 def groups_of(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> list[Group]:
-    """Return the levels that a compiler has to be asked about, in groups, the highest level of each first.
+    """Return the levels for which a compiler has to run, in groups, the highest level of each group first.
 
-    The others of a group are levels that the highest requires, and their flags are among its own. A level whose flags
-    stand alone, or replace those of a level below, begins a group. Without macros, each level is asked by itself.
+    The highest level requires the others of its group, and has all their flags. A level that lacks a flag of a level
+    below begins another group. Without macros, each level is a group.
     """
-    rest = {one.name: one for one in table.levels if known_without_asking(table, one, compiler, bare) is None}
+    rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler, bare) is None}
     groups = []
     while rest:
         _, highest = rest.popitem()
         flags = _all_flags(highest, compiler)
         below = reversed(table.below(highest.name)) if compiler.dialect == "gnu" else ()
-        others = [rest.pop(one.name) for one in below if one.name in rest and _all_flags(one, compiler) <= flags]
-        groups.append((highest, *others))
+        names = [level.name for level in below if level.name in rest and _all_flags(level, compiler) <= flags]
+        groups.append((highest, *map(rest.pop, names)))
     return groups
-
-
-def question_of(group: Sequence[Level], compiler: Compiler) -> list[list[object]]:
-    """Return, as plain data, what the answer to each level of a group depends on besides the level itself."""
-    return [[one.name, sorted(_all_flags(one, compiler)), one.probe] for one in group]
 
 
 def _all_flags(level: Level, compiler: Compiler) -> set[tuple[str, ...]]:

@@ -11,8 +11,8 @@ from isagen.planning.levels import aliases_of
 from isagen.processors.table import Table
 
 
-def aliases_in(table: Table, *aliases: Alias, elsewhere: frozenset[str] = frozenset()) -> tuple[Alias, ...]:
-    return aliases_of(Config(Path("isa.toml"), aliases=aliases), table, elsewhere)
+def aliases_in(table: Table, *aliases: Alias, other_levels: frozenset[str] = frozenset()) -> tuple[Alias, ...]:
+    return aliases_of(Config(Path("isa.toml"), aliases=aliases), table, other_levels)
 
 
 def test_aliases_mean_levels_as_the_table_writes_them(table):
@@ -23,7 +23,7 @@ def test_aliases_mean_levels_as_the_table_writes_them(table):
 
 def test_aliases_that_mean_levels_of_other_architectures_are_left_out(table):
     said = (Alias("B", {"ON": "wide", "OFF": "neon"}), Alias("C", {}, "-NEON"))
-    assert aliases_in(table, *said, elsewhere=frozenset({"NEON"})) == (Alias("B", {"ON": "WIDE"}),)
+    assert aliases_in(table, *said, other_levels=frozenset({"NEON"})) == (Alias("B", {"ON": "WIDE"}),)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
     own.write_text('extends = "x86"\n[levels.MINE]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
     mine = choose_table("own.toml", "arm", tmp_path, "")
     assert own in mine.files
-    assert select_levels(["MINE", "avx2"], mine.table, "", mine.elsewhere) == {"DEFAULT"}
+    assert select_levels(["MINE", "avx2"], mine.table, "", mine.other_levels) == {"DEFAULT"}
     assert choose_table("own.toml", "x86_64", tmp_path, "").reason == ""
     assert choose_table("default", "x86", tmp_path, "").reason == "isagen has no levels for x86"
 
@@ -158,7 +158,7 @@ def test_tables_of_other_architectures_are_read_for_a_name_alone(tmp_path, monke
     chosen = choose_table("default", "x86_64", tmp_path, "isa.toml: table")
     monkeypatch.setattr("isagen.processors.table.builtin_tables", lambda: pytest.fail("they were read"))
     with pytest.raises(pytest.fail.Exception):
-        len(choose_table("default", "x86_64", tmp_path, "isa.toml: table").elsewhere)
+        len(choose_table("default", "x86_64", tmp_path, "isa.toml: table").other_levels)
     monkeypatch.undo()
-    assert {"AVX2", "AVX512"} <= chosen.elsewhere
-    assert "NONE" not in chosen.elsewhere
+    assert {"AVX2", "AVX512"} <= chosen.other_levels
+    assert "NONE" not in chosen.other_levels

@@ -14,7 +14,7 @@ def test_the_copies_of_two_sets_have_other_names(table):
 
 def test_isa_toml_may_name_a_kernel_of_another_set(table):
     own = {"k/far.c": KernelConfig(args=("-g",))}
-    assert plan_of(table, "k/dot.c", own=own, others=("k/far.c",)).kernels[0].args == ()
+    assert plan_of(table, "k/dot.c", own=own, other_kernels=("k/far.c",)).kernels[0].args == ()
 
 
 def test_a_generated_kernel_is_found_in_the_build_folder(table):

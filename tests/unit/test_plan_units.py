@@ -17,7 +17,7 @@ def test_every_copy_is_in_one_unit(table):
 
 def test_units_part_levels_and_arguments(table):
     own = {"k/c.cpp": KernelConfig(None, ("-O3",))}
-    style = Style(kernel_flags={"c": ("-fno-lto",), "cpp": ("-fno-lto", "-fno-gnu-unique")})
+    style = Style(flags={"c": ("-fno-lto",), "cpp": ("-fno-lto", "-fno-gnu-unique")})
     plan = plan_of(table, "k/a.cpp", "k/b.c", "k/c.cpp", "l/d.cpp", levels=("WIDE",), own=own, style=style)
     wide = [unit for unit in plan.units if unit.level == "WIDE"]
     assert [unit.copies for unit in wide] == [
