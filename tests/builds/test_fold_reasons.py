@@ -209,7 +209,7 @@ def folded(folder, compiler, case):
             objects[name] = [read_object(made, level)]
         files = [file for one in objects.values() for file in one]
         private = LevelAddresses(level, files).private_names() | {
-            one.name for file in files for one in file.symbols if one.merged
+            one.name for file in files for one in file.symbols if one.weak_code_or_constant
         }
         registered = Registrations(level, {name: Registered((name,)) for name in objects}, {})
         found = folding.folded(registered, objects, private)
