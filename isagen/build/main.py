@@ -61,15 +61,13 @@ def _configured(words: Sequence[str]) -> int:
     Meson calls this step after configuring. It also gives editors an entry for each kernel source: the command at
     LEVEL without the arguments WORD.
     """
-    from .used import WARNING, is_used
+    from .configured import WARNING, add_entries, is_used
 
     root = os.environ["MESON_BUILD_ROOT"]
     folder = os.path.dirname(words[1])
     if not is_used(os.path.join(outputs_of(folder), words[2]), root):
         print(WARNING, file=sys.stderr)
     if len(words) > 3:
-        from .editor import add_entries
-
         add_entries(root, words[1], words[3], words[4:])
     return 0
 

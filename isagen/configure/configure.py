@@ -23,14 +23,13 @@ from ..probe.compiler import older
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.table import Table
 from .answer import Editor, Fragment, answer
-from .compat import COMPAT_FOLDER, compat_texts
+from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import write_keyval
 from .limits import Chosen, choose_table, find_limit
 from .linkers import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused
 from .request import Request
-from .shadows import check_shadows
 from .tool import own_python, write_tool
 
 # GCC otherwise writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share, even if hidden.

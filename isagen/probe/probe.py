@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -37,25 +37,19 @@ class CachedVerdict:
     headers: Mapping[str, tuple[int, int]]
 
 
-def probe_all(
-    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
-) -> Mapping[tuple[str, str], Verdict]:
+def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapping[tuple[str, str], Verdict]:
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
-    return dict(probe_each(table, compilers, cache, jobs))
+    return dict(probe_each(table, compilers, cache))
 
 
-def probe_each(
-    table: Table, compilers: Iterable[Compiler], cache: Cache, jobs: int | None = None
-) -> Iterator[tuple[tuple[str, str], Verdict]]:
+def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
     """Probe as `probe_all` does, and yield the verdicts in order, each as soon as it is known."""
     probes = [probe for compiler in compilers for probe in _probes(table, compiler)]
     start = time.time_ns()
     verdicts = {probe: probe.verdict_without_run(cache) for probe in probes}
     missing = [probe for probe in probes if verdicts[probe] is None]
-    with ExitStack() as stack:
-        groups: Mapping[_Probe, Future[Mapping[str, Verdict]]] = {}
-        if missing:
-            groups = _started(missing, stack.enter_context(ThreadPoolExecutor(jobs)), cache, start)
+    with ThreadPoolExecutor() as pool:
+        groups = _started(missing, pool, cache, start)
         for probe in probes:
             name = probe.level.name
             yield (name, probe.compiler.language), verdicts[probe] or groups[probe].result()[name]

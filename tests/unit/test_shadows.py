@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.configure.shadows import check_shadows
+from isagen.configure.compat import check_shadows
 from isagen.model.errors import ConfigError
 from isagen.planning.config import Config
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isagen.build.used import is_used
+from isagen.build.configured import is_used
 
 OWN = "build isagen/isa_dispatch.cpp: CUSTOM_COMMAND isagen/isa_DEFAULT.json | isagen/isa_plan.conf\n"
 COMMAND = " COMMAND = python isa_tool stubs isagen/isa_dispatch.cpp\n"

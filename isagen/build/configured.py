@@ -1,9 +1,10 @@
-"""Entries of kernel sources in compile_commands.json, for editors."""
+"""The step after Meson has configured: a warning if no target links the kernels, and entries for editors."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from shlex import quote
 from typing import Any
@@ -14,10 +15,31 @@ from ..model.names import guard_name
 from ..model.plan import Plan
 from ..model.plan_file import outputs_of, read_plan
 
+NINJA_FILE = "build.ninja"
+WARNING = (
+    "isagen: warning: meson.build: no target takes isa_kernels_dep: no kernel is linked, and sources do not find "
+    "isa_dispatch.h\n  give a target dependencies: isa_kernels_dep"
+)
 COMMANDS = "compile_commands.json"
 # Only Meson's entries have this key; entries for editors lack it.
 OUTPUT = "output"
 LANGUAGES = ("c", "cpp")
+
+
+def is_used(dispatch_source: str, build_root: str) -> bool:
+    """Return whether a rule of ninja's file in `build_root` has the `dispatch_source` as an input.
+
+    Return True without a ninja file: Meson has other backends.
+    """
+    try:
+        content = read_bytes(os.path.join(build_root, NINJA_FILE))
+    except OSError:
+        return True
+    path = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")
+    quoted = os.fsencode(path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
+    rules = (line for line in content.splitlines() if line.startswith(b"build ") and quoted in line)
+    whole_word = re.compile(rb"(?<!\$) " + re.escape(quoted) + rb"(?: |\Z)")
+    return any(whole_word.search(line.partition(b":")[2]) for line in rules)
 
 
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> None:
