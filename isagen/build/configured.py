@@ -1,4 +1,4 @@
-"""The step after Meson has configured: a warning if no target links the kernels, and entries for editors."""
+"""The step after Meson has configured: warnings about the project's targets, and entries for editors."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ NINJA_FILE = "build.ninja"
 WARNING = (
     "isagen: warning: meson.build: no target takes isa_kernels_dep: no kernel is linked, and sources do not find "
     "isa_dispatch.h\n  give a target dependencies: isa_kernels_dep"
+)
+COMPILED_TWICE = (
+    "isagen: warning: meson.build: {source} is in isa_kernels, and a target compiles it too\n"
+    "  name it in one of the two"
 )
 COMMANDS = "compile_commands.json"
 # Only Meson's entries have this key; entries for editors lack it.
@@ -42,27 +46,30 @@ def is_used(dispatch_source: str, build_root: str) -> bool:
     return any(whole_word.search(line.partition(b":")[2]) for line in rules)
 
 
-def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> None:
+def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> list[str]:
     """Add an entry for each kernel source to the compile commands in the build folder `root`.
 
     An entry contains the command of the source's copy at `level`, without the `left_out` arguments. The new entries
-    come first, because clangd takes the first entry of a source.
+    come first, because clangd takes the first entry of a source. Return the kernel sources that a target compiles
+    itself.
     """
     path = os.path.join(root, COMMANDS)
     try:
         content = read_bytes(path)
         commands = json.loads(content.decode(errors="surrogateescape"))
     except (OSError, ValueError):
-        return
+        return []
     folder = os.path.dirname(plan_path)
     place = os.path.relpath(outputs_of(folder), root).replace(os.sep, "/")
     start = "" if place == "." else f"{place}/"
     sources = {f"{start}{copy}": source for copy, source in _sources(read_plan(plan_path).plan, level).items()}
     present = {command["file"] for command in commands if OUTPUT not in command}
+    compiled = {command["file"] for command in commands if OUTPUT in command}
     entries = _entries(commands, sources, guard_name(level), tuple(left_out))
     added = [json.dumps(entry).encode() for entry in entries if entry["file"] not in present]
     if added:  # insert text: to write thousands of entries anew takes longer
         write_atomically(path, b"[\n" + b",\n".join(added) + b"," + content[content.index(b"[") + 1 :])
+    return sorted(compiled.intersection(sources.values()))
 
 
 def _sources(plan: Plan, level: str) -> dict[str, str]:

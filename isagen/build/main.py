@@ -56,19 +56,21 @@ def _seal(words: Sequence[str]) -> int:
 
 
 def _configured(words: Sequence[str]) -> int:
-    """``configured PLAN SOURCE [LEVEL WORD...]``: warn if no target compiles the dispatch SOURCE.
+    """``configured PLAN SOURCE [LEVEL WORD...]``: warn if no target compiles the dispatch SOURCE, or one a kernel.
 
     Meson calls this step after configuring. It also gives editors an entry for each kernel source: the command at
     LEVEL without the arguments WORD.
     """
-    from .configured import WARNING, add_entries, is_used
+    from .configured import COMPILED_TWICE, WARNING, add_entries, is_used
 
     root = os.environ["MESON_BUILD_ROOT"]
     folder = os.path.dirname(words[1])
     if not is_used(os.path.join(outputs_of(folder), words[2]), root):
         print(WARNING, file=sys.stderr)
     if len(words) > 3:
-        add_entries(root, words[1], words[3], words[4:])
+        for path in add_entries(root, words[1], words[3], words[4:]):
+            source = os.path.relpath(os.path.join(root, path), os.environ["MESON_SOURCE_ROOT"])
+            print(COMPILED_TWICE.format(source=source), file=sys.stderr)
     return 0
 
 

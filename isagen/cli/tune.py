@@ -50,10 +50,14 @@ def run(options: argparse.Namespace) -> int:
     earlier = [read_results(path) for path in options.merge]
     measured = []
     if options.args:
+        unknown: set[str] = set()
         with progress() as line:
-            measured.append(measure(only_matrix(options.where), options.args, options.rounds, line.show))
+            measured.append(measure(only_matrix(options.where), options.args, options.rounds, line.show, unknown))
         if PROGRAM in measured[0].kernels:
             print("isagen: no line names a kernel: the time of the whole command counts", file=sys.stderr)
+        if unknown:
+            names = ", ".join(sorted(unknown))
+            print(f"isagen: lines of these names are left out, because no kernel has them: {names}", file=sys.stderr)
     if options.save:
         write_if_changed(options.save, results_text(measured[0]))
     results = [*measured, *earlier]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT
@@ -30,14 +30,24 @@ class _Item:
 
 
 def differences(before: Matrix, after: Matrix) -> list[Change]:
-    """Return the differences between two matrices: first facts of the build, then levels, then kernels."""
+    """Return the differences between two matrices: first facts of the build, then levels, then kernels.
+
+    A cell that differs as its whole level does is not repeated.
+    """
     old, new = _items(before), _items(after)
     absent = _Item(NOWHERE)
-    return [
+    changes = [
         change
         for name in dict.fromkeys((*new, *old))
         for change in _compare(name, old.get(name, absent), new.get(name, absent))
     ]
+    return [change for change in changes if _without_kernel(change) not in changes]
+
+
+def _without_kernel(change: Change) -> Change | None:
+    """Return a cell's change as it would be one of the level; None if it is no cell's."""
+    kernel, _, level = change.what.rpartition(" at ")
+    return replace(change, what=level) if kernel else None
 
 
 def _compare(name: str, old: _Item, new: _Item) -> Iterator[Change]:

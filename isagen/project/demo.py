@@ -22,6 +22,7 @@ from ..model.plan_file import find_plans
 from .init import init_project
 
 PACKAGE = "isagen_demo"
+CXX_COMPILERS = ["c++", "g++", "clang++"]
 # A script for a process at each level: it prints the level, the result, and the best time of many calls in seconds.
 MEASURE = """
 import json, time
@@ -39,6 +40,7 @@ print(json.dumps([demo.current_level(), result, best]))
 
 def run_demo(keep: Path | None = None) -> int:
     """Run the demo in a temporary folder, or in the new or empty folder `keep`; return the exit status."""
+    _check_compiler()
     with _folder(keep) as folder:
         print(f"1. A project, made by `isagen init`, in {folder}")
         for line in init_project(folder, name=PACKAGE):
@@ -58,6 +60,17 @@ def run_demo(keep: Path | None = None) -> int:
         print_matrix(matrix, here=selection_here(matrix))
         print("\n4. Every level that this CPU supports, in a process of its own\n")
         return _compare(folder, matrix.override)
+
+
+def _check_compiler() -> None:
+    """Raise `ProjectError` if Meson would find no C++ compiler."""
+    names = os.environ.get("CXX", "").split()[:1] or CXX_COMPILERS
+    if not any(map(shutil.which, names)):
+        raise ProjectError(
+            f"no C++ compiler is installed: {', '.join(names)}",
+            where="demo",
+            remedy="install one, such as g++ on Debian and Ubuntu, or name its command in CXX",
+        )
 
 
 @contextmanager

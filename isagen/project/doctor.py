@@ -78,9 +78,11 @@ def problem_of(error: IsagenError) -> Check:
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
     """Check a tool, which other builds than pip's isolated ones need on PATH."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    program = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+    program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
+        beside = shutil.which(names[0], path=str(Path(sys.executable).parent))
+        if beside and not isolated:
+            return Check(False, f"{names[0]} ({beside}) is not on PATH", "activate its environment, or add its folder")
         if isolated:
             return Check(True, f"{names[0]} is not installed; pip fetches it for isolated builds")
         return Check(False, f"{names[0]} is not installed", f"install it: pip install {names[0]}")

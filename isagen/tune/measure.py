@@ -39,13 +39,15 @@ def only_matrix(where: str) -> Matrix:
     return matrix
 
 
-def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show) -> Results:
+def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unknown: set[str]) -> Results:
     """Run the benchmark `command` at each level that is built and runs on this machine.
 
+    The names of lines that name no kernel are added to `unknown`.
     Raises `ProjectError` if fewer than two levels run, or if the benchmark fails.
     """
     built = [level.name for level in matrix.levels if level.verdict == BUILT]
-    times = run_rounds(command, matrix.override, _levels(matrix, built), rounds, kernel_names(matrix), show)
+    levels, kernels = _levels(matrix, built), kernel_names(matrix)
+    times = run_rounds(command, matrix.override, levels, rounds, kernels, show, unknown)
     digests: dict[str, dict[str, str]] = {PROGRAM: {}}
     sizes: dict[str, dict[str, int]] = {PROGRAM: {}}
     for kernel in matrix.kernels:

@@ -14,6 +14,7 @@ from ..model.errors import ProjectError
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
+NUMBER = re.compile(r"\d+(\.\d*)?(e[-+]?\d+)?")
 # The kernel source that stands for the whole program, if a benchmark prints no times.
 PROGRAM = ""
 # Shows a run, its number, and the number of runs.
@@ -27,11 +28,13 @@ def run_rounds(
     rounds: int,
     kernels: Mapping[str, str],
     show: Show,
+    unknown: set[str],
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
     The environment `variable` selects the level. `kernels` maps the names that lines may have to kernel sources. The
-    first round only warms up caches. Each round begins with another level than the round before.
+    first round only warms up caches. Each round begins with another level than the round before. The names of lines
+    that are not in `kernels` are added to `unknown`.
     """
     times: dict[str, dict[str, list[float]]] = {}
     sources: set[str] | None = None
@@ -39,7 +42,7 @@ def run_rounds(
         start = number % len(levels)
         for level in (*levels[start:], *levels[:start]):
             show(f"round {number} at {level}", number * len(levels), (rounds + 1) * len(levels))
-            seconds = _run(command, {**os.environ, variable: level}, kernels)
+            seconds = _run(command, {**os.environ, variable: level}, kernels, unknown)
             if sources is not None and seconds.keys() != sources:
                 differing = ", ".join(sorted((seconds.keys() ^ sources) - {PROGRAM}))
                 raise ProjectError(
@@ -53,7 +56,9 @@ def run_rounds(
     return {source: {level: tuple(by_level[level]) for level in levels} for source, by_level in times.items()}
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str], kernels: Mapping[str, str]) -> dict[str, float]:
+def _run(
+    command: Sequence[str], environment: Mapping[str, str], kernels: Mapping[str, str], unknown: set[str]
+) -> dict[str, float]:
     """Run once; return seconds by kernel source, or of the whole program if no line names a kernel."""
     start = time.perf_counter()
     try:
@@ -75,6 +80,8 @@ def _run(command: Sequence[str], environment: Mapping[str, str], kernels: Mappin
     for name, text in LINE.findall(done.stdout):
         if name in kernels:
             seconds[kernels[name]] = seconds.get(kernels[name], 0.0) + _seconds(name, text, command[0])
+        elif NUMBER.fullmatch(text):
+            unknown.add(name)
     return seconds or {PROGRAM: whole}
 
 

@@ -168,7 +168,19 @@ def test_an_old_python_on_the_command_line():
     assert len(done.stderr.splitlines()) == 2
 
 
-# ---- a dependency that no target takes
+# ---- targets
+
+
+def test_a_source_of_a_target_among_the_kernels(scaffold):
+    said = scaffold.setup()
+    assert "is in isa_kernels" not in said
+    scaffold.edit("meson.build", "'kernels/level.cpp'", "'kernels/level.cpp', 'src/core.cpp'")
+    said = scaffold.setup("--reconfigure")
+    assert (
+        "isagen: warning: meson.build: src/core.cpp is in isa_kernels, and a target compiles it too\n"
+        "  name it in one of the two"
+    ) in said
+    assert said.count("a target compiles it too") == 1
 
 
 def test_no_target_takes_the_kernels(scaffold):

@@ -1,5 +1,6 @@
 """`isagen doctor`: every mistake that it knows is one problem with a remedy, and a sound project has none."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -188,6 +189,21 @@ def test_tools_that_pip_does_not_fetch(project, monkeypatch, missing):
     assert problems(project, examine_tools) == []  # pip fetches it
     (project / "pyproject.toml").unlink()
     assert problems(project, examine_tools) == [(f"{missing} is not installed", f"install it: pip install {missing}")]
+
+
+def test_tools_that_are_not_on_path(project, monkeypatch, tmp_path):
+    (tmp_path / "ninja").write_text("#!/bin/sh\necho 1.12\n")
+    (tmp_path / "ninja").chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", os.path.dirname(shutil.which("g++")))
+    found = shutil.which
+    here = ("ninja", "ninja-build", "samu", "meson")
+    monkeypatch.setattr(shutil, "which", lambda name, **more: found(name, **more) if more or name not in here else None)
+    assert problems(project, examine_tools) == []  # pip's isolated builds have their own
+    (project / "pyproject.toml").unlink()
+    assert (f"ninja ({tmp_path}/ninja) is not on PATH", "activate its environment, or add its folder") in problems(
+        project, examine_tools
+    )
 
 
 def test_tools_that_are_too_old(project, monkeypatch, tmp_path):

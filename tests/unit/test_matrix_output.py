@@ -18,7 +18,7 @@ from isagen.matrix.terminal import print_matrix
 from isagen.matrix.words import cell_text, code_bytes, level_cells, size_text, width_text
 from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
-from isagen.model.matrix import KernelCode, LevelCode, Matrix
+from isagen.model.matrix import KernelCode, LevelCode, Matrix, MatrixCell
 from isagen.model.matrix_notes import LONGEST, pack, unpack
 from support.checkout import ROOT
 from support.matrices import matrix_of
@@ -286,6 +286,15 @@ def test_differences_of_levels_and_cells():
     assert said["AVX512_FP16"][1] == "not there"
     assert said[f"{first.source} at AVX2: code"] == (size_text(code.code_bytes), "1 B")
     assert said[rest[0].source] == ("kernel", "not there")
+
+
+def test_what_differs_for_a_whole_level_is_not_repeated_for_each_kernel():
+    before = matrix_of()
+    reason = {"verdict": "unavailable", "reason": "GCC 10 is older than 11"}
+    levels = [replace(level, **(reason if level.name == "AVX2" else {})) for level in before.levels]
+    kernels = [replace(one, levels={**one.levels, "AVX2": MatrixCell(**reason)}) for one in before.kernels]
+    (change,) = differences(before, replace(before, levels=tuple(levels), kernels=tuple(kernels)))
+    assert (change.what, change.after) == ("AVX2", "unavailable: GCC 10 is older than 11")
 
 
 def test_code_that_differs_though_its_size_looks_the_same():

@@ -242,14 +242,16 @@ def silent(name, number, total):
 
 def test_levels_take_turns_and_each_begins_a_round(tmp_path):
     command = bench(tmp_path, 'case $OWN_ISA in BASE) echo "k.c 2";; *) echo "k.c 1";; esac; echo "other.c 5"')
-    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "src/k.c"}, silent)
+    unknown = set()
+    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "src/k.c"}, silent, unknown)
+    assert unknown == {"other.c"}
     assert found == {"src/k.c": {"BASE": (2.0,) * 6, "WIDE": (1.0,) * 6}}
     assert (tmp_path / "log").read_text().split() == ["BASE", "WIDE", "WIDE", "BASE"] * 3 + ["BASE", "WIDE"]
 
 
 def test_without_lines_the_command_s_own_time_counts(tmp_path):
     command = bench(tmp_path, 'case $OWN_ISA in BASE) sleep 0.1;; esac; echo "took 3 s"')
-    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}, silent)
+    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}, silent, set())
     assert set(found) == {""}
     assert min(found[""]["BASE"]) > 0.1
 
@@ -267,8 +269,7 @@ def test_without_lines_the_command_s_own_time_counts(tmp_path):
 )
 def test_benchmarks_that_cannot_be_used(tmp_path, text, message):
     with pytest.raises(ProjectError, match=message):
-        run_rounds(
-            bench(tmp_path, text + "\n:" * (text[0] == "[")), "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}, silent
-        )
+        command = bench(tmp_path, text + "\n:" * (text[0] == "["))
+        run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}, silent, set())
     with pytest.raises(ProjectError, match="cannot be run: No such file"):
-        run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}, silent)
+        run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}, silent, set())
