@@ -46,22 +46,26 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     if linking.output is None or not is_binary(linking.output):
         return 0
     refusal = refusal_file(plan_path, mode, linking.output)
-    with suppress(OSError):  # the disk is full
-        write_if_changed(refusal, linking.output)
-    status = 0
-    with _with_symbols(linking, linking.output) as linked:
-        try:
-            result = _audit(build.plan, folder, linked, linking, objects)
-        except (IsagenError, OSError) as problem:
-            if mode != "warn":
-                raise
-            print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
-        else:
-            status = _report(mode, linking.output, result) if result is not None and result.findings else 0
-    if status == 0:
-        with suppress(OSError):
-            os.unlink(refusal)
+    status = 1
+    try:
+        with _with_symbols(linking, linking.output) as linked:
+            status = _judged(build.plan, folder, linked, linking, objects, mode)
+    finally:
+        with suppress(OSError):  # no file, or a full disk
+            os.unlink(refusal) if status == 0 else write_if_changed(refusal, linking.output)
     return status
+
+
+def _judged(plan: Plan, folder: Path, linked: str, linking: Linking, objects: BuildObjects, mode: str) -> int:
+    """Audit the file `linked`, print the findings, and return the exit status."""
+    try:
+        result = _audit(plan, folder, linked, linking, objects)
+    except (IsagenError, OSError) as problem:
+        if mode != "warn":
+            raise
+        print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
+        return 0
+    return _report(mode, str(linking.output), result) if result is not None and result.findings else 0
 
 
 @contextmanager
@@ -76,10 +80,12 @@ def _with_symbols(linking: Linking, output: str) -> Iterator[str]:
 
     with TemporaryDirectory(prefix="isagen-link-") as folder:
         second = os.path.join(folder, os.path.basename(output))
-        if subprocess.run([linking.linker, *words, "-o", second], check=False).returncode != 0:
+        try:
+            subprocess.run([linking.linker, *words, "-o", second], check=True)
+        except (OSError, subprocess.CalledProcessError):
             raise BuildError(
                 "cannot be linked with its symbols for the audit", where=output, remedy=STRIP_WHEN_INSTALLING
-            )
+            ) from None
         yield second
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import util
+from importlib import metadata, util
 from importlib.machinery import PathFinder
 from pathlib import Path
+from urllib.parse import unquote
 
 from ..audit.builds import is_build
 from ..audit.files import WHEEL, files_in, other_format, unpacked
 from ..binary.formats import is_binary, open_binary
-from ..model.errors import ProjectError
+from ..model.errors import IsagenError, ProjectError
 from ..model.matrix import Matrix
 from ..model.names import PLAN
 from ..model.plan_file import plans_in
@@ -42,7 +45,7 @@ def find_matrices(where: str) -> list[Found]:
         raise ProjectError("is empty", where="WHERE", remedy=WANTED)
     path = Path(where)
     if path.is_dir() and (plans := list(plans_in(path))):
-        return [Found(where if len(plans) == 1 else _label(plan), built_matrix(plan), plan) for plan in plans]
+        return _in_builds(where, plans)
     if PLAN.fullmatch(path.name) and path.is_file():
         return [Found(where, built_matrix(path), path)]
     if path.suffix == WHEEL and path.is_file():
@@ -59,7 +62,34 @@ def find_matrices(where: str) -> list[Found]:
     if module.is_file():
         return _in_files(where, {module: where}, modules=True)
     names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in _relative(module).items()}
+    if not any(map(is_binary, names)) and (project := _editable_project(where)):
+        return find_matrices(project)
     return _in_files(where, names, modules=True)
+
+
+def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
+    """Return the matrices of builds. Warns of builds that cannot be read beside others."""
+    found, problems = [], []
+    for plan in plans:
+        try:
+            found.append(Found(where if len(plans) == 1 else _label(plan), built_matrix(plan), plan))
+        except IsagenError as error:
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    for problem in problems:
+        print(f"isagen: warning: {problem}", file=sys.stderr)
+    return found
+
+
+def _editable_project(module: str) -> str:
+    """Return the folder of the project that is installed editable (PEP 660) with a module's name; "" if none is."""
+    try:
+        origin = json.loads(metadata.distribution(module).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    is_editable = origin.get("dir_info", {}).get("editable", False)
+    return unquote(origin["url"].removeprefix("file://")) if is_editable else ""
 
 
 def _relative(folder: Path) -> dict[Path, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,7 +54,7 @@ def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
 
 
 def refusal_file(plan_path: str, mode: str, output: str) -> str:
-    """Return the path of a file that exists from the start of an audit of the linked file `output` until it passes."""
+    """Return the path of a file that exists if the last audit of the linked file `output` did not pass."""
     folder, plan_name = os.path.split(plan_path)
     digest = content_digest(output.encode(errors="surrogateescape"))
     return os.path.join(folder, linkers_folder(plan_name, mode), "refused", digest)
@@ -61,8 +62,10 @@ def refusal_file(plan_path: str, mode: str, output: str) -> str:
 
 def refused_links(plan_path: Path, audit: LinkAudit) -> str:
     """Return a clause that names the linked files whose last audit did not pass; "" if there are none."""
-    files = Path(refusal_file(str(plan_path), audit.mode, "")).parent.glob("*")
-    outputs = sorted(file.read_text(encoding="utf-8", errors="surrogateescape") for file in files)
+    outputs = []
+    for file in sorted(Path(refusal_file(str(plan_path), audit.mode, "")).parent.glob("[!.]*")):
+        with suppress(OSError):  # a link that ends now removes its file
+            outputs.append(file.read_text(encoding="utf-8", errors="surrogateescape"))
     return f"the last audit of {' '.join(outputs)} did not pass: build again to see the reason" if outputs else ""
 
 

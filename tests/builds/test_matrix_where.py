@@ -93,6 +93,35 @@ def test_every_place_has_the_same_matrix(house, tmp_path):
         assert cell["verdict"] != "built" or cell["code"]["code_bytes"] > 0
 
 
+def test_a_module_that_is_installed_editable(house, tmp_path):
+    (tmp_path / "hello").mkdir()
+    (tmp_path / "hello/__init__.py").write_text("")
+    info = tmp_path / "hello-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hello\nVersion: 0.1.0\n")
+    origin = {"dir_info": {"editable": True}, "url": house.project.folder.as_uri()}
+    (info / "direct_url.json").write_text(json.dumps(origin))
+    assert data_at(house, "hello", PYTHONPATH=str(tmp_path)) == data_at(house, "build")
+    (info / "direct_url.json").write_text(json.dumps({**origin, "dir_info": {}}))
+    said = ask(house.project, "matrix", "hello", check=False, PYTHONPATH=str(tmp_path))
+    assert "hello: no build of isagen is here" in said
+
+
+def test_a_build_that_cannot_be_read_hides_no_other(house):
+    old = house.project.folder / "older/isagen/isa_plan.json"
+    old.parent.mkdir(parents=True)
+    try:
+        plan = json.loads((house.project.folder / "build/isagen/isa_plan.json").read_text())
+        old.write_text(json.dumps({**plan, "format": 1}))
+        said = ask(house.project, "matrix", ".")
+        assert "isagen: warning: older/isagen/isa_plan.json: is of format 1" in said
+        assert "hello: 2 kernels x " in said
+        said = ask(house.project, "matrix", "older", check=False)
+        assert said.startswith("isagen: error: older/isagen/isa_plan.json: is of format 1")
+    finally:
+        shutil.rmtree(house.project.folder / "older")
+
+
 def test_a_repaired_wheel(house, tmp_path):
     pytest.importorskip("auditwheel")
     done = subprocess.run(
