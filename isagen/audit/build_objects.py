@@ -56,10 +56,10 @@ class BuildObjects:
     @cached_property
     def _origins(self) -> Mapping[Path, tuple[str, str]]:
         """The level and the kernel source of each object of a level, sealed or not, by its resolved path."""
-        compiled, folder = CompiledObjects(self.plan), self._folder.resolve()
-        origins = {folder / path.name: origin for path, origin in self._sealed.items()}
+        compiled = CompiledObjects(self.plan)
+        origins = {path.resolve(): origin for path, origin in self._sealed.items()}
         for level, paths in self.by_level.items():
-            origins |= {folder / path.parent.name / path.name: (level, compiled.kernel_of(path)[1]) for path in paths}
+            origins |= {path.resolve(): (level, compiled.kernel_of(path)[1]) for path in paths}
         return origins
 
     @cached_property

@@ -69,3 +69,13 @@ def test_all_sections_of_one_name_are_read(tmp_path):
     text = CODE + hooks.format("first", "f") + hooks.format("second", "g")
     (targets,) = load_object(assembled(tmp_path, "hooks", text)).findable_sections().values()
     assert sorted(targets.local_code) == ["f", "g"]
+
+
+def test_a_pointer_into_another_section_of_the_name_hides_nothing(tmp_path):
+    """What the pointer reaches ends at the next label, and the whole of its section counts all the same."""
+    text = CODE + (
+        '.section hooks,"aw",@progbits,unique,1\nfirst: .quad 0\nsecond: .quad f\n'
+        '.section hooks,"aw",@progbits,unique,2\n .quad first\n'
+    )
+    (targets,) = load_object(assembled(tmp_path, "hooks", text)).findable_sections().values()
+    assert targets.local_code == ("f",)

@@ -34,13 +34,13 @@ class InitialValues:
         """
         local_code: dict[str, None] = {}
         global_names: dict[str, None] = {}
-        seen: set[tuple[int, int]] = set()
+        seen: set[tuple[int, int, int]] = set()
         waiting = [(section, at, at + size if size else self._end(section, at)) for section, at, size in data]
         while waiting:
-            section, start, end = waiting.pop()
-            if (section, start) in seen:
+            section, start, end = data_range = waiting.pop()
+            if data_range in seen:
                 continue
-            seen.add((section, start))
+            seen.add(data_range)
             for _, symbol, addend in self._pointers(section, start, end):
                 target = symbol.address + addend
                 if symbol.binding != Binding.LOCAL:
