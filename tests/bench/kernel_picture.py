@@ -8,6 +8,10 @@ from xml.sax.saxutils import escape
 
 COLOURS = ("#9aa5b1", "#4c78a8", "#72b7b2", "#f58518", "#e45756", "#b279a2", "#54a24b", "#eeca3b")
 LEFT, WIDTH, BAR, GAP, TOP = 330, 560, 11, 10, 64
+STYLE = (
+    "text{fill:#222}.ground{fill:#fff}line{stroke:#ccc}.one{stroke:#000}"
+    "@media(prefers-color-scheme:dark){text{fill:#ddd}.ground{fill:#14171b}line{stroke:#444}.one{stroke:#fff}}"
+)
 
 
 def picture(results, machine):
@@ -33,7 +37,7 @@ def picture(results, machine):
     text(10, 20, "How many times as fast as torch, one thread", size=15)
     text(10, 38, f"{machine['cpu']}, torch {machine['torch']}")
     for i, level in enumerate(levels):
-        left = LEFT + i * 115
+        left = 10 + i * 115
         parts.append(f'<rect x="{left}" y="44" width="10" height="10" fill="{COLOURS[i % len(COLOURS)]}"/>')
         text(left + 14, 53, level)
     top = TOP
@@ -49,12 +53,13 @@ def picture(results, machine):
         top += height + GAP
     for power in range(low, high + 1):
         place = x(2.0**power)
-        stroke = "#000" if power == 0 else "#ccc"
+        kind = ' class="one"' if power == 0 else ""
         parts.append(
-            f'<line x1="{place:.1f}" y1="{TOP - 4}" x2="{place:.1f}" y2="{top}" stroke="{stroke}" stroke-width="0.7"/>'
+            f'<line{kind} x1="{place:.1f}" y1="{TOP - 4}" x2="{place:.1f}" y2="{top}" stroke-width="0.7"/>'
         )
         text(place, top + 14, f"{2.0**power:g}", "middle", 11)
-    size = f'width="{LEFT + WIDTH + 50}" height="{top + 26}"'
-    style = 'font-family="sans-serif" fill="#222"'
-    white = '<rect width="100%" height="100%" fill="#fff"/>'
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>', white, *parts, "</svg>", ""])
+    width, height = LEFT + WIDTH + 50, top + 26
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif"'
+    ground = '<rect class="ground" width="100%" height="100%"/>'
+    style = f"<style>{STYLE}</style>"
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', style, ground, *parts, "</svg>", ""])
