@@ -1,8 +1,8 @@
 """The address rule for the objects of one level: other code enters the level's code only through stubs.
 
-No object of another level or of the baseline can refer to a level's code by name, because sealing renames the symbols
-of `private_names` and the weak constants. Two rules remain to check: a level registers only code of its own, and data
-that all levels share points to no level's code.
+Other objects cannot refer to the code of a sealed level by name, because the symbols of `private_names` and the weak
+constants are renamed. Three rules remain to check: a level registers only code of its own, variables that all levels
+share do not point to a level's code, and neither do sections that code finds by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    `initialised_variables` are the mergeable variables that code initialises. They are private to the level.
+    `initialised_variables` are weak or unique variables with dynamic initialisation, and their guards. They are private
+    to the level.
     """
 
     def __init__(self, level: str, objects: Sequence[Compiled]) -> None:
@@ -39,10 +40,10 @@ class LevelAddresses:
         )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that are private to the level, except those of weak constants.
+        """Return the names that are private to the level, without those of weak constants that point to no code.
 
-        They name code, data that points to code and is not mergeable, variables of Fortran modules, and
-        `initialised_variables`.
+        They name code, data that points to code except mergeable variables, variables of Fortran modules, and
+        `initialised_variables`. Vtables are weak constants that point to code.
         """
         names = set(self.initialised_variables)
         for name, definitions in self._definitions.items():
@@ -62,14 +63,14 @@ class LevelAddresses:
                 yield symbol
 
     def _code_behind(self, targets: PointerTargets) -> str:
-        """Return the first function of the level that pointers lead to, directly or through other data; "" if none."""
+        """Return a function of the level that pointers lead to, directly or through other data; "" if there is none."""
         seen: set[str] = set()
         waiting = [targets]
         while waiting:
             targets = waiting.pop()
             if targets.local_code:
                 return targets.local_code[0]
-            for name in set(targets.global_names) - seen:
+            for name in sorted(set(targets.global_names) - seen):
                 seen.add(name)
                 for symbol in self._definitions.get(name, ()):
                     if symbol.code:
@@ -90,7 +91,7 @@ class LevelAddresses:
                     f"{source} puts the address of {demangle(code)}, a function of {self._level}, into this section, "
                     f"which other code finds by its name",
                     where=section,
-                    remedy="do not gather functions of kernel sources in a section: register them with a stub",
+                    remedy="do not collect functions of kernel sources in a section: register them for a stub",
                 )
 
     def _check_registered(self, source: str, symbol: CompiledSymbol) -> None:
@@ -114,9 +115,9 @@ class LevelAddresses:
         code = self._code_behind(symbol.pointer_targets)
         if code:
             raise BuildError(
-                f"this variable of {source} is shared by all levels, but leads to {demangle(code)}, a function of "
-                f"{self._level}: another level, or the baseline, would call it",
+                f"this variable of {source} is shared by all levels, but points to {demangle(code)}, a function of "
+                f"{self._level}: code of another level could call it through the variable",
                 where=demangle(symbol.name),
-                remedy="let it be const or constexpr, without mutable members, or put it, or the function that holds "
-                "it, into an anonymous namespace: then each level has its own",
+                remedy="make it const or constexpr without mutable members; or move it, or the function whose static "
+                "it is, into an anonymous namespace, so that each level has its own copy",
             )

@@ -21,7 +21,7 @@ class CompiledSymbol(NamedTuple):
 
     `weak_code_or_constant` tells that sealing renames it in each object, because linkers would merge it across levels.
     `mergeable_variable` tells that it names writable data that linkers merge across objects; it then has an
-    `initial_value`, which starts with the size. `pointer_targets` are the symbols that its data points to.
+    `initial_value`, which ends with the size. `pointer_targets` are the symbols that its data points to.
     """
 
     name: str

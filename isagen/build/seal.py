@@ -40,31 +40,31 @@ from .stubs import stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads of this one: the compiled objects by path, and a digest of each output's inputs."""
+    """What the next run reads of this one: compiled objects by path, and digests of inputs by path of sealed object."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
 
 
 def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
-    """Seal the compiled objects of all levels of a plan into `folder`, and write the registrations and the stubs there.
+    """Seal the compiled objects of all levels of a plan into `folder`.
 
-    A copy that folds gets an object without code. Without sealing, only the registrations and the stubs are written.
-    `last_run` is the record of the last run, which this run replaces.
+    The registrations and the C source of the stub table are written there too, and nothing else if levels are not
+    sealed. The sealed object of a copy that folds is empty. `last_run` is the step's last run; this one replaces it.
     """
     inputs = plan_states(Path(plan_path))
     work = work_of(Path(plan_path), os.fspath(folder), inputs)
     changed = last_run.changed
-    # Another version of isagen writes other plan files, and its memo may have another form.
+    # If the plan files are those of the last run, so is the version of isagen: others may pickle other classes.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
     for path in (item.path for level in work.levels for item in level.items):
-        if os.path.isfile(path):  # `compiled_object` reports a missing file
+        if os.path.isfile(path):  # if it vanished since `work_of` listed it, reading it fails
             inputs[path] = state_of(path)
     run = _Run(work, os.fspath(folder), memo, changed or set())
     for level in work.levels:
         run.seal(level)
     outputs = run.finish(os.fspath(plan_path))
-    # The memo is pickled apart: a step with nothing to do reads the record without importing the memo's classes.
+    # The memo is pickled by itself: a step with nothing to do unpickles the last run without importing these classes.
     last_run.record(outputs, pickle.dumps(run.memo()), inputs, outputs)
 
 
@@ -100,9 +100,9 @@ class _Run:
         return self._compiled[path]
 
     def _checked(self, level: LevelWork, objects: Sequence[Compiled]) -> tuple[Registrations, frozenset[str]]:
-        """Check the objects of one level; return its registrations and its private names.
+        """Check the objects of one level; return its registrations, and the names that are private to the level.
 
-        The names do not include weak constants that point to no code: sealing renames these in each object.
+        Names of weak constants that point to no code are not among these: `_sealed` adds them.
         """
         plan, sealing = self._build.plan, self._build.sealing
         addresses = LevelAddresses(level.name, objects)
@@ -142,7 +142,7 @@ class _Run:
     def _sealed(
         self, level: LevelWork, registered: Registrations, objects: Sequence[Compiled], private: frozenset[str]
     ) -> Iterator[Sealed]:
-        """Yield the sealed objects of a level."""
+        """Yield descriptions of the sealed objects of a level, for `Outputs.write`."""
         record = self._build.record
         pairs = list(zip(level.items, objects, strict=True))
         if self._build.plan.module:
@@ -165,9 +165,9 @@ class _Run:
                 yield Sealed(*inputs, own, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
-        """Write the table of stubs, after all levels are sealed, and return the paths of all outputs.
+        """Write the stub table, after all levels are sealed, and return the paths of all outputs.
 
-        Raises `BuildError` if a stub lacks a kernel.
+        Raises `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
         """
         plan, levels = self._build.plan, self._work.levels
         all_levels = [level.name for level in plan.levels]

@@ -30,7 +30,7 @@ def stubs_source(
     """Return the `template` with its marks replaced by the table of stubs and the notes of levels.
 
     `levels` are all levels of the plan, lowest first. An extension `module` is the only entry of its table. Raises
-    `BuildError` if a stub lacks a kernel.
+    `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
     """
     notes = {registrations.level: pack(registrations.level_code(project)) for registrations in built_levels}
     if module:

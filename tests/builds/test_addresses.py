@@ -102,7 +102,7 @@ TABLE = "static int impl(int x) { return x; } extern const fn table[]; const fn 
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_data_with_the_address_of_code(load, name, options):
     objects = load(SHARED[name], TABLE, options=options)
-    with pytest.raises(BuildError, match=r"shared by all levels, but leads to .*, a function of AVX2") as caught:
+    with pytest.raises(BuildError, match=r"shared by all levels, but points to .*, a function of AVX2") as caught:
         check(objects)
     assert "0.cpp" in caught.value.message
     assert "anonymous namespace" in caught.value.remedy
