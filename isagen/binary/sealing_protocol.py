@@ -24,11 +24,11 @@ class PointerTargets(NamedTuple):
 
 
 class NamedSymbol(NamedTuple):
-    """A global symbol of an object; `size` is in bytes, `number` its index in the symbol table.
+    """A symbol of an object that is not local; `size` is in bytes, `number` its index in the symbol table.
 
-    The program never writes to `constant` symbols, other programs and libraries cannot refer to `hidden` ones, and
-    `code` ones name code that the object defines. `section` is the index of a section; it is 0 for undefined symbols,
-    and for absolute and common ones, which are `defined`.
+    `constant` symbols are those that the program never writes to, and counters for profiles. Other programs and
+    libraries cannot refer to `hidden` ones, and `code` ones name code that the object defines. `section` is the index
+    of a section; it is 0 for undefined symbols, and for absolute and common ones, which are `defined`.
     """
 
     name: str
@@ -55,17 +55,17 @@ class ObjectFile(Protocol):
 
     @property
     def symbols(self) -> Sequence[NamedSymbol]:
-        """The symbols that are not local."""
+        """The symbols that are not local, in the order of the symbol table."""
 
     @property
     def weak_code_and_constants(self) -> Sequence[NamedSymbol]:
-        """The symbols that a linker would merge across levels, and that the program does not write to."""
+        """The symbols of code and `constant` ones that a linker would merge across levels."""
 
     def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
         """Return the targets of the pointers in the data of one of `symbols`."""
 
     def initial_value(self, symbol: NamedSymbol) -> str:
-        """Return size and initial value of a symbol's data, as text that is equal for equal data."""
+        """Return initial value and size of a symbol's data, as text that is equal for equal data."""
 
     @property
     def runs_at_load(self) -> bool:

@@ -1,4 +1,4 @@
-"""An ELF object as sealing reads it: global symbols by name, COMDAT groups, and initial values of data."""
+"""An ELF object as sealing reads it: its symbols that are not local, COMDAT groups, and initial values of data."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .foldable import foldable_variables
 from .initial_values import InitialValues
 from .reader import UNREADABLE, Elf
 
-# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Each level has other counters, because their
-# number depends on the level's code. Profiling tools add up the counters of all levels.
+# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). They count as constants, so that sealing
+# renames them: each level has another number of counters. Profiling tools add up the counters of all levels.
 COUNTERS = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 
@@ -44,7 +44,7 @@ class ElfObject:
                 raise ValueError("it is a program or library, not an object")
             table = self.elf.full_table
             self.groups = tuple(self._groups(table))
-            # Local symbols come first; `info` of the table is their number.
+            # Local symbols come first; `info` of the table is the number of the first other one.
             self.symbols = tuple(map(self._symbol, self.elf.symbols_of(table, table.info))) if table is not None else ()
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.broken(str(problem)) from None
@@ -98,7 +98,7 @@ class ElfObject:
         )
 
     def _name(self, symbol: ElfSymbol) -> str:
-        """Return the whole name of a symbol, however long."""
+        """Return the name of a symbol, without the length limit of `Elf.name`."""
         start = self.sections[self.sections[symbol.table].link].offset + symbol.name_offset
         end = self.data.find(0, start)
         if end < 0:
@@ -116,12 +116,12 @@ class ElfObject:
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
         """The code and constants that other objects may define too: weak and unique symbols, and those in groups.
 
-        Vtables contain addresses of a level's code, and the layout of tables may depend on the level's vectors. Type
-        information is not included: exceptions of all levels are caught by it.
+        Constants are among them because vtables point to the level's code, and the layout of lookup tables may depend
+        on its vectors; but not type information, because a handler must match exceptions that any level throws.
         """
         grouped = {member for group in self.groups for member in group.members}
         mergeable = (s for s in self.symbols if s.defined and (s.binding in MERGEABLE or s.section in grouped))
-        # Symbols of assembly may have no type.
+        # Symbols in assembly may have no type: they are labels.
         data = (SymbolKind.DATA, SymbolKind.LABEL)
         return tuple(s for s in mergeable if s.code or (s.constant and s.kind in data and not is_type(s.name)))
 
@@ -169,7 +169,7 @@ class ElfObject:
     def findable_sections(self) -> dict[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name.
 
-        Compilers add pointers to some sections for a runtime: there, only variables that the source names count.
+        In sections that compilers fill for their runtimes, only the pointers in variables of the source count.
         """
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.sections:
@@ -180,7 +180,7 @@ class ElfObject:
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
     def _source_variables(self, section: int) -> Iterator[ElfSymbol]:
-        """Yield the symbols in a section with names that are not reserved for compilers."""
+        """Yield the symbols in a section whose names are not reserved for compilers: the variables of the source."""
         for symbol in self.elf.symbols():
             if symbol.section == section and symbol.named and not self.elf.name(symbol).startswith(("__", ".")):
                 yield symbol
