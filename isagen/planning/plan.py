@@ -23,7 +23,7 @@ from .levels import aliases_of, select_levels
 from .modules import check_module, whole_levels
 from .shims import check_register, shim_of, unsealed, with_shim
 
-# Characters that a path must not contain, with the end of the message. Ninja has no escape for a bar.
+# Characters that a path must not contain, each with the end of the message "has a ...". Ninja cannot escape a '|'.
 UNNAMEABLE = (
     ("\\", "backslash in its path, which Meson takes for a slash"),
     ("|", "'|' in its path, which ninja takes for a separator"),
@@ -38,7 +38,7 @@ class Style:
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def quote_option(self, language: str) -> str:
-        """Return the option that adds a folder for quoted includes; for gfortran, it adds one for all includes."""
+        """Return the option that adds a folder for quoted includes. That of some compilers is for all includes."""
         return "-I" if language == "fortran" else self.include_folder
 
 
@@ -62,10 +62,11 @@ def make_plan(
     """Return the plan of `kernels`, which are paths from the project's root.
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
-    the project's root from the build folder's root. `generated` maps the kernels that the build generates to paths from
-    there. `other_levels` are the levels of other architectures: settings may name them. `other_kernels` are the kernels
-    of other sets. `module` is the extension module that the kernels form, if any. `baseline` are the features that code
-    of no level requires. Raises `ConfigError` and `KernelError`.
+    the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
+    to its path from the build folder's root. `other_levels` are names of levels in other tables, which settings may
+    contain without effect. `other_kernels` are the kernels of other sets. `module` is the extension module that the
+    kernels form, if any. `baseline` are the features that code compiled without a level's flags may use.
+    Raises `ConfigError` and `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, other_kernels)
@@ -148,16 +149,16 @@ def _cell(level: str, disabled: str, verdict: Verdict, args: tuple[str, ...], na
 
 
 def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = ()) -> None:
-    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for a key in isa.toml of no kernel.
+    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for settings that apply to no kernel.
 
     `other_kernels` are the kernels of other sets.
     """
     for source in kernels:
         if source.endswith(".pyx"):
             raise KernelError(
-                "is Cython, whose functions belong to a Python module and its state: no stub can call them",
+                "is Cython: its functions need the state of their Python module, so stubs cannot call them",
                 where=f"isa_kernels: {source}",
-                remedy="let the module as a whole be the kernel: isa_module = 'NAME', or 'module': 'NAME' in isa_sets",
+                remedy="dispatch the module as a whole: isa_module = 'NAME', or 'module': 'NAME' in isa_sets",
             )
         language_of(source)
     for source, count in Counter(kernels).items():
@@ -174,9 +175,10 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
 
 
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
-    """Return a unique name for the copies of each kernel: its file name, after as many of its folders as necessary.
+    """Return a unique name for the copies of each kernel.
 
-    Names start with the set's name, because the copies of all sets are in one folder.
+    It is the kernel's file name, with as many of the folders above it in front as distinguish it from other kernels. It
+    starts with the set's name, because the copies of all sets are in one folder.
     """
     start = f"{kernel_set}." if kernel_set else ""
     names = {source: posixpath.basename(source) for source in kernels}
@@ -203,8 +205,8 @@ def _level_rows(
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
         # Without kernels, only the lowest level counts as built.
-        none = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
-        best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=none)
+        without_kernels = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
+        best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=without_kernels)
         by_language = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in by_language.values() for name in verdict.features}
@@ -225,10 +227,10 @@ def _level_rows(
         )
 
 
-def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below: Sequence[str]) -> tuple[str, ...]:
-    """Return the features that only flags of a level turn on: neither the table nor a level `below` requires them."""
+def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below_features: Sequence[str]) -> tuple[str, ...]:
+    """Return the features that only a level's flags turn on: neither the table nor a level below it requires them."""
     features = {name for verdict in verdicts if verdict.flags for name in verdict.features}
-    added = table.features.unnamed(features, (*table.required_features(level.name), *below))
+    added = table.features.unnamed(features, (*table.required_features(level.name), *below_features))
     return tuple(name for name in table.features.features if name in added)
 
 
@@ -245,13 +247,13 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: all C of a unit is compiled with the arguments of its first C copy, a kernel's if it has one.
+        # Shims come last: the first C copy of a unit gives all others their arguments, and a kernel's are preferred.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     for (level, folders, args), by_language in groups.items():
-        # The name depends only on this group: a change of another kernel's arguments does not compile it again.
+        # The name depends on nothing but the group: if other kernels get other arguments, it is not compiled again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = content_digest("\0".join(key_words).encode())[:8]
         yield Unit(
@@ -272,8 +274,9 @@ def _units(
 def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    A source that copies include finds headers in its own folder, so only the header of registrations needs the option.
-    A generated source looks first in its own folder of the build, then in the same folder of the project.
+    A copy that includes its source needs none, because compilers look beside the source; but if it includes a header
+    for registrations itself, it needs the source's folder. A generated source looks first in its own folder of the
+    build, then in the same folder of the project.
     """
     if kernel.included and not kernel.header:
         return ()

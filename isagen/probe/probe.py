@@ -129,7 +129,7 @@ def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
-    """Return the features that the compilers turn on without flags of a level: code of no level may use them."""
+    """Return the features that the compilers turn on without a level's flags: all code of the build may use them."""
     macros = {name: value for compiler in compilers for name, value in compiler.bare_macros.items()}
     return table.features.turned_on(macros)
 

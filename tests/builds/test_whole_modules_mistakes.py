@@ -13,7 +13,7 @@ def test_a_cython_source_without_module_is_one_error(new_project):
     project.edit("meson.build", "{'module': 'single', 'kernels': files('single.c')}", "{'kernels': files('odd.pyx')}")
     said = project.setup("-Disa_levels=none", check=False)
     assert "isa_kernels: odd.pyx: is Cython" in said
-    assert "let the module as a whole be the kernel: isa_module = 'NAME'" in said
+    assert "dispatch the module as a whole: isa_module = 'NAME'" in said
 
 
 def test_a_cython_module_without_cython_is_one_error(new_project):
