@@ -1,4 +1,4 @@
-"""Configuring a build: probe, plan, and write plan, tool and headers into the build folder."""
+"""Configuring a build: probes the compilers, plans, and writes the plan, the tool and headers into the build folder."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
-    """Configure a build: return the answer to the fragment, and the files that the answer depends on.
+    """Configure a build; return the text of the answer to the fragment, and the paths of the files that it depends on.
 
-    Plan, tool, headers and linker scripts are written only if no error is raised before.
+    Plan, tool, headers and linker scripts are written only after all checks.
     """
     check_paths(request.project_root, request.build_root)
     config = load_config(request.config).of_set(request.config_set, request.sets)
@@ -54,6 +54,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     config, warnings = without_refused(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, chosen, limit, cache)
+    answered = answer(build, _editor(request, chosen), warnings, _fragment(request))
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
@@ -65,7 +66,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     write_if_changed(request.output / plan_file, text)
     values = {
         "digest": content_digest(text.encode() + tool_digest.encode()),
-        **answer(build, _editor(request, chosen), warnings, _fragment(request)),
+        **answered,
         "section": _summary_title(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
@@ -84,14 +85,14 @@ def _fragment(request: Request) -> Fragment:
 
 
 def _summary_title(request: Request) -> str:
-    """Return the title of the summary. It names the set, and the fragment's folder if a project has several."""
+    """Return the title of the summary, with the set's name, and the fragment's folder if a project has several."""
     kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
     place = f" in {request.fragment_folder}" if request.kernel_set != request.config_set else ""
     return f"isagen: {kernels} by CPU level{place}"
 
 
 def _editor(request: Request, chosen: Chosen) -> Editor:
-    """Return the level for editors, from the Meson option isa_editor. Raises `ConfigError` for an unknown level."""
+    """Return what the Meson option isa_editor says about editors. Raises `ConfigError` for an unknown level."""
     word, table = request.editor.strip(), chosen.table
     if word.casefold() in ("", "none"):
         return Editor()
@@ -106,7 +107,7 @@ def _editor(request: Request, chosen: Chosen) -> Editor:
 def check_paths(source: Path, build: Path) -> None:
     """Raise `ProjectError` if the path of the source or build folder has a character that Meson or ninja cannot handle.
 
-    A '|' in the build folder's path does no harm, because ninja's paths start in that folder.
+    A '|' in the build folder's path does no harm: ninja's paths start in that folder, and do not contain it.
     """
     for path, shown, characters in ((source, "source", UNNAMEABLE), (build, "build", UNNAMEABLE[:1])):
         for character, reason in characters:
@@ -119,7 +120,7 @@ def check_paths(source: Path, build: Path) -> None:
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError` for a kernel source that does not exist, and `ConfigError` for names that cannot work."""
+    """Raise `KernelError` for a missing kernel source, `ConfigError` for a bad set's name or a header that shadows."""
     check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
@@ -132,8 +133,8 @@ def _check(request: Request, config: Config) -> None:
             raise KernelError(
                 "there is no such kernel source",
                 where=f"isa_kernels: {source}",
-                remedy=f"looked in {request.project_root}; isa_kernels takes files(); of a target or configure_file(), "
-                f"write isa_generated = {{'{source}': target}}",
+                remedy=f"looked in {request.project_root}; isa_kernels is for files(); for the output of a target or "
+                f"of configure_file(), write isa_generated = {{'{source}': target}}",
             )
 
 
@@ -148,7 +149,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        fold=config.fold and not request.module and optimization not in UNFOLDED,  # levels of a module are files
+        fold=config.fold and not request.module and optimization not in UNFOLDED,  # a module has no stubs
     )
     plan = make_plan(
         config=config,
@@ -185,7 +186,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
 
 
 def _optimization(request: Request) -> str:
-    """Return the options that optimize kernels: those of C++, or of the first language if no kernel is C++."""
+    """Return the options that optimize kernels in C++, or those in the first language if no kernel is in C++."""
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
     return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options))).strip()
@@ -214,7 +215,7 @@ def _relative(path: Path, start: Path) -> str:
 
 
 def _style(request: Request, limit: Limit) -> Style:
-    """Return the options of every kernel: for include folders, and against LTO and unique symbols.
+    """Return the options of all copies: for include folders, against LTO and unique symbols, for vectorising and paths.
 
     Copies include their sources by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
     -ffile-prefix-map turns these into ../k.cpp: the path from the build folder's root, as for all sources.
