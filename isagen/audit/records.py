@@ -10,7 +10,7 @@ from ..binary.formats import demangle
 from ..binary.protocol import Binary
 from ..model.errors import AuditError
 from ..model.plan import Build
-from ..model.record import NOTE_OWNER, Record, record_from_json
+from ..model.record import RECORD_OWNER, Record, record_from_json
 from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal
 from .findings import Result
@@ -46,7 +46,7 @@ NO_LIMIT = Baseline("", ())
 
 def records_of(binary: Binary) -> list[Record]:
     """Return the records in a file, one for each project of isagen that is linked into it."""
-    return [record_from_json(text, binary.shown) for text in binary.notes(NOTE_OWNER)]
+    return [record_from_json(text, binary.shown) for text in binary.notes(RECORD_OWNER)]
 
 
 def records_of_build(build: Build) -> list[Record]:

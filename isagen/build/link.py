@@ -127,7 +127,7 @@ def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has printed its own errors
-        for problem in explained(objects, folder, build.sealing.usable):
+        for problem in explained(objects, folder, build.sealing.active):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 

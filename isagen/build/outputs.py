@@ -12,8 +12,8 @@ from .sealing_work import Work
 
 
 @dataclass(frozen=True)
-class Sealed:
-    """A sealed object at `path`, and everything that its content depends on.
+class Recipe:
+    """How to make the sealed object at `path`: everything that its content depends on.
 
     The compiled object is at `compiled`, and has the `content_digest`. `private_names` are the private names in it, and
     `bounded_sections` the sections whose __start_ and __stop_ symbols the objects of the `level` use. The object is
@@ -45,14 +45,14 @@ class Outputs:
         self.digests: dict[str, str] = {}
         self._unchanged: set[str] = set()
 
-    def write(self, sealed: Sealed) -> None:
-        """Write a sealed object, unless the existing file has the same inputs."""
-        digest = content_digest(repr((self._work.key, sealed)).encode(errors="surrogateescape"))
-        self.digests[sealed.path] = digest
-        if self._last.get(sealed.path) == digest and sealed.path not in self._changed:
-            self._unchanged.add(sealed.path)
+    def write(self, recipe: Recipe) -> None:
+        """Write a sealed object, unless the existing file was made by the same recipe."""
+        digest = content_digest(repr((self._work.key, recipe)).encode(errors="surrogateescape"))
+        self.digests[recipe.path] = digest
+        if self._last.get(recipe.path) == digest and recipe.path not in self._changed:
+            self._unchanged.add(recipe.path)
         else:
-            self.write_file(sealed.path, self._content(sealed))
+            self.write_file(recipe.path, self._content(recipe))
 
     def write_file(self, path: str, content: bytes | str) -> None:
         """Write any file of the run, if its content changed."""
@@ -64,15 +64,15 @@ class Outputs:
         for path in self._unchanged.intersection(paths):
             os.utime(path)
 
-    def _content(self, sealed: Sealed) -> bytes:
-        file = load_object(sealed.compiled)
+    def _content(self, recipe: Recipe) -> bytes:
+        file = load_object(recipe.compiled)
         binary_format = format_of(file)
-        if sealed.folds:
+        if recipe.folds:
             return binary_format.emptied(file)
-        if not sealed.module:
+        if not recipe.module:
             number = self._work.build.sealing.project_number
-            return binary_format.seal(file, sealed.level, number, sealed.private_names, sealed.bounded_sections)
-        content = read_bytes(sealed.compiled)
-        for owner, text in sealed.notes:
+            return binary_format.seal(file, recipe.level, number, recipe.private_names, recipe.bounded_sections)
+        content = read_bytes(recipe.compiled)
+        for owner, text in recipe.notes:
             content = binary_format.with_note(content, owner, text)
         return content

@@ -19,9 +19,9 @@ from ..model.files import AnyPath
 from ..model.matrix import is_plain
 from ..model.matrix_notes import pack
 from ..model.names import stubs_name
-from ..model.optimization import UNUSED, reason_for_plain_code
+from ..model.optimization import PLAIN_CODE, reason_for_plain_code
 from ..model.plan_file import registrations_text
-from ..model.record import LEVEL_OWNER, NOTE_OWNER
+from ..model.record import LEVEL_OWNER, RECORD_OWNER
 from ..model.registrations import Registrations
 from ..processors.features import features_of
 from .addresses import LevelAddresses
@@ -32,7 +32,7 @@ from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
 from .measure import Measure
 from .modules import check_objects
-from .outputs import Outputs, Sealed
+from .outputs import Outputs, Recipe
 from .registrations import announced_registrations, object_registrations, registrations_of
 from .sealing_work import LevelWork, Work, work_of
 from .stubs import stubs_source
@@ -57,7 +57,7 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     changed = last_run.changed
     # If the plan files are those of the last run, so is the version of isagen: others may pickle other classes.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
-    for path in (item.path for level in work.levels for item in level.items):
+    for path in (paths.compiled for level in work.levels for paths in level.objects):
         if os.path.isfile(path):  # if it vanished since `work_of` listed it, reading it fails
             inputs[path] = state_of(path)
     run = _Run(work, os.fspath(folder), memo, changed or set())
@@ -85,48 +85,49 @@ class _Run:
     def seal(self, level: LevelWork) -> None:
         """Seal the objects of one level, and write its registrations."""
         if self._build.limit.opaque:
-            registered = announced_registrations(level.name, [(item.path, item.source) for item in level.items])
+            objects_with_sources = [(paths.compiled, paths.source) for paths in level.objects]
+            registrations = announced_registrations(level.name, objects_with_sources)
         else:
-            objects = [self._object(item.path, level.name) for item in level.items]
-            registered, private = self._checked(level, objects)
-            if self._build.sealing.usable:
-                for sealed in self._sealed(level, registered, objects, private):
-                    self._outputs.write(sealed)
-        self._registrations.append(registered)
-        self._outputs.write_file(level.registrations, registrations_text(registered))
+            objects = [self._object(paths.compiled, level.name) for paths in level.objects]
+            registrations, private = self._check(level, objects)
+            if self._build.sealing.active:
+                for recipe in self._recipes(level, registrations, objects, private):
+                    self._outputs.write(recipe)
+        self._registrations.append(registrations)
+        self._outputs.write_file(level.registrations, registrations_text(registrations))
 
     def _object(self, path: str, level: str) -> Compiled:
         self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._measure)
         return self._compiled[path]
 
-    def _checked(self, level: LevelWork, objects: Sequence[Compiled]) -> tuple[Registrations, frozenset[str]]:
+    def _check(self, level: LevelWork, objects: Sequence[Compiled]) -> tuple[Registrations, frozenset[str]]:
         """Check the objects of one level; return its registrations, and the names that are private to the level.
 
-        Names of weak constants that point to no code are not among these: `_sealed` adds them.
+        Names of weak constants that point to no code are not among these: `_recipes` adds them.
         """
         plan, sealing = self._build.plan, self._build.sealing
         addresses = LevelAddresses(level.name, objects)
-        registered = registrations_of(
+        registrations = registrations_of(
             level.name,
             [
-                object_registrations(item.source, compiled, level.name, addresses, item.shim)
-                for item, compiled in zip(level.items, objects, strict=True)
+                object_registrations(paths.source, compiled, level.name, addresses, paths.is_shim)
+                for paths, compiled in zip(level.objects, objects, strict=True)
             ],
         )
         if plan.module:
-            check_objects(plan.module, registered, objects)
-            return registered, frozenset()
-        sources = [(item.source, compiled) for item, compiled in zip(level.items, objects, strict=True)]
+            check_objects(plan.module, registrations, objects)
+            return registrations, frozenset()
+        sources = [(paths.source, compiled) for paths, compiled in zip(level.objects, objects, strict=True)]
         for source, compiled in sources:
             addresses.check(source, compiled)
-        if not sealing.usable:
-            return registered, frozenset()
+        if not sealing.active:
+            return registrations, frozenset()
         private = addresses.private_names()
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         weak = frozenset(symbol.name for symbol in symbols if symbol.weak_code_or_constant)
         strong = {symbol.name for symbol in symbols if symbol.defined and symbol.binding == Binding.GLOBAL}
-        registered = replace(
-            registered,
+        registrations = replace(
+            registrations,
             private_names=tuple(sorted(strong & private)),
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
@@ -136,33 +137,34 @@ class _Run:
             by_source: dict[str, list[Compiled]] = {}
             for source, compiled in sources:
                 by_source.setdefault(source, []).append(compiled)
-            registered = replace(registered, folded=self._folding.folded(registered, by_source, private | weak))
-        return registered, private
+            folded = self._folding.folded(registrations, by_source, private | weak)
+            registrations = replace(registrations, folded=folded)
+        return registrations, private
 
-    def _sealed(
-        self, level: LevelWork, registered: Registrations, objects: Sequence[Compiled], private: frozenset[str]
-    ) -> Iterator[Sealed]:
-        """Yield descriptions of the sealed objects of a level, for `Outputs.write`."""
+    def _recipes(
+        self, level: LevelWork, registrations: Registrations, objects: Sequence[Compiled], private: frozenset[str]
+    ) -> Iterator[Recipe]:
+        """Yield the recipes of the sealed objects of a level."""
         record = self._build.record
-        pairs = list(zip(level.items, objects, strict=True))
+        pairs = list(zip(level.objects, objects, strict=True))
         if self._build.plan.module:
-            code = pack(registered.level_code(record.project))
-            notes = (LEVEL_OWNER, code), (NOTE_OWNER, record.of_module(level.name).to_json().encode())
-            for number, (item, compiled) in enumerate(pairs):
-                own_notes = () if number else notes
-                yield Sealed(item.sealed, item.path, compiled.content_digest, level.name, notes=own_notes, module=True)
+            code = pack(registrations.level_code(record.project))
+            notes = (LEVEL_OWNER, code), (RECORD_OWNER, record.of_module(level.name).to_json().encode())
+            for number, (paths, compiled) in enumerate(pairs):
+                inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
+                yield Recipe(*inputs, notes=() if number else notes, module=True)
             return
-        linked = [compiled for item, compiled in pairs if item.source not in registered.folded]
+        linked = [compiled for paths, compiled in pairs if paths.source not in registrations.folded]
         weak = (symbol.name for compiled in linked for symbol in compiled.symbols if symbol.weak_code_or_constant)
         names = private.union(weak)
         bounded = tuple(sorted(frozenset().union(*(compiled.bounded_sections for compiled in linked))))
-        for item, compiled in pairs:
-            inputs = item.sealed, item.path, compiled.content_digest, level.name
-            if item.source in registered.folded:
-                yield Sealed(*inputs, folds=True)
+        for paths, compiled in pairs:
+            inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
+            if paths.source in registrations.folded:
+                yield Recipe(*inputs, folds=True)
             else:
                 own = tuple(symbol.name for symbol in compiled.symbols if symbol.name in names)
-                yield Sealed(*inputs, own, bounded)
+                yield Recipe(*inputs, own, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
         """Write the stub table, after all levels are sealed, and return the paths of all outputs.
@@ -176,7 +178,7 @@ class _Run:
         self._outputs.write_file(self._stubs, text)
         if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):
             reason = reason_for_plain_code(self._build.optimization)
-            print(f"isagen: note: {UNUSED.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
+            print(f"isagen: note: {PLAIN_CODE.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
         outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.digests]
         self._outputs.refresh(outputs)
         return outputs

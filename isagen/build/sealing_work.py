@@ -16,13 +16,13 @@ from ..model.plan import Build, Unit
 from ..model.plan_file import outputs_folder, read_plan
 
 
-class Item(NamedTuple):
-    """A compiled object: its path, its kernel source, the path of the sealed object, and whether it is a shim's."""
+class ObjectPaths(NamedTuple):
+    """The paths of a compiled object, of its kernel source and of its sealed object, and whether it is a shim's."""
 
-    path: str
+    compiled: str
     source: str
     sealed: str
-    shim: bool
+    is_shim: bool
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LevelWork:
     name: str
     below: tuple[str, ...]
     registrations: str
-    items: tuple[Item, ...]
+    objects: tuple[ObjectPaths, ...]
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def work_of(plan_path: Path, folder: str, plan_files: Iterable[str]) -> Work:
     shims, below = plan.shims(), {level.name: level.below for level in plan.levels}
     levels = []
     for level in plan.built_levels():
-        items = tuple(
-            Item(path, sources[copy], os.path.join(folder, sealed_name(copy, level)), copy in shims)
+        objects = tuple(
+            ObjectPaths(path, sources[copy], os.path.join(folder, sealed_name(copy, level)), copy in shims)
             for unit in plan.units
             if unit.level == level
             for copy, path in _objects_of(unit, compiled_folder, known)
         )
         registrations = os.path.join(folder, registrations_name(level, plan.kernel_set))
-        levels.append(LevelWork(level, below[level], registrations, items))
+        levels.append(LevelWork(level, below[level], registrations, objects))
     return Work(content_digest(b"\0".join(map(read_bytes, plan_files))), build, tuple(levels))
 
 

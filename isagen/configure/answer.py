@@ -48,7 +48,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
     cells = [cell for _, cell in plan.copies()]
     built = plan.built_levels()
     registrations = [registrations_name(level, plan.kernel_set) for level in built]
-    sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.usable else []
+    sealed = [sealed_name(cell.copy, cell.level) for cell in cells] if build.sealing.active else []
     stubs = [stubs_name(plan.kernel_set, build.dispatch_language)] if cells else []
     values: Values = {
         "error": [],
@@ -66,7 +66,7 @@ def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment:
     }
     for level in built if plan.module else ():  # indexes into the sealed outputs
         own = [str(place) for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
-        values[f"{level}_sealed"] = own if build.sealing.usable else []
+        values[f"{level}_sealed"] = own if build.sealing.active else []
     return values
 
 

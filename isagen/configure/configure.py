@@ -163,7 +163,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         verdicts=verdicts,
         source_root=_relative(request.project_root, request.build_root),
         style=_style(request, limit),
-        sealed=sealing.usable or limit.opaque,  # a single level needs no seal
+        sealed=sealing.active or limit.opaque,  # a single level needs no seal
         other_levels=chosen.other_levels,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
     )
@@ -198,7 +198,7 @@ def _record(request: Request, config: Config, table: Table, plan: Plan, sealing:
         isagen=__version__,
         table=plan.table,
         features=table.features.name,
-        sealed=sealing.usable,
+        sealed=sealing.active,
         seal_reason=sealing.reason,
         baseline=baseline_features(table, request.compilers),
         levels={level.name: level.features for level in plan.levels if level.verdict == BUILT},

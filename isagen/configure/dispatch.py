@@ -22,7 +22,7 @@ from ..model.names import (
     symbols_suffix,
 )
 from ..model.plan import BUILT, Build, LevelRow, Plan
-from ..model.record import MATRIX_OWNER, NOTE_OWNER
+from ..model.record import MATRIX_OWNER, RECORD_OWNER
 from ..processors.features import Features
 from ..processors.table import Table
 from ..rendering import render
@@ -78,7 +78,7 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
     matrix = pack(public(planned_matrix(build)))
     record = build.record.to_json().encode() if table.features.processor.decodable else b""
     for binary_format in FORMATS:
-        notes = binary_format.record(NOTE_OWNER, record) if record else b""
+        notes = binary_format.record(RECORD_OWNER, record) if record else b""
         notes += binary_format.record(MATRIX_OWNER, matrix)
         source = source.replace(NOTE_MARK.format(binary_format.name), array_text(notes))
     headers = {

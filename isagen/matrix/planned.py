@@ -29,7 +29,7 @@ def planned_matrix(build: Build) -> Matrix:
         baseline=build.record.baseline,
         beyond_architecture=beyond_architecture(build),
         baseline_origin=baseline_origin(build),
-        sealed=build.sealing.usable,
+        sealed=build.sealing.active,
         seal_reason=build.sealing.reason,
         audited=build.link_audit.active,
         audit_reason=build.link_audit.how,

@@ -24,10 +24,10 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         built_at = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
         if built_at != names:
             lines[kernel.source] = "only " + " ".join(built_at)
-    if plan.module and build.sealing.usable:
+    if plan.module and build.sealing.active:
         lines["module"] = f"{plan.module}, whole: the best level's private module is loaded"
     else:
-        lines["sealed"] = "yes" if build.sealing.usable else f"no: {build.sealing.reason}"
+        lines["sealed"] = "yes" if build.sealing.active else f"no: {build.sealing.reason}"
     lines |= {"audited": _audited(build), "optimized": _optimized(build.optimization), "lto": matrix_facts.get("lto")}
     return [(name, text) for name, text in lines.items() if text]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel, is_plain
-from ..model.optimization import UNUSED, reason_for_plain_code
+from ..model.optimization import PLAIN_CODE, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 
 NEEDED = "every user's CPU must have them"
@@ -141,7 +141,7 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "optimization", matrix.optimization or "as the compiler arguments say"
     cells = (level_cells(matrix, level.name) for level in matrix.levels)
     if is_plain([cell.code for cell in of_level if cell.verdict == BUILT] for of_level in cells):
-        yield "code", f"{UNUSED.format(matrix.levels[0].name)}: {reason_for_plain_code(matrix.optimization)}"
+        yield "code", f"{PLAIN_CODE.format(matrix.levels[0].name)}: {reason_for_plain_code(matrix.optimization)}"
     yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
     yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
     if matrix.lto:

@@ -30,8 +30,8 @@ def is_scalar(optimization: str) -> bool:
     return not optimization.startswith("-O") or optimization in SCALAR
 
 
-# The message if no level gains, with the name of the lowest level.
-UNUSED = "no kernel uses an instruction that {} lacks"
+# The message if no level gains; {} is the name of the lowest level.
+PLAIN_CODE = "no kernel uses an instruction that {} lacks"
 
 
 def reason_for_plain_code(optimization: str) -> str:

@@ -167,7 +167,7 @@ class Sealing:
     fold: bool = False
 
     @property
-    def usable(self) -> bool:
+    def active(self) -> bool:
         """Whether levels are sealed."""
         return not self.reason
 
@@ -226,5 +226,5 @@ class Build:
     def sources(self) -> tuple[str, ...]:
         """The names of the sources that need no compiled kernel: of dispatch, and of a whole module's front module."""
         kernel_set, language = self.plan.kernel_set, self.dispatch_language
-        fronts = [front_name(kernel_set, language)] if self.plan.module and self.sealing.usable else []
+        fronts = [front_name(kernel_set, language)] if self.plan.module and self.sealing.active else []
         return dispatch_name(kernel_set, language), *fronts

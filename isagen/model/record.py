@@ -14,7 +14,7 @@ from typing import Any
 from .codec import from_data
 from .errors import AuditError
 
-NOTE_OWNER = "isagen"
+RECORD_OWNER = "isagen"
 # The owners of the notes with the build matrix (`matrix_notes`).
 MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
 # The formats of records, and of records of private modules, which a reader of the first format does not understand.

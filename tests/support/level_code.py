@@ -11,7 +11,7 @@ from isagen.audit.subject import Subject
 from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import format_of, load_object, open_binary
 from isagen.build.addresses import LevelAddresses
-from isagen.model.record import NOTE_OWNER, Record
+from isagen.model.record import RECORD_OWNER, Record
 from support.compiling import read_object
 from support.foreign import audit_targets
 from support.model import record_of
@@ -32,7 +32,7 @@ def assembly_of(record: Record) -> str:
     return f"""
   .section .note.isagen, "a", @note
   .balign 4
-  .byte {", ".join(map(str, note_of(NOTE_OWNER, record.to_json().encode())))}
+  .byte {", ".join(map(str, note_of(RECORD_OWNER, record.to_json().encode())))}
   .section .note.GNU-stack, "", @progbits
 """
 
