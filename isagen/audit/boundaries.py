@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..binary.formats import demangle
 from ..binary.protocol import MERGEABLE, within
-from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SETS
+from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SECTIONS
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects
 from .findings import Finding
@@ -81,7 +81,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         level = subject.level_at(target)
         symbol = code.variables.symbol_at(place)
         section = subject.binary.section_at(place)
-        if symbol is None or section is None or section.name in TOOLCHAIN_SETS:
+        if symbol is None or section is None or section.name in TOOLCHAIN_SECTIONS:
             continue
         name = subject.binary.name(symbol)
         registered = next((level for level, prefix in prefixes.items() if name.startswith(prefix)), "")

@@ -16,7 +16,7 @@ from ..model.errors import BuildError
 from .compiled import Compiled, CompiledSymbol, registration_prefixes
 
 # gfortran's names of the variables and procedures of a module.
-MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
+FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 
 
 class LevelAddresses:
@@ -28,7 +28,7 @@ class LevelAddresses:
 
     def __init__(self, level: str, objects: Sequence[Compiled]) -> None:
         self._level = level
-        self._prefixes = registration_prefixes(level)
+        self._kernel_prefix, self._without_prefix = registration_prefixes(level)
         self._definitions: dict[str, list[CompiledSymbol]] = {}
         for compiled in objects:
             for symbol in compiled.symbols:
@@ -46,15 +46,16 @@ class LevelAddresses:
         `initialised_variables`. Vtables are weak constants that point to code.
         """
         names = set(self.initialised_variables)
+        registrations = self._kernel_prefix, self._without_prefix
         for name, definitions in self._definitions.items():
-            if not name.startswith(self._prefixes) and any(self._is_private(symbol) for symbol in definitions):
+            if not name.startswith(registrations) and any(self._is_private(symbol) for symbol in definitions):
                 names.add(name)
         return frozenset(names)
 
     def _is_private(self, symbol: CompiledSymbol) -> bool:
         if symbol.code or symbol.mergeable_variable:
             return symbol.code
-        return MODULE_SYMBOL.match(symbol.name) is not None or self._code_behind(symbol.pointer_targets) != ""
+        return FORTRAN_MODULE_SYMBOL.match(symbol.name) is not None or self._code_behind(symbol.pointer_targets) != ""
 
     def shared_variables(self, compiled: Compiled) -> Iterator[CompiledSymbol]:
         """Yield the variables of an object that all levels share."""
@@ -81,7 +82,7 @@ class LevelAddresses:
     def check(self, source: str, compiled: Compiled) -> None:
         """Raise `BuildError` if the object of a kernel `source` breaks the address rule."""
         for symbol in compiled.symbols:
-            if symbol.defined and symbol.name.startswith(self._prefixes[0]):
+            if symbol.defined and symbol.name.startswith(self._kernel_prefix):
                 self._check_registered(source, symbol)
         for symbol in self.shared_variables(compiled):
             self._check_shared(source, symbol)
@@ -97,7 +98,7 @@ class LevelAddresses:
     def _check_registered(self, source: str, symbol: CompiledSymbol) -> None:
         if self._code_behind(symbol.pointer_targets):
             return
-        stub = symbol.name.removeprefix(self._prefixes[0])
+        stub = symbol.name.removeprefix(self._kernel_prefix)
         names = symbol.pointer_targets.global_names
         if names:
             raise BuildError(

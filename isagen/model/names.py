@@ -41,7 +41,7 @@ WITHOUT_SYMBOL = "isa_without_{level}__"
 
 # Sections of compilers that contain addresses of code for runtimes that do not call it: profiles, coverage, sanitizers,
 # tracers.
-TOOLCHAIN_SETS = frozenset(
+TOOLCHAIN_SECTIONS = frozenset(
     {
         *("__llvm_prf_cnts", "__llvm_prf_bits", "__llvm_prf_data", "__llvm_prf_names", "__llvm_prf_vnds"),
         *("__llvm_covfun", "__llvm_covmap", "__llvm_orderfile"),

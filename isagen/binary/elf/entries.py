@@ -74,7 +74,7 @@ class ElfSection:
         return loaded and not self.name.startswith(COMMON_DATA)
 
     @property
-    def array_called(self) -> str:
+    def when_called(self) -> str:
         """When the loader calls the functions of this array; "" for other sections."""
         by_name = (when for name, when in ARRAY_NAMES.items() if self.name.startswith(name))
         return ARRAY_TYPES.get(self.type, "") or next(by_name, "")

@@ -9,7 +9,7 @@ from itertools import islice
 
 from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
-from ...model.names import TOOLCHAIN_SETS
+from ...model.names import TOOLCHAIN_SECTIONS
 from ..itanium import initialised_variables, is_type
 from ..protocol import CODE_KINDS, MERGEABLE, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
@@ -22,7 +22,7 @@ from .reader import UNREADABLE, Elf
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). They count as constants, so that sealing
 # renames them: each level has another number of counters. Profiling tools add up the counters of all levels.
-COUNTERS = ("__profc_", "__profd_", "__profvp_")
+COUNTER_PREFIXES = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 
 
@@ -47,9 +47,9 @@ class ElfObject:
             # Local symbols come first; `info` of the table is the number of the first other one.
             self.symbols = tuple(map(self._symbol, self.elf.symbols_of(table, table.info))) if table is not None else ()
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
-            raise self.broken(str(problem)) from None
+            raise self.read_error(str(problem)) from None
         except AuditError as problem:
-            raise self.broken(problem.message.removeprefix(UNREADABLE)) from None
+            raise self.read_error(problem.message.removeprefix(UNREADABLE)) from None
 
     @classmethod
     def load(cls, path: AnyPath) -> ElfObject:
@@ -60,7 +60,7 @@ class ElfObject:
             raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
         return cls(data, path)
 
-    def broken(self, problem: str) -> BuildError:
+    def read_error(self, problem: str) -> BuildError:
         """Return the error for a file that is not an object, or a damaged one."""
         return BuildError(
             f"is not an object file that isagen can read: {problem}",
@@ -88,7 +88,7 @@ class ElfObject:
             kind=symbol.kind,
             binding=symbol.binding,
             size=symbol.size,
-            constant=symbol.defined and (section.constant or name.startswith(COUNTERS)),
+            constant=symbol.defined and (section.constant or name.startswith(COUNTER_PREFIXES)),
             hidden=symbol.visibility in (e.STV_INTERNAL, e.STV_HIDDEN),
             defined=symbol.definition,
             section=symbol.section,
@@ -102,7 +102,7 @@ class ElfObject:
         start = self.sections[self.sections[symbol.table].link].offset + symbol.name_offset
         end = self.data.find(0, start)
         if end < 0:
-            raise self.broken("the name of a symbol has no end")
+            raise self.read_error("the name of a symbol has no end")
         return self.data[start:end].decode(errors="surrogateescape")
 
     def local_functions(self) -> Iterator[tuple[int, str]]:
@@ -152,8 +152,7 @@ class ElfObject:
 
     @cached_property
     def runs_at_load(self) -> bool:
-        functions = tuple(LOADER_FUNCTIONS)
-        if any(s.size and (s.array_called or s.name.startswith(functions)) for s in self.sections):
+        if any(s.size and (s.when_called or s.name.startswith(tuple(LOADER_FUNCTIONS))) for s in self.sections):
             return True
         return any(symbol.kind == SymbolKind.RESOLVER for symbol in self.elf.symbols())
 
@@ -174,7 +173,7 @@ class ElfObject:
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.sections:
             if section.findable and section.in_file and section.size:
-                is_runtime = section.name in TOOLCHAIN_SETS
+                is_runtime = section.name in TOOLCHAIN_SECTIONS
                 places = self._source_variables(section.index) if is_runtime else [section]
                 data.setdefault(section.name, []).extend((section.index, place.address, place.size) for place in places)
         return {name: self._initial_values.targets(places) for name, places in data.items()}

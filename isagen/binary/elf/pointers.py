@@ -40,7 +40,7 @@ class ElfPointers:
     @cached_property
     def _arrays(self) -> tuple[tuple[int, int, str], ...]:
         """(Address, size, when its functions are called) of each array of functions in a linked file."""
-        arrays = [(s.address, s.size, s.array_called) for s in self.elf.sections if s.in_file and s.array_called]
+        arrays = [(s.address, s.size, s.when_called) for s in self.elf.sections if s.in_file and s.when_called]
         for (address_tag, size_tag), when in DYNAMIC_ARRAYS.items():
             address = self._dynamic.get(address_tag, 0)
             section = self.elf.section_at(address)
@@ -106,8 +106,8 @@ class ElfPointers:
             yield address, f"{WHEN_LOADED}, as an ifunc resolver"
         if self.elf.relocatable:
             for section in self.elf.sections:
-                for relocation in self.relocations(section) if section.array_called else ():
-                    yield self.target(relocation), section.array_called
+                for relocation in self.relocations(section) if section.when_called else ():
+                    yield self.target(relocation), section.when_called
             return
         word = self.elf.layout.word
         for address, size, when in self._arrays:
