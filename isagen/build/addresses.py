@@ -22,8 +22,7 @@ FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    `initialised_variables` are weak or unique variables with dynamic initialisation, and their guards. They are private
-    to the level.
+    `initialised_variables` are weak or unique variables with dynamic initialisation, and their guards: private names.
     """
 
     def __init__(self, level: str, objects: Sequence[Compiled]) -> None:

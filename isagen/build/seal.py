@@ -40,7 +40,7 @@ from .stubs import stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads of this one: compiled objects by path, and digests of inputs by path of sealed object."""
+    """What the next run reads: compiled objects by path, and a digest of each sealed object's inputs, by its path."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -85,8 +85,7 @@ class _Run:
     def seal(self, level: LevelWork) -> None:
         """Seal the objects of one level, and write its registrations."""
         if self._build.limit.opaque:
-            objects_with_sources = [(paths.compiled, paths.source) for paths in level.objects]
-            registrations = announced_registrations(level.name, objects_with_sources)
+            registrations = announced_registrations(level.name, [(one.compiled, one.source) for one in level.objects])
         else:
             objects = [self._object(paths.compiled, level.name) for paths in level.objects]
             registrations, private = self._check(level, objects)

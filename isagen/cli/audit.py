@@ -148,7 +148,7 @@ def kinds_of(text: str) -> Collection[str] | None:
 def _baseline(option: str | None) -> Baseline:
     """Return the baseline for the value of --baseline, a level of the baseline table. Raises `AuditError`."""
     table = load_table(audited_processor().baseline_table, Path.cwd(), "--baseline")
-    name = (option or table.base.name).upper().replace("-", "_")
+    name = (option or table.lowest.name).upper().replace("-", "_")
     if name not in table.names():
         remedy = did_you_mean(option or "", table.names())
         raise AuditError(f"there is no level {option!r}", where="--baseline", remedy=remedy)

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     chosen, limit = limits_of(compiler, options.table, Path.cwd(), "--table")
     table = chosen.table
     if limit.reason and options.format != "json":
-        print(f"only {table.base.name}: {limit.reason}")
+        print(f"only {table.lowest.name}: {limit.reason}")
     limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
     results = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
     verdicts = {}

@@ -16,7 +16,7 @@ Values = dict[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Editor:
+class EditorLevel:
     """The level for entries in compile_commands.json: "best" is the highest that is built, "" is no level.
 
     Entries lack the `tuning` arguments, because clangd refuses arguments that only GCC knows.
@@ -37,7 +37,7 @@ class Fragment:
     precompiled: tuple[str, ...] = ()
 
 
-def answer(build: Build, editor: Editor, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
+def answer(build: Build, editor: EditorLevel, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
     """Return the part of the answer that depends on the build. Meson prints `warnings` and the build's own warnings.
 
     `copied` are the kernel sources whose text copies contain. `emitted` are the outputs of the step emit: the dispatch
@@ -92,7 +92,7 @@ def _units(build: Build, fragment: Fragment) -> Values:
     return values
 
 
-def _editor(plan: Plan, editor: Editor) -> list[str]:
+def _editor(plan: Plan, editor: EditorLevel) -> list[str]:
     """Return the level for editors, and the arguments that their entries lack."""
     level = editor.level
     if level == "best":

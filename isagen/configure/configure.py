@@ -17,25 +17,25 @@ from ..model.record import Record
 from ..planning.config import Config, load_config
 from ..planning.levels import check_required, level_named
 from ..planning.limit import sealing_of
-from ..planning.plan import UNNAMEABLE, Style, make_plan
+from ..planning.plan import BAD_CHARACTERS, CopyOptions, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.table import Table
-from .answer import Editor, Fragment, answer
+from .answer import EditorLevel, Fragment, answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import write_keyval
-from .limits import Chosen, choose_table, find_limit
+from .limits import ChosenTable, choose_table, find_limit
 from .linkers import audit_values, find_audit, write_scripts
-from .own_flags import check_own_flags, without_refused
+from .own_flags import check_own_flags, without_refused_args
 from .request import Request
 from .tool import own_python, write_tool
 
 # GCC otherwise writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share, even if hidden.
 NO_UNIQUE = "-fno-gnu-unique"
 # With options for debugging, copies do not fold: debuggers show the level of each function.
-UNFOLDED = frozenset({"-O0", "-Og"})
+UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
 # The first versions of compilers with -ffile-prefix-map, by Meson's compiler ids.
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 
@@ -51,7 +51,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     table = chosen.table
     _check(request, config)
     limit = find_limit(request.system, request.compilers, chosen.reason)
-    config, warnings = without_refused(config, request.kernels, request.compilers, limit)
+    config, warnings = without_refused_args(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, chosen, limit, cache)
     answered = answer(build, _editor(request, chosen), warnings, _fragment(request))
@@ -91,17 +91,17 @@ def _summary_title(request: Request) -> str:
     return f"isagen: {kernels} by CPU level{place}"
 
 
-def _editor(request: Request, chosen: Chosen) -> Editor:
-    """Return what the Meson option isa_editor says about editors. Raises `ConfigError` for an unknown level."""
+def _editor(request: Request, chosen: ChosenTable) -> EditorLevel:
+    """Return the `EditorLevel` of the Meson option isa_editor. Raises `ConfigError` for an unknown level."""
     word, table = request.editor.strip(), chosen.table
     if word.casefold() in ("", "none"):
-        return Editor()
+        return EditorLevel()
     level = "best"
     if word.casefold() != level:
         where = "Meson option isa_editor"
         level = level_named(word, table, where, chosen.other_levels, "best", "none") or level
     optional = (flag for one in table.levels for flags in one.optional_flags.values() for flag in flags)
-    return Editor(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
+    return EditorLevel(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
 
 
 def check_paths(source: Path, build: Path) -> None:
@@ -109,7 +109,7 @@ def check_paths(source: Path, build: Path) -> None:
 
     A '|' in the build folder's path does no harm: ninja's paths start in that folder, and do not contain it.
     """
-    for path, shown, characters in ((source, "source", UNNAMEABLE), (build, "build", UNNAMEABLE[:1])):
+    for path, shown, characters in ((source, "source", BAD_CHARACTERS), (build, "build", BAD_CHARACTERS[:1])):
         for character, reason in characters:
             if character in str(path):
                 raise ProjectError(
@@ -138,7 +138,7 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache: Cache) -> Build:
+def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, cache: Cache) -> Build:
     """Probe the compilers and return the build."""
     table, optimization = chosen.table, _optimization(request)
     if limit.opaque:
@@ -149,7 +149,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        fold=config.fold and not request.module and optimization not in UNFOLDED,  # a module has no stubs
+        fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,  # a module has no stubs
     )
     plan = make_plan(
         config=config,
@@ -162,7 +162,7 @@ def _build(request: Request, config: Config, chosen: Chosen, limit: Limit, cache
         option_levels=request.levels,
         verdicts=verdicts,
         source_root=_relative(request.project_root, request.build_root),
-        style=_style(request, limit),
+        copy_options=_copy_options(request, limit),
         sealed=sealing.active or limit.opaque,  # a single level needs no seal
         other_levels=chosen.other_levels,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
@@ -214,14 +214,14 @@ def _relative(path: Path, start: Path) -> str:
         return path.as_posix()
 
 
-def _style(request: Request, limit: Limit) -> Style:
+def _copy_options(request: Request, limit: Limit) -> CopyOptions:
     """Return the options of all copies: for include folders, against LTO and unique symbols, for vectorising and paths.
 
     Copies include their sources by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
     -ffile-prefix-map turns these into ../k.cpp: the path from the build folder's root, as for all sources.
     """
     if limit.foreign:
-        return Style("-I")
+        return CopyOptions("-I")
     folder = _relative(request.output, request.build_root)
     up = "../" * len(folder.split("/"))
     can_map = "=" not in folder and not posixpath.isabs(folder)
@@ -241,4 +241,4 @@ def _style(request: Request, limit: Limit) -> Style:
             since = MAPS_FILES_SINCE.get(compiler.id)
             if can_map and since is not None and not older(compiler.version, since):
                 flags[compiler.language] += (f"-ffile-prefix-map={folder}/{up}=",)
-    return Style("/I" if msvc else "-iquote", flags)
+    return CopyOptions("/I" if msvc else "-iquote", flags)

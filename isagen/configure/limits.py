@@ -15,7 +15,7 @@ from ..processors.table import Table, load_table, other_levels
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenTable:
     """The table of a build, and the files that it was read from.
 
     `other_levels` are the levels of other architectures: a project may name them. `reason` is not empty if the table
@@ -28,7 +28,7 @@ class Chosen:
     reason: str
 
 
-def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> Chosen:
+def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> ChosenTable:
     """Return the table called `name`. If it is for another architecture, return this one's table with its lowest level.
 
     A `name` that is a path starts in `folder`. `where` names the setting in messages.
@@ -36,14 +36,14 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> Chosen
     default = load_table(default_table(cpu_family), folder, where)
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {cpu_family}"
     if name == DEFAULT_TABLE:
-        return Chosen(default, default.files, other_levels(), reason)
+        return ChosenTable(default, default.files, other_levels(), reason)
     named = load_table(name, folder, where)
     processor = named.features.processor
     if processor.is_for(cpu_family):
-        return Chosen(named, named.files, frozenset(), reason if len(named.levels) == 1 else "")
+        return ChosenTable(named, named.files, frozenset(), reason if len(named.levels) == 1 else "")
     reason = f"table {named.name} is for {', '.join(processor.cpu_families)}, and this build is for {cpu_family}"
     lowest = replace(default, levels=default.levels[:1], override=named.override)
-    return Chosen(lowest, (*named.files, *default.files), other_levels(named.names()), reason)
+    return ChosenTable(lowest, (*named.files, *default.files), other_levels(named.names()), reason)
 
 
 def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str) -> Limit:
@@ -52,7 +52,7 @@ def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str)
     return limit_of(system, makers, no_table)
 
 
-def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[Chosen, Limit]:
+def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[ChosenTable, Limit]:
     """Return the table and the limit of a build with `compiler`; `folder` and `where` are those of `choose_table`.
 
     The compiler's macros determine the architecture.

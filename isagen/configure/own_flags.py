@@ -25,7 +25,7 @@ UNKNOWN = re.compile(
 )
 
 
-def without_refused(
+def without_refused_args(
     config: Config, kernels: Iterable[str], compilers: Iterable[Compiler], limit: Limit
 ) -> tuple[Config, list[str]]:
     """Return the configuration without arguments that a compiler of `kernels` refuses, and warnings about these.

@@ -26,12 +26,12 @@ def select_levels(
     architectures; their names are ignored. Raises `ConfigError` for an unknown name.
     """
     tokens = _tokens(words)
-    selected = set(table.names()) if not tokens or tokens[0].startswith("-") else {table.base.name}
+    selected = set(table.names()) if not tokens or tokens[0].startswith("-") else {table.lowest.name}
     for token in tokens:
         if token.casefold() == "all":
             selected = set(table.names())
         elif token.casefold() == "none":
-            selected = {table.base.name}
+            selected = {table.lowest.name}
         elif token.startswith("-"):
             selected.discard(_removable_level(token, table, where, other_levels, "all", "none"))
         elif level := level_named(token, table, where, other_levels, "all", "none"):
@@ -55,7 +55,7 @@ def level_named(name: str, table: Table, where: str, other_levels: Set[str], *ke
 def _removable_level(word: str, table: Table, where: str, other_levels: Set[str], *keywords: str) -> str:
     """Return the level that `-NAME` means, as `level_named` does. Raises `ConfigError` for the lowest level too."""
     level = level_named(word[1:], table, where, other_levels, *keywords, sign="-")
-    if level == table.base.name:
+    if level == table.lowest.name:
         raise ConfigError(
             f"{level} cannot be switched off",
             where=where,

@@ -24,22 +24,22 @@ from .modules import check_module, whole_levels
 from .shims import check_register, shim_of, unsealed, with_shim
 
 # Characters that a path must not contain, each with the end of the message "has a ...". Ninja cannot escape a '|'.
-UNNAMEABLE = (
+BAD_CHARACTERS = (
     ("\\", "backslash in its path, which Meson takes for a slash"),
     ("|", "'|' in its path, which ninja takes for a separator"),
 )
 
 
 @dataclass(frozen=True)
-class Style:
-    """Options of copies and shims that do not depend on a level; `flags` are by language."""
+class CopyOptions:
+    """Options of copies and shims at all levels: the option before an include folder, and `flags` by language."""
 
-    include_folder: str = "-iquote"
+    include_option: str = "-iquote"
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def quote_option(self, language: str) -> str:
         """Return the option that adds a folder for quoted includes. That of some compilers is for all includes."""
-        return "-I" if language == "fortran" else self.include_folder
+        return "-I" if language == "fortran" else self.include_option
 
 
 def make_plan(
@@ -50,7 +50,7 @@ def make_plan(
     option_levels: str,
     verdicts: Mapping[tuple[str, str], Verdict],
     source_root: str,
-    style: Style,
+    copy_options: CopyOptions,
     other_levels: Set[str] = frozenset(),
     generated: Mapping[str, str] | None = None,
     kernel_set: str = "",
@@ -63,16 +63,15 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from the build folder's root. `other_levels` are names of levels in other tables, which settings may
-    contain without effect. `other_kernels` are the kernels of other sets. `module` is the extension module that the
-    kernels form, if any. `baseline` are the features that code compiled without a level's flags may use.
-    Raises `ConfigError` and `KernelError`.
+    to its path from there. `other_levels` are names of levels in other tables, which settings may contain without
+    effect. `other_kernels` are the kernels of other sets. `module` is the extension module that the kernels form, if
+    any. `baseline` are the features that code without a level's flags may use. Raises `ConfigError` and `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, other_kernels)
     names = copy_names(kernels, kernel_set)
-    project = select_levels(config.levels, table, f"{config.shown}: levels", other_levels)
-    packager = select_levels((option_levels,), table, "Meson option isa_levels", other_levels)
+    project_levels = select_levels(config.levels, table, f"{config.shown}: levels", other_levels)
+    packager_levels = select_levels((option_levels,), table, "Meson option isa_levels", other_levels)
     generated = generated or {}
     defines = {level: tuple(f"-D{macro}" for macro in table.defines(level)) for level in table.names()}
     rows = []
@@ -80,7 +79,7 @@ def make_plan(
         language, name = language_of(source), names[source]
         settings = settings_of(source, config)
         check_register(source, settings, config.shown)
-        disabled = _disabled(table, config, settings, project, packager, other_levels)
+        disabled = _disabled(table, config, settings, project_levels, packager_levels, other_levels)
         if not sealed:
             disabled |= unsealed(source, table)
         cells = tuple(
@@ -90,7 +89,7 @@ def make_plan(
         cells = tuple(with_shim(source, settings, cell) for cell in cells)
         if cells[0].verdict != BUILT:
             raise ConfigError(
-                f"{table.base.name} cannot be built for {source}: {cells[0].reason}",
+                f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
                 where=f"table {table.name}",
                 remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
             )
@@ -115,7 +114,7 @@ def make_plan(
         override=table.override if config.override is None else config.override,
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
-        units=tuple(_units(rows, table, style, source_root, kernel_set, verdicts)),
+        units=tuple(_units(rows, table, copy_options, source_root, kernel_set, verdicts)),
         kernel_set=kernel_set,
         aliases=aliases_of(config, table, other_levels),
         module=module,
@@ -126,22 +125,22 @@ def _disabled(
     table: Table,
     config: Config,
     settings: Settings,
-    project: frozenset[str],
-    packager: frozenset[str],
+    project_levels: frozenset[str],
+    packager_levels: frozenset[str],
     other_levels: Set[str],
 ) -> dict[str, str]:
     """Return the levels that project or packager switched off for one kernel, each with the setting that did so."""
-    disabled = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager}
+    disabled = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager_levels}
     if settings.levels is not None:
         selected = select_levels(settings.levels, table, settings.levels_where, other_levels)
         disabled |= {level: f"by {settings.levels_where}" for level in table.names() if level not in selected}
-    return disabled | {level: f"by {config.shown}: levels" for level in table.names() if level not in project}
+    return disabled | {level: f"by {config.shown}: levels" for level in table.names() if level not in project_levels}
 
 
-def _cell(level: str, disabled: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
+def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
     """Return the cell at one level of a kernel, whose copies are called after `name`."""
-    if disabled:
-        return Cell(level, DISABLED, disabled)
+    if disabled_by:
+        return Cell(level, DISABLED, disabled_by)
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
     suffix = posixpath.splitext(name)[1]
@@ -168,7 +167,7 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
             raise KernelError(
                 "has a line break in its name", where=f"isa_kernels: {source!r}", remedy="rename the file"
             )
-        for character, reason in UNNAMEABLE:
+        for character, reason in BAD_CHARACTERS:
             if character in source:
                 raise KernelError(f"has a {reason}", where=f"isa_kernels: {source}", remedy="rename the file or folder")
     check_keys(config, (*kernels, *other_kernels))
@@ -237,7 +236,7 @@ def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below_featur
 def _units(
     kernels: Sequence[KernelRow],
     table: Table,
-    style: Style,
+    copy_options: CopyOptions,
     source_root: str,
     kernel_set: str,
     verdicts: Mapping[tuple[str, str], Verdict],
@@ -247,7 +246,7 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: the first C copy of a unit gives all others their arguments, and a kernel's are preferred.
+        # Shims come last: all C of a unit gets the arguments of its first copy in C, which a kernel's should be.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
@@ -262,8 +261,8 @@ def _units(
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(style.quote_option(language) + folder for folder in folders),
-                    *style.flags.get(language, ()),
+                    *(copy_options.quote_option(language) + folder for folder in folders),
+                    *copy_options.flags.get(language, ()),
                     *cells[0].flags,
                 )
                 for language, cells in by_language.items()
@@ -274,9 +273,8 @@ def _units(
 def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    A copy that includes its source needs none, because compilers look beside the source; but if it includes a header
-    for registrations itself, it needs the source's folder. A generated source looks first in its own folder of the
-    build, then in the same folder of the project.
+    A copy that includes its source needs none, as compilers look beside the source, unless the copy itself includes a
+    header for registrations. A generated source looks first in its own folder of the build, then in the project's.
     """
     if kernel.included and not kernel.header:
         return ()

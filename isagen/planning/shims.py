@@ -38,7 +38,7 @@ def unsealed(source: str, table: Table) -> dict[str, str]:
     if takes_macros(source):
         return {}
     reason = "by the Meson option isa_seal: without the seal, the lowest level's symbols would stand for all"
-    return dict.fromkeys((name for name in table.names() if name != table.base.name), reason)
+    return dict.fromkeys((name for name in table.names() if name != table.lowest.name), reason)
 
 
 def with_shim(source: str, settings: Settings, cell: Cell) -> Cell:

@@ -40,7 +40,7 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler, bare: Ma
         return Verdict(False, f"{compiler.name} is older than {minimum}")
     if compiler.language == "fortran" and not bare:
         reason = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
-        return Verdict(level.name == table.base.name and not level.flags.get(compiler.dialect), reason)
+        return Verdict(level.name == table.lowest.name and not level.flags.get(compiler.dialect), reason)
     if compiler.dialect not in level.flags:
         family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
         return Verdict(False, f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")

@@ -111,17 +111,17 @@ def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) 
     verdicts: dict[tuple[str, str], Verdict] = {}
     for compiler in compilers:
         verdicts |= {(level.name, compiler.language): Verdict(False, limit.reason) for level in table.levels}
-        verdicts[table.base.name, compiler.language] = _lowest_verdict(table, compiler, limit)
+        verdicts[table.lowest.name, compiler.language] = _lowest_verdict(table, compiler, limit)
     return verdicts
 
 
 def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
     """Return the verdict on the lowest level: it has its flags if the compiler accepts them, and none if `foreign`."""
-    flags = () if limit.foreign else table.base.flags.get(compiler.dialect, ())
+    flags = () if limit.foreign else table.lowest.flags.get(compiler.dialect, ())
     flags = flags if flags and compiler.accepts(flags).ok else ()
     features: Iterable[str] = ()
     if compiler.dialect == "msvc":
-        features = table.required_features(table.base.name) if flags else ()
+        features = table.required_features(table.lowest.name) if flags else ()
     elif not limit.foreign:
         macros, _ = compiler.macros(flags)
         features = (name for name, feature in table.features.features.items() if feature.is_on(macros))

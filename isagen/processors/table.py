@@ -56,7 +56,7 @@ class Table:
     files: tuple[Path, ...]
 
     @property
-    def base(self) -> Level:
+    def lowest(self) -> Level:
         """The lowest level: required by all others, and always built."""
         return self.levels[0]
 
@@ -70,7 +70,7 @@ class Table:
 
     def below(self, name: str) -> tuple[Level, ...]:
         """Return the levels that `name` requires, directly or not, lowest rank first."""
-        names = closure([name], lambda other: required_of(self.level(other), self.base)) - {name}
+        names = closure([name], lambda other: required_of(self.level(other), self.lowest)) - {name}
         return tuple(level for level in self.levels if level.name in names)
 
     def required_features(self, name: str) -> tuple[str, ...]:
@@ -87,15 +87,15 @@ class Table:
         implied = [
             f"CPU_CAPABILITY_{lower.name}"
             for lower in self.below(name)
-            if lower is not self.base and lower.vector_bits == level.vector_bits
+            if lower is not self.lowest and lower.vector_bits == level.vector_bits
         ]
         own = [f"CPU_CAPABILITY={name}", f"CPU_CAPABILITY_{name}"]
         return (*level.defines, *implied, *own)
 
 
-def required_of(level: Level, base: Level) -> tuple[str, ...]:
-    """Return the levels that `level` requires directly: those that it names, or else `base`, the lowest level."""
-    return level.requires or (() if level.name == base.name else (base.name,))
+def required_of(level: Level, lowest: Level) -> tuple[str, ...]:
+    """Return the levels that `level` requires directly: those that it names, or else the `lowest`."""
+    return level.requires or (() if level.name == lowest.name else (lowest.name,))
 
 
 def other_levels(more: Iterable[str] = ()) -> frozenset[str]:

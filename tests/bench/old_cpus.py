@@ -174,7 +174,7 @@ class Audits:
         self._references = cache(self._opened)
 
     def _result(self, file: str, level: str) -> Result:
-        baseline = Baseline(level, self._table.required_features(level), everywhere=level != self._table.base.name)
+        baseline = Baseline(level, self._table.required_features(level), everywhere=level != self._table.lowest.name)
         return next(audit_each([self.folder / file], baseline))
 
     def _opened(self, file: str) -> References:

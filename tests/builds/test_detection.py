@@ -17,7 +17,7 @@ from isagen.configure.dispatch import dispatch_texts
 from isagen.model.names import BIND_SYMBOL
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
-from isagen.planning.plan import Style, make_plan
+from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors.detection import Presence, ask_permissions, detect
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.machine import X86, ThisMachine
@@ -89,7 +89,7 @@ def binary(name: str, kind: str) -> Binary:
         option_levels="",
         verdicts=verdicts,
         source_root="..",
-        style=Style(),
+        copy_options=CopyOptions(),
     )
     built = [level.name for level in plan.levels if level.verdict == "built"]
     return Binary(table, plan, {"all": built, "few": built[:1] + built[2:-1:2], "low": built[:1]})

@@ -11,7 +11,7 @@ from isagen.model.aliases import Alias
 from isagen.model.names import BIND_SYMBOL
 from isagen.model.plan import Verdict
 from isagen.planning.config import Config
-from isagen.planning.plan import Style, make_plan
+from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors.table import load_table
 from support.model import build_of, write_dispatch
 
@@ -49,7 +49,7 @@ def program(request, tmp_path_factory) -> Path:
         option_levels="",
         verdicts={(name, "c"): Verdict(True, "", features=never if name == "NEVER" else ()) for name in LEVELS},
         source_root="..",
-        style=Style(),
+        copy_options=CopyOptions(),
     )
     texts = dispatch_texts(build_of(plan), table)
     kernels = "".join(f"const struct isa_kernel isa_kernel_{x}__one = {{{n}}};" for n, x in enumerate(LEVELS))

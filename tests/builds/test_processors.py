@@ -13,7 +13,7 @@ from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import CpuError
 from isagen.model.plan import Plan, Verdict
 from isagen.planning.config import Config
-from isagen.planning.plan import Style, make_plan
+from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors import registry
 from isagen.processors.decoding import Abi
 from isagen.processors.detection import detect, missing_by_level
@@ -151,7 +151,7 @@ def plan_for(table: Table) -> Plan:
         option_levels="",
         verdicts={(x, "c"): Verdict(True, "", features=table.required_features(x)) for x in table.names()},
         source_root="..",
-        style=Style(),
+        copy_options=CopyOptions(),
     )
 
 
@@ -259,7 +259,7 @@ def missing_in_c(folder: Path, table: Table, machines: list[Machine]) -> list[li
     """Return the missing features by the generated code: per machine, a text for each level."""
     write_source(folder, table)
     (folder / "harness.c").write_text(HARNESS)
-    defines = [f"-DLOWEST=isa_kernel_{table.base.name}__stub"]
+    defines = [f"-DLOWEST=isa_kernel_{table.lowest.name}__stub"]
     if any(c.source.kind == "sysctl" for f in table.features.features.values() for c in f.conditions):
         defines.append("-DWITH_SYSCTL")
     command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", *defines, "harness.c", "-o", "harness"]

@@ -14,7 +14,7 @@ from isagen.model.errors import BuildError
 from isagen.model.plan import Verdict
 from isagen.model.registrations import Registrations
 from isagen.planning.config import Config
-from isagen.planning.plan import Style, make_plan
+from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors.table import load_table
 from support.compiling import read_object
 from support.model import build_of, write_dispatch
@@ -71,7 +71,7 @@ def test_whole_source_compiles_without_a_warning(tmp_path, name, stubs, language
         option_levels="",
         verdicts={(x, "c"): Verdict(True, "", features=table.required_features(x)) for x in table.names()},
         source_root="..",
-        style=Style(),
+        copy_options=CopyOptions(),
     )
     texts = dispatch_texts(build_of(plan), table)
     write_dispatch(tmp_path, texts, {stub: ["DEFAULT"] for stub in stubs}, table.names())

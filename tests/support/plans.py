@@ -6,7 +6,7 @@ from typing import Any
 
 from isagen.model.plan import Cell, Plan, Verdict
 from isagen.planning.config import Config, KernelConfig
-from isagen.planning.plan import Style, make_plan
+from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors.table import Table, load_table
 
 
@@ -47,7 +47,7 @@ def plan_of(
     own: Mapping[str, KernelConfig] | None = None,
     verdicts: Mapping[tuple[str, str], Verdict] | None = None,
     override: str | None = None,
-    style: Style | None = None,
+    copy_options: CopyOptions | None = None,
     **more: Any,
 ) -> Plan:
     return make_plan(
@@ -57,7 +57,7 @@ def plan_of(
         option_levels=option,
         verdicts=verdicts or verdicts_of(table),
         source_root="..",
-        style=style or Style(),
+        copy_options=copy_options or CopyOptions(),
         **more,
     )
 

@@ -79,9 +79,9 @@ def test_ipex_level(name):
 def test_x86_has_ipex_flags_above_its_own_baseline():
     ours, theirs = load_table("x86", Path()), load_table("ipex", Path())
     shared = [name for name in theirs.names()[1:] if name in ours.names()]
-    assert {*IPEX} <= {ours.base.name, *shared}
-    assert ours.base.flags == {"gnu": (), "msvc": ()}
-    assert not ours.base.features
+    assert {*IPEX} <= {ours.lowest.name, *shared}
+    assert ours.lowest.flags == {"gnu": (), "msvc": ()}
+    assert not ours.lowest.features
     for name in shared:
         assert ours.level(name).flags == theirs.level(name).flags
         assert ours.level(name).minimum == theirs.level(name).minimum
@@ -91,7 +91,7 @@ def test_aten_level_flags():
     table = load_table("aten", Path())
     assert table.names() == ("DEFAULT", "AVX2", "AVX512")
     assert table.override == "ATEN_CPU_CAPABILITY"
-    assert table.base.flags["gnu"] == ()
+    assert table.lowest.flags["gnu"] == ()
     assert table.level("AVX2") == load_table("x86", Path()).level("AVX2")
     assert table.level("AVX512").flags == {
         "gnu": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),

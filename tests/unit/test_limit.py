@@ -15,7 +15,7 @@ from isagen.model.registrations import Registered
 from isagen.planning.config import Config
 from isagen.planning.levels import check_required, select_levels
 from isagen.planning.limit import Maker, limit_of
-from isagen.planning.plan import Style, make_plan
+from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors.registry import family_under
 from isagen.processors.table import load_table, other_levels
 from support.matrices import matrix_of
@@ -95,7 +95,7 @@ def planned(tmp_path, table, verdicts, **config):
         option_levels=config.pop("option", "all"),
         verdicts=found,
         source_root="..",
-        style=Style(),
+        copy_options=CopyOptions(),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from isagen.model.errors import ConfigError, KernelError
 from isagen.model.plan import Cell, Verdict
 from isagen.planning.config import KernelConfig
-from isagen.planning.plan import Style
+from isagen.planning.plan import CopyOptions
 from support.plans import cells_of, plan_of, verdicts_of
 
 # ---- levels and kernels
@@ -42,7 +42,7 @@ def test_macros_of_lower_levels_of_the_same_width_are_implied(table, name, impli
 
 
 def test_folders_are_spelled_as_the_compiler_wants_it(table):
-    plan = plan_of(table, "a.c", style=Style(include_folder="/I"), generated={"a.c": "a.c"})
+    plan = plan_of(table, "a.c", copy_options=CopyOptions(include_option="/I"), generated={"a.c": "a.c"})
     assert plan.units[0].args["c"][:2] == ("/I.", "/I..")
 
 

@@ -22,5 +22,5 @@ def test_a_generated_kernel_is_found_in_the_build_folder(table):
     made, dot = plan.kernels
     assert (made.shown_path, made.generated) == ("part/k/made.c", True)
     assert (dot.shown_path, dot.generated) == ("../k/dot.c", False)
-    folders = {unit.copies[0]: unit.args["c"][:2] for unit in plan.units if unit.level == table.base.name}
-    assert folders["made.c." + table.base.name + ".c"] == ("-iquotepart/k", "-iquote../k")
+    folders = {unit.copies[0]: unit.args["c"][:2] for unit in plan.units if unit.level == table.lowest.name}
+    assert folders["made.c." + table.lowest.name + ".c"] == ("-iquotepart/k", "-iquote../k")

@@ -1,7 +1,7 @@
 """The units of the plan: which copies are compiled together, with which arguments."""
 
 from isagen.planning.config import KernelConfig
-from isagen.planning.plan import Style
+from isagen.planning.plan import CopyOptions
 from support.plans import level, plan_of, table_of
 
 
@@ -17,8 +17,8 @@ def test_every_copy_is_in_one_unit(table):
 
 def test_units_part_levels_and_arguments(table):
     own = {"k/c.cpp": KernelConfig(None, ("-O3",))}
-    style = Style(flags={"c": ("-fno-lto",), "cpp": ("-fno-lto", "-fno-gnu-unique")})
-    plan = plan_of(table, "k/a.cpp", "k/b.c", "k/c.cpp", "l/d.cpp", levels=("WIDE",), own=own, style=style)
+    options = CopyOptions(flags={"c": ("-fno-lto",), "cpp": ("-fno-lto", "-fno-gnu-unique")})
+    plan = plan_of(table, "k/a.cpp", "k/b.c", "k/c.cpp", "l/d.cpp", levels=("WIDE",), own=own, copy_options=options)
     wide = [unit for unit in plan.units if unit.level == "WIDE"]
     assert [unit.copies for unit in wide] == [
         ("a.cpp.WIDE.cpp", "d.cpp.WIDE.cpp", "b.c.WIDE.c"),

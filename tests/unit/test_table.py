@@ -36,7 +36,7 @@ def load(folder: Path, *levels: str, head: str = 'features = "x86"', tail: str =
 def test_levels_are_ordered_by_rank_whatever_the_order_in_the_file(tmp_path):
     table = load(tmp_path, level("C", 9), level("A", -1), level("B", 5))
     assert table.names() == ("A", "B", "C")
-    assert table.base.name == "A"
+    assert table.lowest.name == "A"
     assert table.name == "own"
     assert table.files == ((tmp_path / "own.toml").resolve(),)
 
