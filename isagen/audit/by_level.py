@@ -93,27 +93,27 @@ def _reads(subject: Subject, number: int) -> bool:
 
 def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
     """Return the features that a resolver's functions test, and the features these imply; None if they are unknown."""
-    code, asked = subject.code, subject.sets.rules.cpu_checks
+    code, checks = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}
     slots: dict[int, int] = {}
     for symbol in subject.binary.symbols():
-        if symbol.defined and (name := subject.binary.name(symbol)) in asked.words:
-            words.update((symbol.address + 4 * n, first) for n, first in enumerate(asked.words[name]))
+        if symbol.defined and (name := subject.binary.name(symbol)) in checks.words:
+            words.update((symbol.address + 4 * n, first) for n, first in enumerate(checks.words[name]))
     starts = set(words)
     for start, end in code.pointers.spans:
         targets = ((slot, code.pointers.follow(slot).address) for slot in range(start, end - 7, 8))
         slots.update((slot, target) for slot, target in targets if target in starts)
     bits: set[int] = set()
     for part in parts:
-        if code.name(part) in asked.functions:
+        if code.name(part) in checks.functions:
             continue  # the toolchain's own
         if any(reference.kind is Kind.QUESTION for reference in subject.references.of(part)):
             return None
         for start, raw in code.raw(part):
             bits |= code.decoder.tested_bits(raw, start, words, slots)
-    if not bits or min(bits) < 0 or max(bits) >= len(asked.bits):
+    if not bits or min(bits) < 0 or max(bits) >= len(checks.bits):
         return None
-    return frozenset(map(normal, subject.sets.having(asked.bits[bit] for bit in bits)))
+    return frozenset(map(normal, subject.sets.having(checks.bits[bit] for bit in bits)))
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:

@@ -22,14 +22,14 @@ from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
 from .findings import Finding
-from .known_functions import RUNS, is_harmless
-from .reachable import Reached, Root
+from .known_functions import CALLBACK_ARGUMENTS, is_harmless
+from .reachable import ReachableCode, Root
 from .subject import Subject
 
 BY_POINTER = "where a pointer to it is called at load or exit"
 
 
-class Member:
+class LevelObject:
     """One object of a level: its kernel source, and its code, which `open_subject` reads on first use."""
 
     def __init__(self, source: str, open_subject: Callable[[], Subject]) -> None:
@@ -42,12 +42,12 @@ class Member:
         return self._open_subject()
 
     @cached_property
-    def reached(self) -> Reached:
+    def reached(self) -> ReachableCode:
         """The functions of the object that run at load or exit."""
-        return Reached(self.subject)
+        return ReachableCode(self.subject)
 
     @cached_property
-    def public_addresses(self) -> Mapping[str, int]:
+    def global_addresses(self) -> Mapping[str, int]:
         """The addresses of the symbols that the object defines for other objects, by name."""
         binary = self.subject.binary
         symbols = (symbol for symbol in binary.symbols() if symbol.defined and symbol.binding != Binding.LOCAL)
@@ -57,25 +57,25 @@ class Member:
 class Initialisers:
     """The code of a level that runs at load or exit.
 
-    `members` are the objects of the level. `defined` maps each name to the number of the member that defines it.
+    `objects` are the objects of the level. `defined` maps each name to the number of the object that defines it.
     `private_names` are the names that no other level may use.
     """
 
     def __init__(
-        self, level: str, members: Sequence[Member], defined: Mapping[str, int], private_names: Collection[str]
+        self, level: str, objects: Sequence[LevelObject], defined: Mapping[str, int], private_names: Collection[str]
     ) -> None:
         self._level = level
-        self._members = members
+        self._objects = objects
         self._defined = defined
         self._private_names = private_names
         self._exposed: dict[int, frozenset[int]] = {}  # a memo of `_is_exposed`
-        self._reached: dict[int, Reached] = {}  # by the number of a member
+        self._reached: dict[int, ReachableCode] = {}  # by the number of an object
         self._calls_pointers = False  # whether any code that runs calls through a pointer
 
-    def findings(self, run: Iterable[int]) -> list[Finding]:
-        """Return the findings; the loader runs code of the members whose numbers are in `run`."""
-        for number in run:
-            self._follow(number, list(self._members[number].subject.code.pointers.called_by_loader()))
+    def findings(self, at_load: Iterable[int]) -> list[Finding]:
+        """Return the findings; the loader calls code of the objects whose numbers are in `at_load`."""
+        for number in at_load:
+            self._follow(number, list(self._objects[number].subject.code.pointers.called_by_loader()))
         followed: set[tuple[int, Root]] = set()
         while new := {root: None for root in self._further_roots() if root not in followed}:
             followed.update(new)
@@ -84,15 +84,15 @@ class Initialisers:
         return [*(finding for group in self._groups() for finding in self._leaks(group)), *self._beyond_baseline()]
 
     def _follow(self, number: int, roots: Sequence[Root]) -> None:
-        self._reached[number] = self._members[number].reached
+        self._reached[number] = self._objects[number].reached
         self._reached[number].follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
-        """Yield the functions that running code calls in other members, or may call through pointers."""
+        """Yield the functions that running code calls in other objects, or may call through pointers."""
         calls = frozenset().union(*(reached.calls for reached in self._reached.values()))
         for name in sorted(calls & self._defined.keys()):
             number = self._defined[name]
-            yield number, (self._members[number].public_addresses.get(name, 0), "when loaded")
+            yield number, (self._objects[number].global_addresses.get(name, 0), "when loaded")
         self._calls_pointers = any(map(_calls_pointers, self._reached.values()))
         for number in list(self._reached):
             for owner, target, is_of_library_class in self._taken(number):
@@ -100,13 +100,13 @@ class Initialisers:
                     yield owner, (target, BY_POINTER)
 
     def _groups(self) -> Iterator[list[int]]:
-        """Yield groups of members between which addresses may pass: their code names the same variables, or one's code
+        """Yield groups of objects between which addresses may pass: their code names the same variables, or one's code
         names another's.
         """
         group_of = {number: number for number in self._reached}
         owners: dict[str, int] = {}
         for number, reached in self._reached.items():
-            variables = self._members[number].subject.code.variables
+            variables = self._objects[number].subject.code.variables
             for reference in reached.all_references():
                 if reference.name in self._defined:
                     other = self._defined[reference.name]
@@ -116,13 +116,13 @@ class Initialisers:
                     continue
                 if other in group_of:
                     old, new = group_of[other], group_of[number]
-                    group_of = {member: new if group == old else group for member, group in group_of.items()}
+                    group_of = {one: new if group == old else group for one, group in group_of.items()}
         for group in sorted(set(group_of.values())):
             yield [number for number in group_of if group_of[number] == group]
 
     def _merges(self, number: int, reference: ResolvedReference) -> bool:
         """Return whether a reference is to a variable that the linker merges with those of other objects."""
-        subject = self._members[number].subject
+        subject = self._objects[number].subject
         section = subject.binary.section_at(reference.target)
         symbol = subject.code.variables.symbol_at(reference.target)
         is_variable = section is not None and section.writable and not section.constant
@@ -131,11 +131,11 @@ class Initialisers:
     # ---- addresses of the level's code
 
     def _taken(self, number: int) -> Iterator[tuple[int, int, bool]]:
-        """Yield the functions whose addresses the code of a member takes, directly or in data.
+        """Yield the functions whose addresses the code of an object takes, directly or in data.
 
-        Each is (number of a member, address, whether the data also refers to the type of a class of the C++ library).
+        Each is (number of an object, address, whether the data also refers to the type of a class of the C++ library).
         """
-        mangling = self._members[number].subject.binary.mangling
+        mangling = self._objects[number].subject.binary.mangling
         for reference in self._reached[number].all_references():
             if reference.kind in DIRECT or reference.kind in CALLS or not (reference.target or reference.name):
                 continue
@@ -146,18 +146,18 @@ class Initialisers:
                 owner, target, name = waiting.pop()
                 if not target and name in self._defined:
                     owner = self._defined[name]
-                    target = self._members[owner].public_addresses.get(name, 0)
+                    target = self._objects[owner].global_addresses.get(name, 0)
                 is_of_library_class |= not target and mangling.is_type(name) and mangling.is_standard(name)
                 if not target or (owner, target) in seen:
                     continue
                 seen.add((owner, target))
-                references = self._members[owner].subject.references
+                references = self._objects[owner].subject.references
                 code = references.code
                 if not code.functions.is_code(target):
                     waiting += [(owner, *pointed) for pointed in references.code_reachable_from(target)]
                     continue
                 entry = code.entry(target)
-                in_jump_table = entry in self._members[owner].reached.when and code.start(entry) != target
+                in_jump_table = entry in self._objects[owner].reached.when and code.start(entry) != target
                 at_exit = target == reference.target and mangling.is_destructor(code.name(entry))
                 if not in_jump_table and not at_exit:
                     functions.append((owner, target))
@@ -170,17 +170,17 @@ class Initialisers:
         if store is None or taken is None:
             return
         (number, function, name), (owner, target, _) = store, taken
-        code = self._members[owner].subject.code
+        code = self._objects[owner].subject.code
         symbol = code.name(code.entry(target))
         finding = self._reached[number].described("address", function, frozenset())
         detail = (
             f"{finding.detail}; takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may keep it"
         )
-        yield replace(finding, symbol=symbol, detail=detail, kernel=self._members[number].source, level=self._level)
+        yield replace(finding, symbol=symbol, detail=detail, kernel=self._objects[number].source, level=self._level)
 
     def _stores(self, number: int) -> Iterator[tuple[int, int, str]]:
-        """Yield what may store an address, and the function that names it: (number of the member, function, name)."""
-        subject = self._members[number].subject
+        """Yield what may store an address, and the function that names it: (number of the object, function, name)."""
+        subject = self._objects[number].subject
         seen: dict[int, set[int]] = {}
         for function, references in self._reached[number].references.items():
             for reference in references:
@@ -191,18 +191,18 @@ class Initialisers:
     def _outside_names(self, number: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
         """Yield the names outside of the level to which a reference leads, directly or through pointers in data.
 
-        `seen` are the variables that were searched, by the number of their member.
+        `seen` are the variables that were searched, by the number of their object.
         """
         waiting = [(number, reference.target, reference.name)]
         while waiting:
             owner, target, name = waiting.pop()
             if name in self._defined:
-                owner, target = self._defined[name], self._members[self._defined[name]].public_addresses.get(name, 0)
+                owner, target = self._defined[name], self._objects[self._defined[name]].global_addresses.get(name, 0)
             elif name:
                 if not self._is_harmless(name):
                     yield name
                 continue
-            subject = self._members[owner].subject
+            subject = self._objects[owner].subject
             if not target or subject.code.functions.is_code(target):
                 continue
             variable = subject.code.variables.name_at(target)
@@ -213,16 +213,17 @@ class Initialisers:
                 waiting += [(owner, *pointed) for pointed in subject.references.reachable_from(target, seen[owner])]
 
     def _is_harmless(self, name: str) -> bool:
-        """Return whether a name of no level stores no address, or is a function in RUNS, whose calls are followed."""
-        subject = self._members[0].subject
-        asked, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
+        """Return whether a name of no level stores no address, or is a function whose calls are followed."""
+        subject = self._objects[0].subject
+        checks, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
             return False  # the functions in the vtable may be called
-        return name in RUNS or is_harmless(name) or name in asked.functions or name.startswith(asked.variables)
+        is_detection = name in checks.functions or name.startswith(checks.variables)
+        return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
     def _is_of_level(self, number: int, target: int) -> bool:
-        """Return whether the variable of a member is constant, or private to the level."""
-        subject = self._members[number].subject
+        """Return whether the variable of an object is constant, or private to the level."""
+        subject = self._objects[number].subject
         section, symbol = subject.binary.section_at(target), subject.code.variables.symbol_at(target)
         if section is None or section.constant:
             return True
@@ -231,12 +232,12 @@ class Initialisers:
         return symbol is None or symbol.binding not in MERGEABLE or subject.binary.name(symbol) in self._private_names
 
     def _is_exposed(self, number: int, start: int) -> bool:
-        """Return whether public data of a member points to the variable that starts at an address."""
+        """Return whether public data of an object points to the variable that starts at an address."""
         if number not in self._exposed:
-            member = self._members[number]
-            starts = {start for name, start in member.public_addresses.items() if name not in self._private_names}
-            pointed = {target for start in starts for target, _ in member.subject.references.reachable_from(start)}
-            variables = member.subject.code.variables
+            owner = self._objects[number]
+            starts = {start for name, start in owner.global_addresses.items() if name not in self._private_names}
+            pointed = {target for start in starts for target, _ in owner.subject.references.reachable_from(start)}
+            variables = owner.subject.code.variables
             self._exposed[number] = frozenset(variables.extent(target)[0] for target in pointed)
         return start in self._exposed[number]
 
@@ -248,10 +249,10 @@ class Initialisers:
             for function, codes in reached.offenders.items():
                 if reached.when[function] == BY_POINTER:
                     finding = reached.described("load", function, codes)
-                    yield replace(finding, kernel=self._members[number].source, level=self._level)
+                    yield replace(finding, kernel=self._objects[number].source, level=self._level)
 
 
-def _calls_pointers(reached: Reached) -> bool:
+def _calls_pointers(reached: ReachableCode) -> bool:
     """Return whether code calls through a pointer, or passes an unknown function to one that calls it."""
     return any(
         reference.kind in UNKNOWN or (reference.kind is Kind.CALL and not reference.target and not reference.name)

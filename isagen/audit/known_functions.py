@@ -15,7 +15,8 @@ from ..model.toml import read_toml
 
 _FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml")
 # Functions that call some of their arguments, at once, in a thread or at exit; and the numbers of these arguments.
-RUNS: Mapping[str, tuple[int, ...]] = {name: tuple(entry.array("arguments")) for name, entry in _FILE.sections("runs")}
+_CALLERS = _FILE.sections("runs")
+CALLBACK_ARGUMENTS: Mapping[str, tuple[int, ...]] = {name: tuple(one.array("arguments")) for name, one in _CALLERS}
 
 
 @cache

@@ -50,13 +50,13 @@ def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool
     The dispatch of a `foreign` file, which isagen did not build, is unknown. So code behind a check is unproven there,
     and so is code beyond the baseline whose address reachable code takes.
     """
-    reached = Reached(subject)
+    reached = ReachableCode(subject)
     reached.follow([*subject.code.pointers.called_by_loader(), *roots])
     return reached.judged(foreign)
 
 
 @dataclass
-class Reached:
+class ReachableCode:
     """The code that is reachable from the roots, each function by the shortest chain of calls."""
 
     subject: Subject

@@ -17,7 +17,7 @@ from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal
 from .allowances import Allowances
 from .findings import Finding
-from .known_functions import RUNS
+from .known_functions import CALLBACK_ARGUMENTS
 
 # Returns the object and the kernel source of a function, by symbol and level; empty strings if they are unknown.
 Origin = Callable[[str, str], tuple[str, str]]
@@ -45,7 +45,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
-        self.references = References(self.code, RUNS, self.sets.rules.cpu_checks)
+        self.references = References(self.code, CALLBACK_ARGUMENTS, self.sets.rules.cpu_checks)
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all functions, and of the reachable pieces of code outside of functions."""

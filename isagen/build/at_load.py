@@ -46,7 +46,7 @@ def _findings(
 ) -> Sequence[Finding]:
     """Return the faults in the `items` with these `numbers`. The `stack` closes the objects that are opened."""
     from ..audit.allowances import Allowances
-    from ..audit.initialisers import Initialisers, Member
+    from ..audit.initialisers import Initialisers, LevelObject
     from ..audit.recorded import sets_of
     from ..audit.subject import Subject
     from ..binary.formats import open_binary
@@ -67,14 +67,14 @@ def _findings(
         binary = stack.enter_context(open_binary(compiled.path))
         return Subject(binary, sets, frozenset(record.outside), allowances, levels=record.levels, level=level)
 
-    members = [Member(source, partial(opened, compiled)) for source, compiled in items]
+    objects = [LevelObject(source, partial(opened, compiled)) for source, compiled in items]
     defined = {
         symbol.name: number
         for number, (_, compiled) in enumerate(items)
         for symbol in compiled.symbols
         if symbol.defined
     }
-    return Initialisers(level, members, defined, private).findings(numbers)
+    return Initialisers(level, objects, defined, private).findings(numbers)
 
 
 def _variable(finding: Finding) -> str:

@@ -120,7 +120,7 @@ def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
     from contextlib import ExitStack
 
     from isagen.audit.allowances import Allowances
-    from isagen.audit.initialisers import Initialisers, Member
+    from isagen.audit.initialisers import Initialisers, LevelObject
     from isagen.audit.recorded import sets_of
     from isagen.audit.subject import Subject
     from isagen.binary.formats import load_object, open_binary
@@ -140,8 +140,8 @@ def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
         binaries = [stack.enter_context(open_binary(path)) for path in paths]
         sets = sets_of(binaries[0], RECORD)
         subjects = [Subject(one, sets, frozenset(BASELINE), Allowances(), levels=RECORD.levels) for one in binaries]
-        members = [Member(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
+        objects = [LevelObject(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
         defined = {symbol.name: n for n, file in enumerate(files) for symbol in file.symbols if symbol.defined}
-        (finding,) = Initialisers(LEVEL, members, defined, frozenset()).findings([0, 1])
+        (finding,) = Initialisers(LEVEL, objects, defined, frozenset()).findings([0, 1])
         assert finding.kind == "address"
-        assert Initialisers(LEVEL, members[:1], {"passed": 0}, frozenset()).findings([0]) == []
+        assert Initialisers(LEVEL, objects[:1], {"passed": 0}, frozenset()).findings([0]) == []

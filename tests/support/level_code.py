@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from isagen.audit.allowances import Allowances
-from isagen.audit.initialisers import Initialisers, Member
+from isagen.audit.initialisers import Initialisers, LevelObject
 from isagen.audit.recorded import audit_object, sets_of
 from isagen.audit.records import Baseline
 from isagen.audit.subject import Subject
@@ -83,8 +83,8 @@ class Level:
             subject = Subject(binary, sets, frozenset(BASELINE), allowances, levels=RECORD.levels, level=LEVEL)
             defined = {symbol.name: 0 for symbol in file.symbols if symbol.defined}
             private = LevelAddresses(LEVEL, [file]).private_names()
-            run = [0] if file.runs_at_load else []
-            return Initialisers(LEVEL, [Member("kernel", lambda: subject)], defined, private).findings(run)
+            at_load = [0] if file.runs_at_load else []
+            return Initialisers(LEVEL, [LevelObject("kernel", lambda: subject)], defined, private).findings(at_load)
 
     def found_in_object(self) -> list:
         """The audit's findings in the object, which is not sealed."""
