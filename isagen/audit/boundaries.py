@@ -25,7 +25,7 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
     outside: set[int] = set()
     for number in subject.numbers() if subject.binary.levels else ():
         level = subject.level_of(number)
-        if within(code.pointers.jumps, code.start(number)):
+        if within(code.pointers.plt_ranges, code.start(number)):
             continue  # a jump of the PLT, which `possible_targets` and `of` follow
         leads = list(references.possible_targets(number))
         if level:
@@ -51,7 +51,7 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
     code, names = subject.code, set()
     for address in addresses:
         number = code.functions.starting_at(address)
-        if number >= 0 and not within(code.pointers.jumps, address):
+        if number >= 0 and not within(code.pointers.plt_ranges, address):
             names.add(code.name(number))
         elif number < 0 and subject.binary.mangling.is_vtable(name := code.variables.name_at(address)):
             names.add(name)

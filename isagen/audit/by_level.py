@@ -100,7 +100,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
         if symbol.defined and (name := subject.binary.name(symbol)) in checks.words:
             words.update((symbol.address + 4 * n, first) for n, first in enumerate(checks.words[name]))
     starts = set(words)
-    for start, end in code.pointers.spans:
+    for start, end in code.pointers.slot_ranges:
         targets = ((slot, code.pointers.follow(slot).address) for slot in range(start, end - 7, 8))
         slots.update((slot, target) for slot, target in targets if target in starts)
     bits: set[int] = set()
@@ -120,11 +120,11 @@ def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Coll
     """Return the `choices` that code other than the `testing` functions refers to, or to which data points."""
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
-    spans, jumps = code.pointers.spans, code.pointers.jumps
+    slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges
     pointers = references.data_pointers.items()
-    reached = {starts[to] for place, to in pointers if to in starts and not within(spans, place)}
+    reached = {starts[to] for place, to in pointers if to in starts and not within(slots, place)}
     for number in range(len(code)):
-        if number in testing or number in choices or within(jumps, code.start(number)):
+        if number in testing or number in choices or within(plt, code.start(number)):
             continue
         relocatable = subject.binary.relocatable
         targets = (
@@ -165,5 +165,5 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
         elif not subject.allowances.cover(code.name(number)):
             kind = "level" if level else "baseline"
             findings.append(behind.finding(number, subject.finding(kind, number, codes, allowed, level)))
-    subject.count_rest(subject.references.pieces)
+    subject.count_rest(subject.references.reached_pieces)
     return findings

@@ -121,9 +121,9 @@ class ReachableCode:
 
     def _calls_pointer(self, references: Sequence[ResolvedReference]) -> bool:
         """Return whether a function calls through a pointer; start-up code's calls of weak functions do not count."""
-        spans = self.subject.code.pointers.spans
+        slots = self.subject.code.pointers.slot_ranges
         return any(
-            reference.kind in UNKNOWN and not (before.name in START_UP or within(spans, before.target))
+            reference.kind in UNKNOWN and not (before.name in START_UP or within(slots, before.target))
             for before, reference in pairwise([ResolvedReference(0, Kind.END, 0, ""), *references])
         )
 
@@ -249,13 +249,14 @@ def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     Each step is a function and an address in it. The branch after a test of a guard jumps over the address, or it jumps
     to a block that contains the address and that no code falls through to.
     """
+    slots = code.pointers.slot_ranges
     for number, place in steps:
         listed = [reference for start, raw in code.raw(number) for reference in code.decoder.references(raw, start)]
         for flag, branch in pairwise(listed):
             if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
                 continue
             section = code.binary.section_at(flag.address)
-            if section is None or not section.writable or section.constant or within(code.pointers.spans, flag.address):
+            if section is None or not section.writable or section.constant or within(slots, flag.address):
                 continue
             jumps_over = branch.at < place < branch.address
             between = (reference for reference in listed if branch.at < reference.at < branch.address <= place)

@@ -49,7 +49,7 @@ class Subject:
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all functions, and of the reachable pieces of code outside of functions."""
-        return chain(range(len(self.code)), self.references.pieces)
+        return chain(range(len(self.code)), self.references.reached_pieces)
 
     def level_of(self, number: int) -> str:
         """Return the level of a function; "" if it has none."""

@@ -152,11 +152,11 @@ class Pointers(Protocol):
     """
 
     @property
-    def spans(self) -> Sequence[tuple[int, int]]:
+    def slot_ranges(self) -> Sequence[tuple[int, int]]:
         """(First address, address after the last) of each table and array of pointers, in order."""
 
     @property
-    def jumps(self) -> Sequence[tuple[int, int]]:
+    def plt_ranges(self) -> Sequence[tuple[int, int]]:
         """(First address, address after the last) of each table of jumps through such pointers, in order."""
 
     @property

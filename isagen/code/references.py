@@ -14,17 +14,18 @@ from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Referenc
 from ..processors.instructions import CpuChecks
 from .code import Code
 
-SMALL = 64  # bytes of a wrapper at most
-# The resolved kind of a call or jump through a pointer: with a known target, and without one.
+LARGEST_WRAPPER = 64  # bytes of a wrapper at most
+# The kind of a call or jump through a pointer if its target is known.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
+# The kind if its target is unknown.
 UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
 class ResolvedReference(NamedTuple):
-    """One reference of the instruction `at` an address: its kind, and the address and name of its target.
+    """A reference by the instruction at the address `at`; `target` is an address, or 0.
 
-    A target has a `name` only if another file defines it, or if it is a function that calls its arguments. A call
-    through the PLT or GOT has the kind of a direct call. An unknown target has neither address nor name.
+    Only a target that another file defines, or that is a function in `callbacks`, has a `name`. A call through the PLT
+    or GOT has the kind of a direct call. An unknown target has neither address nor name.
     """
 
     at: int
@@ -36,7 +37,7 @@ class ResolvedReference(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `callbacks` maps each function that calls some of its arguments, such as atexit, to the numbers of these arguments.
+    `callbacks` maps each function that calls some of its arguments, such as atexit, to the positions of these.
     `detection` describes how code detects CPU features.
     """
 
@@ -53,18 +54,16 @@ class References:
     # ---- of code
 
     def of(self, number: int) -> Iterator[ResolvedReference]:
-        """Yield the references of a function in order, and a jump to where it falls through.
+        """Yield the references of a function or piece in order, except jumps inside it.
 
-        Jumps inside the function are not yielded. Callback arguments count as called.
+        If control falls through at its end, a jump to the next address comes last. Callback arguments count as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None
         for start, raw in self.code.raw(number):
             pairs = list(resolve(start, raw))
-            targets = (
-                (reference.at, resolved.name) for reference, resolved in pairs if self._takes_callbacks(resolved)
-            )
-            calls = {at: self._callbacks[name] for at, name in targets}
+            callers = (resolved for _, resolved in pairs if self._takes_callbacks(resolved))
+            calls = {resolved.at: self._callbacks[resolved.name] for resolved in callers}
             arguments = self._arguments(start, raw, pairs, calls) if calls else {}
             last = pairs[-1][0] if pairs and pairs[-1][0].kind is not Kind.ADDRESS else None
             for reference, resolved in pairs:
@@ -89,17 +88,17 @@ class References:
         pairs: Sequence[tuple[Reference, ResolvedReference]],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
-        """Return the callback arguments of calls, by the calls' addresses: (address, name) of each, or (0, "").
+        """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown.
 
-        `calls` has the numbers of the arguments. The name is that of a function of another file.
+        `calls` maps the address of a call to the arguments' positions. Only what another file defines has a name.
         """
         formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
         values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
-        numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
-        entered = {reference.after for reference, _ in pairs if reference.kind in LEAVES}
-        entered |= {reference.address for reference, _ in pairs if reference.kind in (Kind.JUMP, Kind.BRANCH)}
-        handed = self.code.decoder.call_arguments(raw, address, numbers, entered, calls)
-        return {call: [values[number] for number in arguments] for call, arguments in handed.items()}
+        value_numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
+        join_points = {reference.after for reference, _ in pairs if reference.kind in LEAVES}
+        join_points |= {reference.address for reference, _ in pairs if reference.kind in (Kind.JUMP, Kind.BRANCH)}
+        handed = self.code.decoder.call_arguments(raw, address, value_numbers, join_points, calls)
+        return {call: [values[number] for number in numbers] for call, numbers in handed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield the references in bytes of a linked file."""
@@ -124,13 +123,13 @@ class References:
             yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield the references in bytes of an object: of relocations, and of operands that need none."""
+        """Yield the references in bytes of an object, both with and without a relocation."""
         section = self._functions.section_of(address) if raw else None
         end = address + len(raw)
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(relocations, None)
         for reference in chain(self.code.decoder.references(raw, address), [None]):
-            # Relocations that are not in PC-relative operands are absolute addresses.
+            # A relocation before the decoder's next reference is in another operand: it writes an absolute address.
             while relocation is not None and relocation.address < (reference.at if reference is not None else end):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
                 immediate = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
@@ -168,7 +167,7 @@ class References:
         return self._plt_targets[target]
 
     def _resolve_plt(self, target: int) -> tuple[int, str]:
-        if within(self._pointers.jumps, target):
+        if within(self._pointers.plt_ranges, target):
             slot = self._jump_slot(target)
             return self._pointers.follow(slot)[:2] if slot else (0, "")
         number = self._functions.starting_at(target)
@@ -193,11 +192,11 @@ class References:
 
         glibc's atexit is such a wrapper: it is linked statically, so it has no name in stripped files.
         """
-        if not self.code.sized(number) or self._functions.sizes[number] > SMALL:
+        if not self.code.sized(number) or self._functions.sizes[number] > LARGEST_WRAPPER:
             return ""
         for start, raw in self.code.raw(number):
             for reference in self.code.decoder.references(raw, start):
-                if reference.kind is Kind.JUMP and within(self._pointers.jumps, reference.address):
+                if reference.kind is Kind.JUMP and within(self._pointers.plt_ranges, reference.address):
                     name = self.resolve_plt(reference.address)[1]
                     return name if name in self._callbacks else ""
                 if reference.kind in DIRECT or reference.kind in UNKNOWN:
@@ -216,8 +215,8 @@ class References:
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
-        """(First address, address after the last) of each table of the PLT and GOT, and of arrays of functions."""
-        return sorted([*self._pointers.jumps, *self._pointers.spans])
+        """(First address, address after the last) of each table of the PLT and GOT, and each array of functions."""
+        return sorted([*self._pointers.plt_ranges, *self._pointers.slot_ranges])
 
     # ---- of data
 
@@ -227,7 +226,7 @@ class References:
         return dict(self._pointers.in_data())
 
     @cached_property
-    def _places(self) -> list[int]:
+    def _pointer_addresses(self) -> list[int]:
         return sorted(self.data_pointers)
 
     def code_reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
@@ -257,7 +256,8 @@ class References:
     def _between(self, start: int, end: int) -> Iterator[tuple[int, str]]:
         section = self._binary.section_at(start)
         if not self._binary.relocatable or section is None:
-            for place in self._places[bisect_left(self._places, start) : bisect_left(self._places, end)]:
+            first, last = (bisect_left(self._pointer_addresses, address) for address in (start, end))
+            for place in self._pointer_addresses[first:last]:
                 yield self.data_pointers[place], ""
             return
         for relocation in self._pointers.relocations(section, start, end):
@@ -267,8 +267,8 @@ class References:
     # ---- code in no function
 
     @cached_property
-    def pieces(self) -> tuple[int, ...]:
-        """The pieces of code in gaps that are reached from functions, other pieces or data."""
+    def reached_pieces(self) -> tuple[int, ...]:
+        """The pieces in gaps that are reached from functions, other pieces or data."""
         gaps = self.code.gaps
         if not gaps:
             return ()
@@ -292,9 +292,9 @@ class References:
             yield from self._pieces_at((resolved.target, resolved.kind in DIRECT) for resolved in references)
 
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
-        """Yield the pieces at addresses in gaps, except at those that may be data.
+        """Yield the pieces at `entries` in gaps, except at addresses of data.
 
-        Each entry is (address, whether a jump or call leads there: then it is no data).
+        An entry is (address, whether control arrives there). Otherwise a named address, or undecodable bytes, are data.
         """
         for address, is_code in entries:
             if within(self.code.gaps, address):
@@ -306,9 +306,9 @@ class References:
     # ---- detection of CPU features
 
     def detects_features(self, number: int, libc_only: bool = False) -> bool:
-        """Return whether a function detects CPU features, or reads the toolchain's variables of them.
+        """Return whether a function detects CPU features, by itself or through symbols of the toolchain.
 
-        With `libc_only`, only reads of the C library's own variables count.
+        With `libc_only`, only functions and variables by which the C library itself detects them count.
         """
         if number < 0:
             return False
@@ -326,7 +326,7 @@ class References:
             called = self._functions.starting_at(resolved.target)
             name = self.code.name(called) if called >= 0 else self.code.variables.name_at(resolved.target)
         of_toolchain = name in detection.functions or name.startswith(detection.variables)
-        return name.startswith(detection.own) or (of_toolchain and not libc_only)
+        return name.startswith(detection.libc) or (of_toolchain and not libc_only)
 
     def detects_features_first(self, number: int) -> bool:
         """Return whether a function, or one that it calls directly, detects CPU features."""

@@ -140,14 +140,14 @@ class Decoder(Protocol):
         raw: bytes,
         address: int,
         formed: Mapping[int, int],
-        entered: Container[int],
+        join_points: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
         """Return the arguments of calls in `raw`, by the calls' addresses; 0 stands for an unknown argument.
 
-        `formed` maps the address of an instruction that forms a value to a number for the value. At the addresses in
-        `entered`, control may arrive from other places than the instruction before. `calls` maps the address of a call
-        to the positions of its arguments, from 0.
+        `formed` maps the address of an instruction that forms a value to a number for the value. At `join_points`,
+        control may arrive from other places than the instruction before. `calls` maps the address of a call to the
+        positions of its arguments, from 0.
         """
 
     def tested_bits(

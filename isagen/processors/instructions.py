@@ -13,14 +13,14 @@ class CpuChecks:
     """Symbols of the toolchain by which code detects CPU features.
 
     `functions` return features. Variables whose names start with one of `variables` contain features; symbols whose
-    names start with one of `own` belong to C libraries, which detect features for themselves. `words` maps a variable
+    names start with one of `libc` belong to C libraries, which detect features for themselves. `words` maps a variable
     to the number of the first bit in each of its 32-bit words, negative for a word without features. `bits` lists the
     feature of each bit, "" for an unknown one.
     """
 
     functions: frozenset[str] = frozenset()
     variables: tuple[str, ...] = ()
-    own: tuple[str, ...] = ()
+    libc: tuple[str, ...] = ()
     bits: tuple[str, ...] = ()
     words: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ def _cpu_checks(section: Section) -> CpuChecks:
     return CpuChecks(
         functions=frozenset(section.strings("functions", ())),
         variables=section.strings("variables", ()),
-        own=section.strings("own", ()),
+        libc=section.strings("libc", ()),
         bits=section.strings("bits", ()),
         words={name: tuple(words.array(name)) for name in words.names()},
     )

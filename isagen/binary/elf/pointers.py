@@ -49,16 +49,16 @@ class ElfPointers:
         return tuple(dict.fromkeys(sorted(arrays, key=lambda array: array[2] == AT_EXIT)))
 
     @cached_property
-    def spans(self) -> list[tuple[int, int]]:
+    def slot_ranges(self) -> list[tuple[int, int]]:
         arrays = {(address, address + size) for address, size, _ in self._arrays}
-        return sorted([*arrays, *self._spans_of((".got",))])
+        return sorted([*arrays, *self._ranges_of((".got",))])
 
     @cached_property
-    def jumps(self) -> list[tuple[int, int]]:
-        return self._spans_of(JUMPS)
+    def plt_ranges(self) -> list[tuple[int, int]]:
+        return self._ranges_of(JUMPS)
 
-    def _spans_of(self, names: tuple[str, ...]) -> list[tuple[int, int]]:
-        """Return the spans of the sections whose names start with one of `names`."""
+    def _ranges_of(self, names: tuple[str, ...]) -> list[tuple[int, int]]:
+        """Return the address ranges of the sections whose names start with one of `names`."""
         return sorted(
             (s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(names)
         )
@@ -73,9 +73,9 @@ class ElfPointers:
             for offset, kind, symbol, addend in relocations(self.elf, section):
                 if kind == self._kinds.resolved:
                     slots[offset] = ("resolver", addend)
-                elif kind == self._kinds.rebased and within(self.spans, offset):
+                elif kind == self._kinds.rebased and within(self.slot_ranges, offset):
                     slots[offset] = ("address", addend)
-                elif kind in self._kinds.slot and within(self.spans, offset):
+                elif kind in self._kinds.slot and within(self.slot_ranges, offset):
                     slots[offset] = ("symbol", symbol)
         return slots
 
@@ -95,7 +95,7 @@ class ElfPointers:
             symbol = self.elf.symbol_of(self.elf.dynamic_table, value)
             in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
             return Target(symbol.address if in_file else 0, self.elf.name(symbol))
-        if named == "none" and within(self.spans, slot):
+        if named == "none" and within(self.slot_ranges, slot):
             # The file contains its value: in programs at fixed addresses, and if .relr.dyn relocates it.
             value = word_at(self.elf, slot)
             return Target(value, null=not value)

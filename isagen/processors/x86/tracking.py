@@ -44,14 +44,14 @@ class Tracking:
         raw: bytes,
         address: int,
         formed: Mapping[int, int],
-        entered: Container[int],
+        join_points: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
         """Do as `decoding.Decoder.call_arguments` does."""
         values: dict[int, int] = {}  # by register
         arguments = {}
         for instruction in Decoder(64, raw, ip=address):
-            if instruction.ip in entered:
+            if instruction.ip in join_points:
                 values.clear()
             if instruction.ip in calls:
                 arguments[instruction.ip] = [values.get(self._arguments[number], 0) for number in calls[instruction.ip]]
