@@ -1,18 +1,19 @@
 """The rule for what a level runs at load or exit: it passes no address of the level's code to code that may store it.
 
-An initialiser has no arguments: it can pass addresses only to what its code names. If that code takes the address of
-code of the level, or of data that contains such an address, it may name nothing else of the program but variables that
-are private to the level, and functions that store no address (`known_functions`).
+An initialiser receives no address of a level: it can pass on only addresses that its code names. If that code takes the
+address of level code, or of data that contains one, each other name that it uses must be private to the level, or known
+to store no address (`known_functions`).
 
-If any of that code calls through a pointer, the rule assumes that all code whose address it takes runs as well: this
-code must keep to the baseline, and its names count too. The rule always assumes this for the virtual functions of
-classes that are derived from classes of the C++ library: a stream calls those of its buffer.
+If any initialiser calls through a pointer, every function whose address initialisers take is treated as if it ran: it
+must keep to the baseline, and the names in it count. Virtual functions of classes derived from the C++ library's always
+count as run, because library code calls them: a stream calls its buffer's.
 
 The rule reads names from relocations and direct references, and follows no values.
 """
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -57,8 +58,8 @@ class LevelObject:
 class Initialisers:
     """The code of a level that runs at load or exit.
 
-    `objects` are the objects of the level. `defined` maps each name to the number of the object that defines it.
-    `private_names` are the names that no other level may use.
+    `objects` are the objects of the level. `defined` maps each name to the index of one object that defines it: several
+    define a weak name. `private_names` are the names that no other level may use.
     """
 
     def __init__(
@@ -69,11 +70,11 @@ class Initialisers:
         self._defined = defined
         self._private_names = private_names
         self._exposed: dict[int, frozenset[int]] = {}  # a memo of `_is_exposed`
-        self._reached: dict[int, ReachableCode] = {}  # by the number of an object
+        self._reached: dict[int, ReachableCode] = {}  # by the index of an object
         self._calls_pointers = False  # whether any code that runs calls through a pointer
 
     def findings(self, at_load: Iterable[int]) -> list[Finding]:
-        """Return the findings; the loader calls code of the objects whose numbers are in `at_load`."""
+        """Return the findings; the loader calls code of the objects with the indexes `at_load`."""
         for number in at_load:
             self._follow(number, list(self._objects[number].subject.code.pointers.called_by_loader()))
         followed: set[tuple[int, Root]] = set()
@@ -89,10 +90,10 @@ class Initialisers:
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
         """Yield the functions that running code calls in other objects, or may call through pointers."""
-        calls = frozenset().union(*(reached.calls for reached in self._reached.values()))
-        for name in sorted(calls & self._defined.keys()):
+        calls = ChainMap(*(reached.calls for reached in self._reached.values()))
+        for name in sorted(calls.keys() & self._defined.keys()):
             number = self._defined[name]
-            yield number, (self._objects[number].global_addresses.get(name, 0), "when loaded")
+            yield number, (self._objects[number].global_addresses.get(name, 0), calls[name])
         self._calls_pointers = any(map(_calls_pointers, self._reached.values()))
         for number in list(self._reached):
             for owner, target, is_of_library_class in self._taken(number):
@@ -100,9 +101,7 @@ class Initialisers:
                     yield owner, (target, BY_POINTER)
 
     def _groups(self) -> Iterator[list[int]]:
-        """Yield groups of objects between which addresses may pass: their code names the same variables, or one's code
-        names another's.
-        """
+        """Yield groups of objects that may exchange addresses: they use the same variables, or names of one another."""
         group_of = {number: number for number in self._reached}
         owners: dict[str, int] = {}
         for number, reached in self._reached.items():
@@ -133,7 +132,7 @@ class Initialisers:
     def _taken(self, number: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the functions whose addresses the code of an object takes, directly or in data.
 
-        Each is (number of an object, address, whether the data also refers to the type of a class of the C++ library).
+        Each is (index of an object, address, whether it is in data that refers to RTTI of the C++ library).
         """
         mangling = self._objects[number].subject.binary.mangling
         for reference in self._reached[number].all_references():
@@ -179,7 +178,7 @@ class Initialisers:
         yield replace(finding, symbol=symbol, detail=detail, kernel=self._objects[number].source, level=self._level)
 
     def _stores(self, number: int) -> Iterator[tuple[int, int, str]]:
-        """Yield what may store an address, and the function that names it: (number of the object, function, name)."""
+        """Yield what may store an address, and the function that names it: (index of the object, function, name)."""
         subject = self._objects[number].subject
         seen: dict[int, set[int]] = {}
         for function, references in self._reached[number].references.items():
@@ -189,9 +188,9 @@ class Initialisers:
                         yield number, function, name
 
     def _outside_names(self, number: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
-        """Yield the names outside of the level to which a reference leads, directly or through pointers in data.
+        """Yield the names of what may store an address and a reference leads to, directly or through pointers in data.
 
-        `seen` are the variables that were searched, by the number of their object.
+        Names that are private to the level are left out. `seen` are the variables that were searched, by object.
         """
         waiting = [(number, reference.target, reference.name)]
         while waiting:
@@ -213,7 +212,7 @@ class Initialisers:
                 waiting += [(owner, *pointed) for pointed in subject.references.reachable_from(target, seen[owner])]
 
     def _is_harmless(self, name: str) -> bool:
-        """Return whether a name of no level stores no address, or is a function whose calls are followed."""
+        """Return whether what a name of no level stands for keeps no address; calls of callbacks are followed."""
         subject = self._objects[0].subject
         checks, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
@@ -222,7 +221,7 @@ class Initialisers:
         return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
     def _is_of_level(self, number: int, target: int) -> bool:
-        """Return whether the variable of an object is constant, or private to the level."""
+        """Return whether a variable of an object is constant, or private to the level."""
         subject = self._objects[number].subject
         section, symbol = subject.binary.section_at(target), subject.code.variables.symbol_at(target)
         if section is None or section.constant:
@@ -253,7 +252,7 @@ class Initialisers:
 
 
 def _calls_pointers(reached: ReachableCode) -> bool:
-    """Return whether code calls through a pointer, or passes an unknown function to one that calls it."""
+    """Return whether code calls through a pointer, or passes an unknown callback."""
     return any(
         reference.kind in UNKNOWN or (reference.kind is Kind.CALL and not reference.target and not reference.name)
         for reference in reached.all_references()

@@ -65,7 +65,7 @@ class ReachableCode:
     offenders: dict[int, Codes] = field(default_factory=dict)  # by function: its codes beyond the baseline
     undecodable: list[int] = field(default_factory=list)
     references: dict[int, list[ResolvedReference]] = field(default_factory=dict)  # by function
-    calls: set[str] = field(default_factory=set)
+    calls: dict[str, str] = field(default_factory=dict)  # by the name of a called function: when the call runs
 
     def all_references(self) -> Iterator[ResolvedReference]:
         """Yield the references of all functions."""
@@ -96,7 +96,7 @@ class ReachableCode:
             self.references[number] = list(self.subject.references.of(number))
             for reference in self.references[number]:
                 if reference.kind in DIRECT or reference.kind is Kind.CALL:
-                    self.calls.add(reference.name)
+                    self.calls.setdefault(reference.name, when)
                     if reference.target:
                         waiting.append((reference.target, when, (number, reference.at)))
 
@@ -117,7 +117,7 @@ class ReachableCode:
         if foreign:
             unproven += self._taken()
         pointer_callers = sum(map(self._calls_pointer, self.references.values()))
-        return AtLoad(beyond, unproven, frozenset(self.calls - {""}), pointer_callers)
+        return AtLoad(beyond, unproven, frozenset(self.calls.keys() - {""}), pointer_callers)
 
     def _calls_pointer(self, references: Sequence[ResolvedReference]) -> bool:
         """Return whether a function calls through a pointer; start-up code's calls of weak functions do not count."""

@@ -1,8 +1,18 @@
 """The rule for what a level runs at load or exit: no address of its code reaches code that may keep it."""
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
 import pytest
 
-from support.level_code import LEVEL
+from isagen.audit.allowances import Allowances
+from isagen.audit.findings import Finding
+from isagen.audit.initialisers import Initialisers, LevelObject
+from isagen.audit.recorded import sets_of
+from isagen.audit.subject import Subject
+from isagen.binary.formats import load_object, open_binary
+from support.level_code import BASELINE, LEVEL, RECORD
 from support.load_sources import (
     COMPILERS,
     CONSTRUCTOR,
@@ -30,6 +40,7 @@ NOT_FOLLOWED = {
         f"{WORK}extern volatile int n;\nint got;\n{CONSTRUCTOR} {{ fn f = n ? work : 0; got = f(n); }}",
     ),
 }
+LAST = "__attribute__((destructor)) static void last(void)"
 BASELINE_ALONE = ("-mno-avx2", "-mno-avx")
 
 
@@ -114,34 +125,47 @@ def test_functions_that_run_what_they_are_given(tmp_path, compiler, call):
         assert "load" in {finding.kind for finding in level.found()}, optimise
 
 
+def findings_of(folder: Path, compiler: str, texts: Sequence[str], *flags: str) -> list[Finding]:
+    """The findings of a level with an object for each text in C."""
+    objects = []
+    for number, text in enumerate(texts):
+        path = folder / str(number)
+        path.mkdir(parents=True)
+        objects.append(level_of(path, compiler, ".c", text, "-O1", *flags).object)
+    files = [load_object(path) for path in objects]
+    with ExitStack() as stack:
+        binaries = [stack.enter_context(open_binary(path)) for path in objects]
+        sets = sets_of(binaries[0], RECORD)
+        subjects = [Subject(one, sets, frozenset(BASELINE), Allowances(), levels=RECORD.levels) for one in binaries]
+        members = [LevelObject(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
+        defined = {symbol.name: n for n, file in enumerate(files) for symbol in file.symbols if symbol.defined}
+        called = [number for number, text in enumerate(texts) if "__attribute__((constructor))" in text or LAST in text]
+        return Initialisers(LEVEL, members, defined, frozenset()).findings(called)
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_an_address_passes_from_one_object_to_another(tmp_path, compiler):
     """An initialiser that stores an address in a variable of its level, and one of another object that hands it on."""
-    from contextlib import ExitStack
+    stores = f"{WORK}extern fn passed;\n{CONSTRUCTOR} {{ passed = work; }}"
+    hands_on = f"typedef int (*fn)(int);\nfn passed;\nextern void add(fn);\n{CONSTRUCTOR} {{ add(passed); }}"
+    (finding,) = findings_of(tmp_path / "both", compiler, [stores, hands_on])
+    assert finding.kind == "address"
+    alone = [stores, "typedef int (*fn)(int);\nfn passed;"]
+    assert findings_of(tmp_path / "alone", compiler, alone) == []
 
-    from isagen.audit.allowances import Allowances
-    from isagen.audit.initialisers import Initialisers, LevelObject
-    from isagen.audit.recorded import sets_of
-    from isagen.audit.subject import Subject
-    from isagen.binary.formats import load_object, open_binary
-    from support.level_code import BASELINE, RECORD
 
-    texts = [
-        f"{WORK}extern fn passed;\n{CONSTRUCTOR} {{ passed = work; }}",
-        f"typedef int (*fn)(int);\nfn passed;\nextern void add(fn);\n{CONSTRUCTOR} {{ add(passed); }}",
-    ]
-    paths = []
-    for number, text in enumerate(texts):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        paths.append(level_of(folder, compiler, ".c", text, "-O1").object)
-    files = [load_object(path) for path in paths]
-    with ExitStack() as stack:
-        binaries = [stack.enter_context(open_binary(path)) for path in paths]
-        sets = sets_of(binaries[0], RECORD)
-        subjects = [Subject(one, sets, frozenset(BASELINE), Allowances(), levels=RECORD.levels) for one in binaries]
-        objects = [LevelObject(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
-        defined = {symbol.name: n for n, file in enumerate(files) for symbol in file.symbols if symbol.defined}
-        (finding,) = Initialisers(LEVEL, objects, defined, frozenset()).findings([0, 1])
-        assert finding.kind == "address"
-        assert Initialisers(LEVEL, objects[:1], {"passed": 0}, frozenset()).findings([0]) == []
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_code_of_another_object_runs_when_its_caller_does(tmp_path, compiler):
+    """At exit, or where a pointer to the caller is called: no audit of the link finds what runs then."""
+    last = f"extern void other(void);\n{LAST} {{ other(); }}"
+    keeps = f"{WORK}extern fn hook;\nvoid other(void) {{ hook = work; }}"
+    (finding,) = findings_of(tmp_path / "exit", compiler, [last, keeps])
+    assert finding.detail.startswith("runs at exit; takes the address of work")
+    pointer = (
+        "extern void other(void);\nstatic void caller(void) { other(); other(); }\n"
+        f"typedef void (*fn)(void);\n{CONSTRUCTOR} {{ volatile fn pointer = caller; pointer(); }}"
+    )
+    wide = 'void other(void) { asm volatile("vzeroupper"); }'
+    (finding,) = findings_of(tmp_path / "pointer", compiler, [pointer, wide])
+    assert (finding.kind, finding.symbol) == ("load", "other")
+    assert finding.detail.startswith("runs where a pointer to it is called at load or exit")
