@@ -48,7 +48,7 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> Chosen
 
 def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str) -> Limit:
     """Return the limit of a build, for which the compilers list their macros (`limit_of`)."""
-    makers = (Maker(one.name, one.known, one.bare_macros or None) for one in compilers if one.language != "fortran")
+    makers = (Maker(one.name, one.known, one.baseline_macros or None) for one in compilers if one.language != "fortran")
     return limit_of(system, makers, no_table)
 
 
@@ -57,6 +57,6 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 
     The compiler's macros determine the architecture.
     """
-    family = family_under(compiler.bare_macros) or compiler.machine or "the processor of this compiler"
+    family = family_under(compiler.baseline_macros) or compiler.machine or "the processor of this compiler"
     chosen = choose_table(table, family, folder, where)
     return chosen, find_limit(None, [compiler], chosen.reason)

@@ -56,7 +56,7 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     if mode == "unreached":
         reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
         return LinkAudit(mode, reason)
-    if not processor.decodable.is_made_under(compiler.bare_macros):
+    if not processor.decodable.is_made_under(compiler.baseline_macros):
         return undecoded
     if processor.decodable.installed() is None:
         return LinkAudit(mode, f"{processor.decodable.distribution} is not installed")

@@ -133,8 +133,8 @@ class Compiler:
         return macros, outcome
 
     @cached_property
-    def bare_macros(self) -> Mapping[str, str]:
-        """The macros that it predefines under the project's own arguments; empty if it cannot list them."""
+    def baseline_macros(self) -> Mapping[str, str]:
+        """The macros that it predefines under the project's own arguments alone; empty if it cannot list them."""
         if self.dialect == "msvc":
             return {}
         macros, outcome = self.macros(())
@@ -161,7 +161,7 @@ class Compiler:
             outcome = self.run([*self.args, *args, *self._object(source.parent), str(source)])
             return outcome.ok and source.with_suffix(".o").is_file()
 
-    def builds(self, text: str, flags: Sequence[str]) -> Outcome:
+    def build(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         Builds link without the flags of levels too. With such flags, zig would compile its C++ library for each level.

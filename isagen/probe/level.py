@@ -19,7 +19,7 @@ from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
 OWN_WORDS = {"return", "argc", "argv"}
 
 
-class Probed(NamedTuple):
+class ProbeResult(NamedTuple):
     """A verdict, and the headers that the probe's program included.
 
     `headers` is None if a compilation failed: the cause may be a flag, a header or a wrapper, so the verdict is not
@@ -30,15 +30,12 @@ class Probed(NamedTuple):
     headers: Sequence[str] | None
 
 
-def verdict_without_run(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict | None:
-    """Return the verdict on a level if the compiler need not run for it, else None.
-
-    `bare` are the macros that the compiler predefines without flags of a level.
-    """
+def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdict | None:
+    """Return the verdict on a level if the compiler need not run for it, else None."""
     minimum = level.minimum.get(compiler.id)
     if minimum and older(compiler.version, minimum):
         return Verdict(False, f"{compiler.name} is older than {minimum}")
-    if compiler.language == "fortran" and not bare:
+    if compiler.language == "fortran" and not compiler.baseline_macros:
         reason = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
         return Verdict(level.name == table.lowest.name and not level.flags.get(compiler.dialect), reason)
     if compiler.dialect not in level.flags:
@@ -47,27 +44,27 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler, bare: Ma
     return None
 
 
-def check_flags(table: Table, level: Level, compiler: Compiler, bare: Mapping[str, str]) -> Verdict:
+def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     """Return the provisional verdict on a level, by its flags and the macros that these turn on."""
     flags, dropped = _usable_flags(level, compiler)
     unavailable = partial(Verdict, False, flags=flags, dropped=dropped)
-    macros = bare
+    macros = compiler.baseline_macros
     if flags and compiler.dialect != "msvc":  # cl predefines too few macros
         macros, outcome = compiler.macros(flags)
         if not outcome.ok:
             return unavailable(_failure(outcome))
-    features, reason = _features(table, level, compiler, flags, macros, bare)
+    features, reason = _features(table, level, compiler, flags, macros)
     return unavailable(reason) if reason else Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 
 
-def build(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Probed:
+def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> ProbeResult:
     """Return the verdict on a level, by building its program if the `provisional` verdict is that it is available."""
     if not provisional.available:
-        return Probed(provisional, None)
-    outcome = compiler.builds(probe_text(table, [level]), provisional.flags)
+        return ProbeResult(provisional, None)
+    outcome = compiler.build(probe_text(table, [level]), provisional.flags)
     if not outcome.ok:
-        return Probed(Verdict(False, _failure(outcome), provisional.flags, provisional.dropped), None)
-    return Probed(provisional, outcome.headers)
+        return ProbeResult(Verdict(False, _failure(outcome), provisional.flags, provisional.dropped), None)
+    return ProbeResult(provisional, outcome.headers)
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:
@@ -113,14 +110,13 @@ def _features(
     compiler: Compiler,
     flags: Sequence[str],
     macros: Mapping[str, str],
-    bare: Mapping[str, str],
 ) -> tuple[tuple[str, ...], str]:
     """Return the features that code compiled under `flags` may use, or the reason why isagen cannot determine them."""
     required = table.required_features(level.name)
     if compiler.dialect == "msvc":  # no macros show its features
         return required, ""
     known = table.features
-    unknown = known.unknown(macros, bare)
+    unknown = known.unknown(macros, compiler.baseline_macros)
     if unknown:
         return (), (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "

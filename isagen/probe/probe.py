@@ -22,7 +22,7 @@ from ..processors.flags import units
 from ..processors.table import Level, Table
 from .cache import Cache
 from .compiler import Compiler
-from .level import Probed, build, check_flags, probe_text, verdict_without_run
+from .level import ProbeResult, build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 6
@@ -46,13 +46,13 @@ def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Ite
     """Probe as `probe_all` does, and yield the verdicts in order, each as soon as it is known."""
     probes = [probe for compiler in compilers for probe in _probes(table, compiler)]
     start = time.time_ns()
-    verdicts = {probe: probe.verdict_without_run(cache) for probe in probes}
+    verdicts = {probe: probe.known_verdict(cache) for probe in probes}
     missing = [probe for probe in probes if verdicts[probe] is None]
     with ThreadPoolExecutor() as pool:
-        groups = _started(missing, pool, cache, start)
+        futures = _started(missing, pool, cache, start)
         for probe in probes:
             name = probe.level.name
-            yield (name, probe.compiler.language), verdicts[probe] or groups[probe].result()[name]
+            yield (name, probe.compiler.language), verdicts[probe] or futures[probe].result()[name]
 
 
 def _started(
@@ -82,7 +82,7 @@ def _group_verdicts(
     together = _probed_together(table, verdicts, compiler)
     final = {}
     for probe, (level, verdict) in zip(probes, verdicts, strict=True):
-        probed = together.get(level.name) or build(table, level, verdict, compiler)
+        probed = together.get(level.name) or build_probe(table, level, verdict, compiler)
         probe.write(probed, cache, start)
         final[level.name] = probed.verdict
     return final
@@ -90,7 +90,7 @@ def _group_verdicts(
 
 def _probed_together(
     table: Table, provisional: Sequence[tuple[Level, Verdict]], compiler: Compiler
-) -> dict[str, Probed]:
+) -> dict[str, ProbeResult]:
     """Return the levels that one program shows to be available; `provisional` are the verdicts, highest level first."""
     _, highest = provisional[0]
     flags = set(units(highest.flags))
@@ -98,8 +98,8 @@ def _probed_together(
     members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
     if not highest.available or len(members) < 2:
         return {}
-    outcome = compiler.builds(probe_text(table, [level for level, _ in members]), highest.flags)
-    return {level.name: Probed(verdict, outcome.headers) for level, verdict in members} if outcome.ok else {}
+    outcome = compiler.build(probe_text(table, [level for level, _ in members]), highest.flags)
+    return {level.name: ProbeResult(verdict, outcome.headers) for level, verdict in members} if outcome.ok else {}
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
@@ -129,14 +129,14 @@ def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
-    """Return the features that the compilers turn on without a level's flags: all code of the build may use them."""
-    macros = {name: value for compiler in compilers for name, value in compiler.bare_macros.items()}
+    """Return the features that the compilers turn on without flags of a level: code of no level may use them."""
+    macros = {name: value for compiler in compilers for name, value in compiler.baseline_macros.items()}
     return table.features.turned_on(macros)
 
 
 def _probes(table: Table, compiler: Compiler) -> Iterator[_Probe]:
     """Yield a probe of each level, lowest first."""
-    bare, features = compiler.bare_macros, table.features
+    features = table.features
     common_key = Cache.key(
         [
             PROBE_FORMAT,
@@ -144,31 +144,30 @@ def _probes(table: Table, compiler: Compiler) -> Iterator[_Probe]:
             compiler.language,
             compiler.command,
             compiler.args,
-            sorted(bare.items()),
+            sorted(compiler.baseline_macros.items()),
             sorted((feature.name, feature.macros) for feature in features.features.values()),
             features.ignored_macros,
             features.cpu_macros,
             sorted(features.never_required),
         ]
     )
-    group_of = {level.name: group for group in groups_of(table, compiler, bare) for level in group}
+    group_of = {level.name: group for group in groups_of(table, compiler) for level in group}
     for level in table.levels:
-        yield _Probe(table, level, group_of.get(level.name, (level,)), compiler, bare, common_key)
+        yield _Probe(table, level, group_of.get(level.name, (level,)), compiler, common_key)
 
 
 @dataclass(frozen=True, eq=False)
 class _Probe:
     """The probe of one level of a table with one compiler.
 
-    One program may probe all levels of its `group`. `bare` are the macros without flags of any level, and `common_key`
-    is the cache key of all inputs that the table's levels share.
+    One program may probe all levels of its `group`. `common_key` is the cache key of all inputs that the table's levels
+    share.
     """
 
     table: Table
     level: Level
     group: Group
     compiler: Compiler
-    bare: Mapping[str, str]
     common_key: str
 
     @cached_property
@@ -177,9 +176,9 @@ class _Probe:
         required = self.table.required_features(self.level.name)
         return Cache.key([self.common_key, probe_text(self.table, self.group), group, asdict(self.level), required])
 
-    def verdict_without_run(self, cache: Cache) -> Verdict | None:
+    def known_verdict(self, cache: Cache) -> Verdict | None:
         """Return a verdict without a run of the compiler, or a cached one whose headers did not change; else None."""
-        verdict = verdict_without_run(self.table, self.level, self.compiler, self.bare)
+        verdict = verdict_without_run(self.table, self.level, self.compiler)
         if verdict is not None:
             return verdict
         with suppress(ValueError, OSError):  # the cache has no valid value, or a header is gone
@@ -190,9 +189,9 @@ class _Probe:
 
     def check_flags(self) -> Verdict:
         """Return the verdict by the level's flags and macros alone."""
-        return check_flags(self.table, self.level, self.compiler, self.bare)
+        return check_flags(self.table, self.level, self.compiler)
 
-    def write(self, probed: Probed, cache: Cache, start: int) -> None:
+    def write(self, probed: ProbeResult, cache: Cache, start: int) -> None:
         """Cache a verdict, unless a header changed since the `start` of probing (nanoseconds)."""
         headers = probed.headers
         with suppress(OSError):  # a header is gone
@@ -205,13 +204,13 @@ def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     return {path: (status.st_size, status.st_mtime_ns) for path in paths for status in [os.stat(path)]}
 
 
-def groups_of(table: Table, compiler: Compiler, bare: Mapping[str, str]) -> list[Group]:
+def groups_of(table: Table, compiler: Compiler) -> list[Group]:
     """Return the levels for which a compiler has to run, in groups, the highest level of each group first.
 
     The highest level requires the others of its group, and has all their flags. A level that lacks a flag of a level
     below begins another group. Without macros, each level is a group.
     """
-    rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler, bare) is None}
+    rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler) is None}
     groups = []
     while rest:
         _, highest = rest.popitem()

@@ -86,9 +86,9 @@ class Features:
         """Return whether `macro` is unrelated to instructions."""
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
 
-    def unknown(self, macros: Collection[str], bare: Collection[str]) -> list[str]:
-        """Return the macros that belong to no feature, may stand for instructions, and are not in `bare`."""
-        new = (macro for macro in macros if macro not in bare and not self._names_cpu(macro, macros))
+    def unknown(self, macros: Collection[str], baseline: Collection[str]) -> list[str]:
+        """Return the macros that belong to no feature, may stand for instructions, and are not in `baseline`."""
+        new = (macro for macro in macros if macro not in baseline and not self._names_cpu(macro, macros))
         return sorted(macro for macro in new if self.of_macro(macro) is None and not self.ignores(macro))
 
     def _names_cpu(self, macro: str, macros: Collection[str]) -> bool:

@@ -28,7 +28,7 @@ def verdicts(tab: Table, compiler: Compiler) -> dict[str, Verdict]:
 
 
 def names(tab: Table, compiler: Compiler) -> list[list[str]]:
-    return [[level.name for level in group] for group in groups_of(tab, compiler, frozenset({"__x86_64__"}))]
+    return [[level.name for level in group] for group in groups_of(tab, compiler)]
 
 
 def lines(folder: Path, part: str) -> list[str]:
