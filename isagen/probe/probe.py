@@ -1,9 +1,10 @@
 """Probing every level of a table with each compiler, in parallel, unless the cache has a valid verdict.
 
 A probe spends nearly all of its time on the headers of intrinsics. To read them once, one program probes a group of
-levels: it contains the intrinsics of them all, and is compiled, assembled and linked under the flags of the highest.
-Each level below has only flags that the highest has too, and a run for its macros shows what exactly its own flags turn
-on. One fact is not shown: that the intrinsics of a level below need no flag of a higher level.
+levels: it contains the intrinsics of them all, is compiled and assembled under the flags of the highest, and is linked
+without them. Each lower level has only flags that the highest has too, and the macros that the compiler predefines
+under its own flags (-dM -E) show which features these turn on. One fact is not shown: that the intrinsics of a lower
+level need no flag of a higher one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 
 def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does, and yield the verdicts in order, each as soon as it is known."""
+    """Probe as `probe_all` does, and yield the verdicts in order, none waiting for those after it."""
     probes = [probe for compiler in compilers for probe in _probes(table, compiler)]
     start = time.time_ns()
     verdicts = {probe: probe.known_verdict(cache) for probe in probes}
@@ -60,7 +61,7 @@ def _started(
 ) -> Mapping[_Probe, Future[Mapping[str, Verdict]]]:
     """Start the compilers in parallel; return for each probe the future verdicts of its group, by level name.
 
-    The pool first gets all runs for flags and macros. A thread therefore waits only for runs that have started.
+    The task of a group waits for `check_flags` tasks. As all of these are submitted first, the pool cannot deadlock.
     """
     provisional = {probe: pool.submit(probe.check_flags) for probe in probes}
     groups: dict[tuple[Compiler, str], list[_Probe]] = {}
@@ -76,7 +77,7 @@ def _started(
 def _group_verdicts(
     probes: Sequence[_Probe], provisional: Sequence[Future[Verdict]], cache: Cache, start: int
 ) -> Mapping[str, Verdict]:
-    """Build the programs of a group of levels, highest first, cache the verdicts, and return them by level name."""
+    """Probe a group of levels, highest first, cache the verdicts, and return them by level name."""
     table, compiler = probes[0].table, probes[0].compiler
     verdicts = [(probe.level, future.result()) for probe, future in zip(probes, provisional, strict=True)]
     together = _probed_together(table, verdicts, compiler)
@@ -91,7 +92,7 @@ def _group_verdicts(
 def _probed_together(
     table: Table, provisional: Sequence[tuple[Level, Verdict]], compiler: Compiler
 ) -> dict[str, ProbeResult]:
-    """Return the levels that one program shows to be available; `provisional` are the verdicts, highest level first."""
+    """Return the results of the levels that one program shows to be available; `provisional` has the highest first."""
     _, highest = provisional[0]
     flags = set(units(highest.flags))
     members = [(level, verdict) for level, verdict in provisional if verdict.available]
@@ -116,7 +117,7 @@ def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) 
 
 
 def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
-    """Return the verdict on the lowest level: it has its flags if the compiler accepts them, and none if `foreign`."""
+    """Return the verdict on the lowest level: without flags if the limit is `foreign` or the compiler rejects them."""
     flags = () if limit.foreign else table.lowest.flags.get(compiler.dialect, ())
     flags = flags if flags and compiler.accepts(flags).ok else ()
     features: Iterable[str] = ()
@@ -129,7 +130,7 @@ def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
-    """Return the features that the compilers turn on without flags of a level: code of no level may use them."""
+    """Return the features that code may use if it is compiled without flags of a level."""
     macros = {name: value for compiler in compilers for name, value in compiler.baseline_macros.items()}
     return table.features.turned_on(macros)
 
@@ -192,7 +193,7 @@ class _Probe:
         return check_flags(self.table, self.level, self.compiler)
 
     def write(self, probed: ProbeResult, cache: Cache, start: int) -> None:
-        """Cache a verdict, unless a header changed since the `start` of probing (nanoseconds)."""
+        """Cache a verdict, unless a compilation failed, or a header changed since the `start` (in ns) of probing."""
         headers = probed.headers
         with suppress(OSError):  # a header is gone
             if headers is not None and all(os.stat(header).st_ctime_ns < start for header in headers):
@@ -207,8 +208,8 @@ def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
 def groups_of(table: Table, compiler: Compiler) -> list[Group]:
     """Return the levels for which a compiler has to run, in groups, the highest level of each group first.
 
-    The highest level requires the others of its group, and has all their flags. A level that lacks a flag of a level
-    below begins another group. Without macros, each level is a group.
+    The highest level requires the others of its group, and has all their flags. A lower level with a flag that the
+    highest lacks goes into another group. With MSVC, whose macros do not show features, each level is a group.
     """
     rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler) is None}
     groups = []
