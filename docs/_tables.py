@@ -82,8 +82,8 @@ def _feature(feature: Feature) -> tuple[str, ...]:
 
 def _state(state: State) -> tuple[str, ...]:
     permission = EMPTY if state.permission is None else f"XSAVE component {state.permission}"
-    saved = state.saved
-    return (state.name, hex(saved.xcr0), permission, _code([saved.macos_sysctl] if saved.macos_sysctl else ()))
+    check = state.check
+    return (state.name, hex(check.xcr0), permission, _code([check.macos_sysctl] if check.macos_sysctl else ()))
 
 
 def detection(condition: Condition) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..binary.protocol import within
 from ..processors.decoding import DIRECT, Kind
-from ..processors.instructions import normal
+from ..processors.instructions import normal_name
 from .findings import UNDECODABLE, Finding
 from .subject import Subject
 
@@ -32,7 +32,7 @@ class Chosen:
     def covers(self, number: int, features: Collection[str]) -> bool:
         """Return whether a function runs only where the CPU has the features."""
         tested = self.tested.get(number)
-        return number in self.trusted or (tested is not None and tested.issuperset(map(normal, features)))
+        return number in self.trusted or (tested is not None and tested.issuperset(map(normal_name, features)))
 
     def finding(self, number: int, finding: Finding) -> Finding:
         """Return the finding of a function, with what its resolver tests."""
@@ -113,7 +113,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
             bits |= code.decoder.tested_bits(raw, start, words, slots)
     if not bits or min(bits) < 0 or max(bits) >= len(checks.bits):
         return None
-    return frozenset(map(normal, subject.sets.having(checks.bits[bit] for bit in bits)))
+    return frozenset(map(normal_name, subject.sets.having(checks.bits[bit] for bit in bits)))
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:

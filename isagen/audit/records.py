@@ -12,7 +12,7 @@ from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import RECORD_OWNER, Record, record_from_json
 from ..processors.instruction_sets import InstructionSets
-from ..processors.instructions import normal
+from ..processors.instructions import normal_name
 from .findings import Result
 
 
@@ -100,8 +100,8 @@ def check_levels(records: Sequence[Record], result: Result) -> None:
 
 def judged_by(record: Record, sets: InstructionSets) -> str:
     """Return words for the features that a build is judged by: its levels, and what other code may use."""
-    always = frozenset(map(normal, sets.rules.always))
-    more = " ".join(name for name in record.outside if normal(name) not in always)
+    always = frozenset(map(normal_name, sets.rules.always))
+    more = " ".join(name for name in record.outside if normal_name(name) not in always)
     build = f"{record.project}, built by isagen {record.isagen}"
     if record.module:
         return f"{build}, private module of level {record.module}" + (f", all of it with {more}" if more else "")

@@ -52,7 +52,7 @@ def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) ->
             if source.kind == kind.name
         ],
         "states": [
-            {"saved": state.saved, "permission": -1 if state.permission is None else state.permission}
+            {"check": state.check, "permission": -1 if state.permission is None else state.permission}
             for state in features.states.values()
         ],
     }

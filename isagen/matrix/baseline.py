@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..model.plan import BUILT, Build, LevelRow
 from ..processors.features import features_of
-from ..processors.instructions import normal
+from ..processors.instructions import normal_name
 
 # Options that choose a CPU, which turns on features.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
@@ -20,8 +20,8 @@ OWN_CPU = (
 
 def beyond_architecture(build: Build) -> tuple[str, ...]:
     """Return the features of the baseline that not every CPU of the architecture has."""
-    always = {normal(name) for name in features_of(build.record.features).instructions.always}
-    return tuple(name for name in build.record.baseline if normal(name) not in always)
+    always = {normal_name(name) for name in features_of(build.record.features).instructions.always}
+    return tuple(name for name in build.record.baseline if normal_name(name) not in always)
 
 
 def baseline_origin(build: Build) -> str:
@@ -74,9 +74,9 @@ def _option_names(build: Build) -> set[str]:
     features = features_of(build.record.features).features
     beyond = [features[name] for name in beyond_architecture(build) if name in features]
     macros = (macro.partition("=")[0].strip("_") for feature in beyond for macro in feature.macros)
-    return {normal(name) for name in (*(feature.name for feature in beyond), *macros)}
+    return {normal_name(name) for name in (*(feature.name for feature in beyond), *macros)}
 
 
 def _option_name(word: str) -> str:
     """Return the normal name of the feature that an option -mNAME turns on; "" for other options."""
-    return normal(word[2:].replace(".", "_").replace("-", "_")) if word.startswith("-m") else ""
+    return normal_name(word[2:].replace(".", "_").replace("-", "_")) if word.startswith("-m") else ""

@@ -12,7 +12,7 @@ from ..code.code import Code
 from ..model.matrix import Matrix
 from ..processors.decoding import Instruction, Kind
 from ..processors.instruction_sets import InstructionSets, instruction_sets
-from ..processors.instructions import normal
+from ..processors.instructions import normal_name
 from ..processors.registry import decoder_of, is_decoded
 from .words import own_features
 
@@ -79,10 +79,10 @@ class LoopSearch:
     def __init__(self, sets: InstructionSets, own: Collection[str], baseline: Collection[str]) -> None:
         self._sets = sets
         self._baseline = frozenset(baseline)
-        own_names = frozenset(map(normal, own))
+        own_names = frozenset(map(normal_name, own))
         self._beyond = sets.beyond(baseline)
         self._own = frozenset(
-            code for code in self._beyond if any(normal(name) in own_names for name in sets.missing([code], baseline))
+            code for code in self._beyond if not own_names.isdisjoint(map(normal_name, sets.missing([code], baseline)))
         )
 
     def hot_loop(self, path: Path) -> Loop | None:

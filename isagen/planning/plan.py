@@ -229,7 +229,7 @@ def _level_rows(
 def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below_features: Sequence[str]) -> tuple[str, ...]:
     """Return the features that only a level's flags turn on: neither the table nor a level below it requires them."""
     features = {name for verdict in verdicts if verdict.flags for name in verdict.features}
-    added = table.features.unnamed(features, (*table.required_features(level.name), *below_features))
+    added = table.features.not_implied(features, (*table.required_features(level.name), *below_features))
     return tuple(name for name in table.features.features if name in added)
 
 

@@ -54,7 +54,7 @@ def detect(features: Features, machine: Machine) -> Cpu:
     for name, feature in features.features.items():  # dependencies precede a feature
         if bits.issuperset(feature.needs) and any(c.holds(machine.read(c.source)) for c in feature.conditions):
             bits.add(name)
-    saved = frozenset(name for name, state in features.states.items() if machine.saves(state.saved))
+    saved = frozenset(name for name, state in features.states.items() if machine.saves(state.check))
     return Cpu(features, machine.registers, frozenset(bits), saved)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, read_toml
 from .closure import closure
-from .instructions import Instructions, normal, read_instructions
+from .instructions import Instructions, normal_name, read_instructions
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
 from .sources import SYSTEM_KINDS, Condition, read_conditions
@@ -20,12 +20,12 @@ from .sources import SYSTEM_KINDS, Condition, read_conditions
 
 @dataclass(frozen=True)
 class State:
-    """Registers that the OS must save for a feature to be usable. `saved` is how to detect that, in the processor's own
+    """Registers that the OS must save for a feature to be usable. `check` is how to detect that, in the processor's own
     form. If the process must request the state from the OS first, `permission` is the number for the request.
     """
 
     name: str
-    saved: Any
+    check: Any
     permission: int | None = None
 
 
@@ -48,7 +48,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Report:
+class IpexReport:
     """The lines of `isagen cpu --format ipex`: (name, state) for the OS, and (name, feature) for the CPU."""
 
     os: tuple[tuple[str, str], ...]
@@ -67,7 +67,7 @@ class Features:
     states: Mapping[str, State]
     features: Mapping[str, Feature]
     ignored_macros: tuple[str, ...]
-    report: Report
+    report: IpexReport
     instructions: Instructions
     cpu_macros: str = ""
     never_required: Mapping[str, str] = field(default_factory=dict)
@@ -102,11 +102,11 @@ class Features:
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return tuple(f.name for f in checked if f.is_on(macros))
 
-    def unnamed(self, needed: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
-        """Return the features of `needed` that a CPU with the features `named` may lack."""
-        implied = closure(named, lambda name: self.implied.get(name, ()))
-        present = {normal(name) for name in (*implied, *self.instructions.always)}
-        return tuple(name for name in needed if normal(name) not in present)
+    def not_implied(self, needed: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
+        """Return the features of `needed` that a CPU with the features `given` may lack."""
+        implied = closure(given, lambda name: self.implied.get(name, ()))
+        present = {normal_name(name) for name in (*implied, *self.instructions.always)}
+        return tuple(name for name in needed if normal_name(name) not in present)
 
 
 def is_defined(macro: str, macros: Mapping[str, str]) -> bool:
@@ -119,11 +119,11 @@ def load_features(top: Section) -> Features:
     """Read the features file that a table names, plus the features that the table itself adds."""
     reference = top.string("features")
     top.check("features", "features file", [reference], processor_names())
-    own = read_features(reference)
+    listed = read_features(reference)
     return replace(
-        own,
-        features=_features(top, "extra_features", own.processor, own.states, own.features),
-        ignored_macros=own.ignored_macros + top.strings("ignored_macros", ()),
+        listed,
+        features=_features(top, "extra_features", listed.processor, listed.states, listed.features),
+        ignored_macros=listed.ignored_macros + top.strings("ignored_macros", ()),
     )
 
 
@@ -196,19 +196,19 @@ def _features(
         entry.check("state", "state", [] if state is None else [state], states)
         needs = entry.strings("needs", ())
         names = list(features)
-        higher = names[: names.index(name)] if name in features else names
+        earlier = names[: names.index(name)] if name in features else names
         for needed in needs:
-            if needed not in higher:
-                raise entry.fail("needs", f"there is no feature {needed!r} above", did_you_mean(needed, higher))
+            if needed not in earlier:
+                raise entry.fail("needs", f"there is no feature {needed!r} above", did_you_mean(needed, earlier))
         features[name] = Feature(name, conditions, state, entry.strings("macros", ()), needs)
         entry.finish()
     return features
 
 
-def _report(section: Section, features: Mapping[str, Feature], states: Mapping[str, State]) -> Report:
+def _report(section: Section, features: Mapping[str, Feature], states: Mapping[str, State]) -> IpexReport:
     names, os = section.section("names").texts(), section.section("os").texts()
     lines = tuple((name, names.get(name, name)) for name in section.strings("features", ()))
     section.check("os", "state", os.values(), states)
     section.check("features", "feature", dict(lines).values(), features)
     section.finish()
-    return Report(tuple(os.items()), lines)
+    return IpexReport(tuple(os.items()), lines)

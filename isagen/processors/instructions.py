@@ -46,7 +46,7 @@ class Instructions:
     checked: Mapping[str, str] = field(default_factory=dict)
 
 
-def normal(name: str) -> str:
+def normal_name(name: str) -> str:
     """Return the normal form of a feature's name, which is the same for ``AVX512F`` and ``avx512_f``."""
     return name.lower().replace("_", "")
 

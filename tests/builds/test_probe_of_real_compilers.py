@@ -36,7 +36,7 @@ def test_builtin_table(name, language):
             assert verdict.available, f"{level.name}: {verdict.reason}"
             assert set(tab.required_features(level.name)) <= set(verdict.features)
             assert set(level.flags["gnu"]) <= set(verdict.flags)
-            assert tab.features.unnamed(verdict.features, tab.required_features(level.name)) == ()
+            assert tab.features.not_implied(verdict.features, tab.required_features(level.name)) == ()
         else:
             assert "is older than" in verdict.reason
     if compiler.id == "gcc":

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from iced_x86 import Code, CpuidFeature, Instruction, Mnemonic, OpCodeInfo, OpCodeOperandKind
 
-from ..instructions import Instructions, normal
+from ..instructions import Instructions, normal_name
 
 # The names of registers in iced-x86's OpCodeOperandKind, and their widths in bits; a tile has 16 rows of 512 bits.
 WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
@@ -24,11 +24,11 @@ def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
 
     A code is iced-x86's number of one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
     """
-    ours = {normal(name): name for name in rules.features}
+    ours = {normal_name(name): name for name in rules.features}
     names = {}
     for shown, number in numbers(CpuidFeature).items():
         if shown not in rules.always:
-            names[number] = rules.names.get(shown) or ours.get(normal(shown), shown.lower())
+            names[number] = rules.names.get(shown) or ours.get(normal_name(shown), shown.lower())
     mnemonics = numbers(Mnemonic)
     harmless = {mnemonics[mnemonic] for mnemonic in rules.harmless}
     result = {}
