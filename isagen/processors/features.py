@@ -59,8 +59,9 @@ class IpexReport:
 class Features:
     """The features of a processor; each comes after the features that it needs.
 
-    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps features that need no check
-    at run time, although flags turn them on, to the reason. `implied` maps a feature to those of every CPU that has it.
+    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
+    a level does not require it merely because flags turn it on. `implied` maps a feature to others that every CPU with
+    it has.
     """
 
     processor: Processor
@@ -98,7 +99,7 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` turn on and that must be checked at run time, in order."""
+        """Return the features that `macros` turn on, in order, without those that are never required."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return tuple(f.name for f in checked if f.is_on(macros))
 
@@ -116,7 +117,7 @@ def is_defined(macro: str, macros: Mapping[str, str]) -> bool:
 
 
 def load_features(top: Section) -> Features:
-    """Read the features file that a table names, plus the features that the table itself adds."""
+    """Read the features file that a table names; add the table's own features and ignored macros."""
     reference = top.string("features")
     top.check("features", "features file", [reference], processor_names())
     listed = read_features(reference)
@@ -188,7 +189,7 @@ def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State
 def _features(
     section: Section, key: str, processor: Processor, states: Mapping[str, State], above: Mapping[str, Feature]
 ) -> dict[str, Feature]:
-    """Return the features `above`, followed by those that the section adds or replaces."""
+    """Return the features `above` and then those of the section; one that it replaces stays in its place."""
     features = dict(above)
     for name, entry in section.sections(key):
         conditions = read_conditions(entry, (*processor.kinds, *SYSTEM_KINDS))
@@ -199,7 +200,8 @@ def _features(
         earlier = names[: names.index(name)] if name in features else names
         for needed in needs:
             if needed not in earlier:
-                raise entry.fail("needs", f"there is no feature {needed!r} above", did_you_mean(needed, earlier))
+                problem = f"{name} needs {needed!r}, which is no feature before it"
+                raise entry.fail("needs", problem, did_you_mean(needed, earlier))
         features[name] = Feature(name, conditions, state, entry.strings("macros", ()), needs)
         entry.finish()
     return features
