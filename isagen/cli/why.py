@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from ..matrix.selection import selection_here
 from ..matrix.where import find_matrices
-from ..matrix.why import Why, why
+from ..matrix.why import Explanation, explain
 from ..model.errors import ProjectError
 from .matrix import WHERE
 from .output import add_output, wrapped, write
@@ -32,23 +32,23 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     matrices = find_matrices(options.where)
-    reasons: list[tuple[str, Why]] = []
+    explanations: list[tuple[str, Explanation]] = []
     problems: list[ProjectError] = []
     for found in matrices:
         here = selection_here(found.matrix)
         try:
-            reasons.append((found.label, why(found.matrix, options.level, options.kernel, here)))
+            explanations.append((found.label, explain(found.matrix, options.level, options.kernel, here)))
         except ProjectError as problem:  # another matrix may have the level or the kernel
             problems.append(problem)
-    if not reasons:
+    if not explanations:
         raise problems[0]
     if options.format == "json":
-        data = [{"where": label, **asdict(reason)} for label, reason in reasons]
+        data = [{"where": label, **asdict(explanation)} for label, explanation in explanations]
         write(options, json.dumps(data[0] if len(matrices) == 1 else data, indent=2) + "\n")
         return 0
     lines = []
-    for label, reason in reasons:
-        lines.append((f"{label}: " if len(matrices) > 1 else "") + reason.sentence)
-        lines += [f"  {detail}" for detail in reason.details]
+    for label, explanation in explanations:
+        lines.append((f"{label}: " if len(matrices) > 1 else "") + explanation.sentence)
+        lines += [f"  {detail}" for detail in explanation.details]
     write(options, wrapped(lines))
     return 0

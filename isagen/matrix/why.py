@@ -1,4 +1,4 @@
-"""The reason why a level, or a kernel at a level, is or is not built, supported and selected."""
+"""Explains why a level, or a kernel at a level, is or is not built, supported and selected."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ class Because(StrEnum):
 
 
 @dataclass(frozen=True)
-class Why:
-    """A reason: as a constant, as a sentence, and with details, each a line."""
+class Explanation:
+    """The reason for a state: as a constant, as a sentence, and with details, each a line."""
 
     because: Because
     sentence: str
     details: tuple[str, ...] = ()
 
 
-def why(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Why:
-    """Return the reason for the state of a level, or of one kernel at it, on the machine `here`.
+def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Explanation:
+    """Explain the state of a level, or of one kernel at it, on the machine whose selection is `here`.
 
-    If `kernel_name` is "", the reason is about the whole level. Raises `ProjectError` if the matrix has no such level
-    or kernel.
+    If `kernel_name` is "", the whole level is explained. Raises `ProjectError` if the matrix has no such level or
+    kernel.
     """
     level = _level(matrix, level_name)
     if not kernel_name:
         cells = level_cells(matrix, level.name)
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
-        because, predicate = _reason(matrix, level, level, here)
-        return _why(matrix, level, because, f"{level.name} {predicate}", f"built for {built}")
+        because, predicate = _cause(matrix, level, level, here)
+        return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}")
     kernel = _kernel(matrix, kernel_name)
     cell = kernel.levels[level.name]
-    because, predicate = _reason(matrix, level, cell, here)
+    because, predicate = _cause(matrix, level, cell, here)
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
         predicate = "registers no function at this level: its stubs call that of the next lower level that has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
-    reason = _why(matrix, level, because, sentence, *_code(cell), *advice)
-    return replace(reason, details=(*reason.details, *_runs_here(matrix, kernel, here)))
+    explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
+    return replace(explanation, details=(*explanation.details, *_runs_here(matrix, kernel, here)))
 
 
 def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterator[str]:
@@ -72,17 +72,17 @@ def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterato
             return
 
 
-def _why(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Why:
-    """Return a reason with its details; only if the level is built and has a stub, with the details and the flags."""
+def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
+    """Return an explanation, with `details`, flags and advice unless there is no copy of the level that stubs call."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
-        return Why(because, sentence)
+        return Explanation(because, sentence)
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
     to_run = because is Because.NOT_PREFERRED and matrix.override
     more = [f"flags: {'; '.join(flags)}", *([f"to run it: {matrix.override}={level.name}"] if to_run else [])]
-    return Why(because, sentence, (*details, *more))
+    return Explanation(because, sentence, (*details, *more))
 
 
-def _reason(
+def _cause(
     matrix: Matrix, level: MatrixLevel, planned: MatrixLevel | MatrixCell, here: Selection
 ) -> tuple[Because, str]:
     """Return the reason for the state of `planned`, a level or a cell at it, and the sentence without its subject."""

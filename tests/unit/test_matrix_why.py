@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from isagen.matrix.selection import Selection, select, selection_here
-from isagen.matrix.why import Because, why
+from isagen.matrix.why import Because, explain
 from isagen.model.aliases import Alias
 from isagen.model.errors import ProjectError
 from isagen.model.matrix import Matrix
@@ -39,7 +39,7 @@ def with_cell(matrix: Matrix, name: str, **changes) -> Matrix:
 
 
 def answer(matrix: Matrix, level: str, machine: Selection, kernel: str = "") -> tuple[Because, str]:
-    found = why(matrix, level, kernel, machine)
+    found = explain(matrix, level, kernel, machine)
     return found.because, found.sentence
 
 
@@ -153,7 +153,7 @@ def test_switched_off_by_an_alias(matrix):
 
 def test_another_level_is_preferred(matrix):
     machine = at(matrix)
-    found = why(matrix, "AVX2", "", machine)
+    found = explain(matrix, "AVX2", "", machine)
     assert found.because is Because.NOT_PREFERRED
     assert found.sentence == ("AVX2 is built and supported, but AMX is preferred: its rank is 60, and AVX2's is 10")
     assert "to run it: HELLO_ISA=AVX2" in found.details
@@ -180,9 +180,9 @@ def test_a_kernel_by_the_end_of_its_path_and_by_its_stub(matrix):
 
 def test_names_that_are_not_there(matrix):
     with pytest.raises(ProjectError, match=r"^hello: there is no level 'avx3' in table x86\n  did you mean"):
-        why(matrix, "avx3", "", at(matrix))
+        explain(matrix, "avx3", "", at(matrix))
     with pytest.raises(ProjectError, match=r"^hello: there is no kernel 'sofmax.cpp'\n  did you mean 'kernels/softmax"):
-        why(matrix, "AVX2", "sofmax.cpp", at(matrix))
+        explain(matrix, "AVX2", "sofmax.cpp", at(matrix))
 
 
 def test_the_selection_is_that_of_the_generated_code(matrix):
@@ -195,7 +195,7 @@ def test_the_selection_is_that_of_the_generated_code(matrix):
 
 
 def runs_here(matrix: Matrix, level: str, machine: Selection) -> list[str]:
-    found = why(matrix, level, matrix.kernels[0].source, machine)
+    found = explain(matrix, level, matrix.kernels[0].source, machine)
     return [line for line in found.details if line.startswith("runs here: ")]
 
 
