@@ -55,7 +55,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     because, predicate = _cause(matrix, level, cell, here)
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
-        predicate = "registers no function at this level: its stubs call that of the next lower level that has one"
+        predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
@@ -63,7 +63,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
 
 
 def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterator[str]:
-    """Yield a line with the copy of a kernel that this machine runs, if that is known."""
+    """Yield a line with the best copy of a kernel that the machine supports and the override allows, if known."""
     supported = [level for level in matrix.levels if not here.problem and not here.missing[level.name]]
     for level in reversed([level for level in supported if level.name not in here.excluded]):
         cell = kernel.levels[level.name]
@@ -73,7 +73,7 @@ def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterato
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
-    """Return an explanation, with `details`, flags and advice unless there is no copy of the level that stubs call."""
+    """Return an explanation; if there may be a copy that stubs call, with `details`, the flags, and how to run it."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
@@ -102,13 +102,13 @@ def _cause(
             return Because.SELECTED, f"is selected: {here.variable} asks for it, and CPU and OS support it"
         within = f" and that {here.variable}={here.override} allows" if here.excluded else ""
         return Because.SELECTED, f"is selected: the best level that CPU and OS support{within}"
+    allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
+    clause = f"is built and supported, but {here.variable}={here.override} {allows}"
     if not here.selected:
-        return Because.NO_LEVEL, "is built, but no level that may run is supported"
+        return Because.NO_LEVEL, f"{clause}; no supported level is left"
     selected = next(other for other in matrix.levels if other.name == here.selected)
     if level.name in here.excluded and level.rank > selected.rank:
-        allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
-        clause = f"{here.variable}={here.override} {allows}"
-        return Because.OVERRIDDEN, f"is built and supported, but {clause}; {selected.name} is selected"
+        return Because.OVERRIDDEN, f"{clause}; {selected.name} is selected"
     ranks = f"its rank is {selected.rank}, and {level.name}'s is {level.rank}"
     return Because.NOT_PREFERRED, f"is built and supported, but {selected.name} is preferred: {ranks}"
 
@@ -146,7 +146,7 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
 
 
 def _kernel(matrix: Matrix, name: str) -> MatrixKernel:
-    """Return the kernel with the path `name`, or else with a path that ends in it or a stub of this name."""
+    """Return the kernel whose path is `name`, or else the one whose path ends in it or that has a stub of this name."""
     kernels = [k for k in matrix.kernels if k.source == name] or [
         k
         for k in matrix.kernels

@@ -71,7 +71,7 @@ def test_a_kernel_without_a_stub_at_a_level(matrix):
     because, said = answer(bare, "AVX512", at(bare), bare.kernels[0].source)
     assert because is Because.NO_STUB
     assert said.endswith(
-        "at AVX512 registers no function at this level: its stubs call that of the next lower level that has one"
+        "at AVX512 registers no function at this level: its stubs call the best other level that runs and has one"
     )
 
 
@@ -159,10 +159,11 @@ def test_another_level_is_preferred(matrix):
     assert "to run it: HELLO_ISA=AVX2" in found.details
 
 
-def test_no_level_may_run(matrix):
-    lacks = {"DEFAULT": ("sse2",), "AVX2": ("sse2",), **{level.name: ("sse2",) for level in matrix.levels}}
-    machine = replace(at(matrix, lacks), missing={level.name: () for level in matrix.levels})
-    assert answer(matrix, "AVX2", machine)[0] is Because.NO_LEVEL
+def test_no_supported_level_is_allowed(matrix):
+    """All levels require DEFAULT."""
+    because, said = answer(matrix, "AVX2", at(matrix, HELLO_ISA="-DEFAULT"))
+    assert because is Because.NO_LEVEL
+    assert said == "AVX2 is built and supported, but HELLO_ISA=-DEFAULT switches it off; no supported level is left"
 
 
 def test_every_reason_is_tested():
