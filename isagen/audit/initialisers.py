@@ -101,7 +101,7 @@ class Initialisers:
                     yield owner, (target, BY_POINTER)
 
     def _groups(self) -> Iterator[list[int]]:
-        """Yield groups of objects that may exchange addresses: they use the same variables, or names of one another."""
+        """Yield groups of objects that may exchange addresses: they share variables, or one uses another's names."""
         group_of = {number: number for number in self._reached}
         owners: dict[str, int] = {}
         for number, reached in self._reached.items():
@@ -188,7 +188,7 @@ class Initialisers:
                         yield number, function, name
 
     def _outside_names(self, number: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
-        """Yield the names of what may store an address and a reference leads to, directly or through pointers in data.
+        """Yield names that may store an address and to which a reference leads, directly or through pointers in data.
 
         Names that are private to the level are left out. `seen` are the variables that were searched, by object.
         """
@@ -212,7 +212,7 @@ class Initialisers:
                 waiting += [(owner, *pointed) for pointed in subject.references.reachable_from(target, seen[owner])]
 
     def _is_harmless(self, name: str) -> bool:
-        """Return whether what a name of no level stands for keeps no address; calls of callbacks are followed."""
+        """Return whether a name of no level is known to store no address; calls of callbacks are followed."""
         subject = self._objects[0].subject
         checks, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):

@@ -56,7 +56,7 @@ class References:
     def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function or piece in order, except jumps inside it.
 
-        If control falls through at its end, a jump to the next address comes last. Callback arguments count as called.
+        If control falls through at its end, a jump to where it goes comes last. Callback arguments count as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None

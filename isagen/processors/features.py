@@ -60,8 +60,7 @@ class Features:
     """The features of a processor; each comes after the features that it needs.
 
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
-    a level does not require it merely because flags turn it on. `implied` maps a feature to others that every CPU with
-    it has.
+    no level requires it merely because flags turn it on. `implied` maps a feature to others of every CPU that has it.
     """
 
     processor: Processor
@@ -200,8 +199,7 @@ def _features(
         earlier = names[: names.index(name)] if name in features else names
         for needed in needs:
             if needed not in earlier:
-                problem = f"{name} needs {needed!r}, which is no feature before it"
-                raise entry.fail("needs", problem, did_you_mean(needed, earlier))
+                raise entry.fail("needs", f"there is no feature {needed!r} before it", did_you_mean(needed, earlier))
         features[name] = Feature(name, conditions, state, entry.strings("macros", ()), needs)
         entry.finish()
     return features

@@ -28,8 +28,8 @@ LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.
         ('cpuid = [7, 0, "ebx", 5], minimum = 2', "minimum", "2 is out of range", "a field of 1 bits holds 1 to 1"),
         ('cpuid = [7, 0, "ebx", [7, 0]], minimum = 256', "minimum", "256 is out of range", "1 to 255"),
         ("hwcap = [1, 0], minimum = 0", "minimum", "0 is out of range", ""),
-        ('hwcap = [1, 0], needs = ["avx11"]', "needs", "needs 'avx11', which is no feature before it", "did you mean"),
-        ('hwcap = [1, 0], needs = ["novel"]', "needs", "needs 'novel', which is no feature before it", ""),
+        ('hwcap = [1, 0], needs = ["avx11"]', "needs", "there is no feature 'avx11' before it", "did you mean"),
+        ('hwcap = [1, 0], needs = ["novel"]', "needs", "there is no feature 'novel' before it", ""),
     ],
 )
 def test_bad_features(tmp_path, feature, key, message, remedy):
@@ -49,7 +49,7 @@ def test_an_own_feature_that_is_replaced_keeps_its_place(tmp_path):
     assert names.index("avx10") < names.index("avx10_1")
     needs = 'avx10 = { cpuid = [7, 1, "edx", 20], needs = ["avx10_1"] }\n'
     (tmp_path / "own.toml").write_text(text + "[extra_features]\n" + needs)
-    with pytest.raises(TableError, match="avx10 needs 'avx10_1', which is no feature before it"):
+    with pytest.raises(TableError, match="there is no feature 'avx10_1' before it"):
         load_table("own.toml", tmp_path)
 
 
