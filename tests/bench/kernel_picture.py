@@ -54,9 +54,7 @@ def picture(results, machine):
     for power in range(low, high + 1):
         place = x(2.0**power)
         kind = ' class="one"' if power == 0 else ""
-        parts.append(
-            f'<line{kind} x1="{place:.1f}" y1="{TOP - 4}" x2="{place:.1f}" y2="{top}" stroke-width="0.7"/>'
-        )
+        parts.append(f'<line{kind} x1="{place:.1f}" y1="{TOP - 4}" x2="{place:.1f}" y2="{top}" stroke-width="0.7"/>')
         text(place, top + 14, f"{2.0**power:g}", "middle", 11)
     width, height = LEFT + WIDTH + 50, top + 26
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif"'
