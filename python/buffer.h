@@ -296,12 +296,19 @@ private:
       PyOS_snprintf(remedy, size, "; np.frombuffer(%.30s, np.%s) reads its bytes so", name_, types[0].dtype);
       return;
     }
-    if (strcmp(types[0].dtype, "bfloat16") == 0) {
-      PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s) converts float32", name_);
+    if (strstr(held, "in the other byte order") != nullptr) {
+      PyOS_snprintf(remedy, size, "; %.30s.astype(%.30s.dtype.newbyteorder('=')) converts it", name_, name_);
       return;
     }
-    if (count == FLOATS && (strcmp(held, "int8") == 0 || strcmp(held, "uint8") == 0)) {
-      PyOS_snprintf(remedy, size, "; dtype='float32' reads it");
+    if (strcmp(types[0].dtype, "bfloat16") == 0) {
+      if (strcmp(held, "float32") == 0)
+        PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s) rounds it", name_);
+      else if (is_float)
+        PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s.astype(np.float32)) rounds it", name_);
+      return;
+    }
+    if (count == FLOATS && (strcmp(held, "int8") == 0 || strcmp(held, "uint8") == 0 || strcmp(held, "int32") == 0)) {
+      PyOS_snprintf(remedy, size, "; dtype='%s' reads it", strcmp(held, "int32") == 0 ? "float64" : "float32");
       return;
     }
     const char *dtype = exact_dtype(held, types, count), *effect = "converts it";

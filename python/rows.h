@@ -29,7 +29,7 @@ inline int take_dtype(PyObject *dtype, const Buffer &src, const char *integer)
   else if (src.type() >= INT32)
     return INT32;
   else
-    PyErr_Format(PyExc_TypeError, "dtype %s would cut off the fractions of src, which holds %s; src.astype(np.int32) does so",
+    PyErr_Format(PyExc_TypeError, "dtype %s would cut off the fractions of src, which holds %s; leave dtype out, and round the result",
                  name, src.type_text().text);
   return -1;
 }

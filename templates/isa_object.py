@@ -123,7 +123,9 @@ def called(name):
 def known(level):
     name = str(level).upper()
     if name not in isa.levels:
-        raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}")
+        like = [stub for stub, *_ in stubs() if level and str(level) in stub]
+        stubs_too = f"; stubs with this in their names: {', '.join(like)}" if like else ""
+        raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}{stubs_too}")
     return name
 
 

@@ -120,7 +120,7 @@ class AllowFiles:
     def unused(self) -> list[str]:
         """Return a sentence for each entry that allowed nothing."""
         reasons = {
-            True: "allows no finding that an entry before it does not; take it out",
+            True: "allows nothing: it matches no finding, or entries before it do; take it out",
             False: "no file of that name was audited",
         }
         return [

@@ -30,7 +30,12 @@ LONGEST = 120  # seconds that an import may take
 SCRIPT = """
 import importlib, json, sys, warnings
 warnings.simplefilter("ignore")
-isa = importlib.import_module(sys.argv[1]).isa
+module = importlib.import_module(sys.argv[1])
+if not hasattr(module, "isa"):
+    print("\\n" + sys.argv[2] + json.dumps({"problem": "unknown: the module has no attribute isa, "
+          "which isa_add_to_module(module) of isa_python.h adds where it is initialised"}), flush=True)
+    sys.exit()
+isa = module.isa
 levels = {stub: next((name for name, state in by_level.items() if state == "selected"), "")
           for stub, by_level in isa.kernels.items()}
 print("\\n" + sys.argv[2] + json.dumps({"current": isa.current, "kernels": levels}), flush=True)

@@ -54,16 +54,17 @@ def find_matrices(where: str) -> list[Found]:
     if path.is_file():
         return _in_files(where, {path: where})
     files = _relative(path) if path.is_dir() else {}
+    if not any(map(is_binary, files)) and (plans := _editable_plans(where)):
+        return _in_builds(where, plans)
     module = None if any(map(is_binary, files)) else _located(where)  # a module may have the name of a folder here
     if module is None and not path.is_dir():
-        raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED)
+        remedy = "configure the project first: meson setup BUILD_DIR" if Path("meson.build").is_file() else WANTED
+        raise ProjectError("is no folder, file or installed module", where=where, remedy=remedy)
     if module is None:
         return _in_files(where, files)
     if module.is_file():
         return _in_files(where, {module: where}, modules=True)
     names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in _relative(module).items()}
-    if not any(map(is_binary, names)) and (project := _editable_project(where)):
-        return find_matrices(project)
     return _in_files(where, names, modules=True)
 
 
@@ -82,14 +83,20 @@ def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
     return found
 
 
-def _editable_project(module: str) -> str:
-    """Return the folder of the project that is installed editable (PEP 660) with a module's name; "" if none is."""
+def _editable_plans(module: str) -> list[Path]:
+    """Return the plans in the build folder of a module that meson-python installed editable (PEP 660).
+
+    The module is not searched for: meson-python's finder would rebuild it.
+    """
     try:
         origin = json.loads(metadata.distribution(module).read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
-        return ""
-    is_editable = origin.get("dir_info", {}).get("editable", False)
-    return unquote(origin["url"].removeprefix("file://")) if is_editable else ""
+        return []
+    if not origin.get("dir_info", {}).get("editable", False):
+        return []
+    project = Path(unquote(origin["url"].removeprefix("file://")))
+    own = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's, without build-dir
+    return list(plans_in(own if own.is_dir() else project))
 
 
 def _relative(folder: Path) -> dict[Path, str]:

@@ -148,14 +148,17 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
 def _kernel(matrix: Matrix, name: str) -> MatrixKernel:
     """Return the kernel whose path is `name`, or else the one whose path ends in it or that has a stub of this name."""
     kernels = [k for k in matrix.kernels if k.source == name] or [
-        k
-        for k in matrix.kernels
-        if k.source.endswith("/" + name) or any(name in (cell.stubs or ()) for cell in k.levels.values())
+        k for k in matrix.kernels if k.source.endswith("/" + name) or not {name, f"{name}_stub"}.isdisjoint(_stubs(k))
     ]
     if len(kernels) == 1:
         return kernels[0]
-    sources = [kernel.source for kernel in matrix.kernels]
+    names = [name for kernel in matrix.kernels for name in (kernel.source, *_stubs(kernel))]
     if kernels:
         remedy = "give more of its path: " + ", ".join(kernel.source for kernel in kernels)
         raise ProjectError(f"{name!r} is the name of several kernels", where=matrix.project, remedy=remedy)
-    raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, sources))
+    raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, names))
+
+
+def _stubs(kernel: MatrixKernel) -> list[str]:
+    """Return the stubs that a kernel registers at any level."""
+    return list(dict.fromkeys(stub for cell in kernel.levels.values() for stub in cell.stubs or ()))

@@ -94,6 +94,8 @@ def check_required(plan: Plan, words: str, table: Table, other_levels: Set[str],
     """
     tokens = _tokens([words])
     required = select_levels(tokens, table, REQUIRE, other_levels) if tokens else frozenset()
+    if limit and any(token.casefold() == "all" for token in tokens):
+        raise _not_built("each level", limit)
     for number, level in enumerate(plan.levels):
         if level.name not in required:
             continue

@@ -187,6 +187,11 @@ def _kernels(sources: Sources, fragment: str) -> Check:
         )
     if re.match(r"\s*\[?\s*'", sources.text_after(place)):
         return Check(False, f"{place}: isa_kernels holds strings", "write isa_kernels = files('kernels/one.cpp')")
+    if re.match(r"\s*files\s*\(", sources.text_after(place)):
+        folder = sources.folder / Path(place.file).parent
+        lacking = [name for name in sources.kernel_names() if not (folder / name).is_file()]
+        if lacking:
+            return Check(False, f"{place}: there is no kernel source {lacking[0]}", "correct its path in files()")
     return Check(True, f"{place}: isa_kernels is set")
 
 

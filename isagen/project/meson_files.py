@@ -39,13 +39,13 @@ class Sources:
     main = NAME
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     @cached_property
     def _all(self) -> dict[str, str]:
         """The files without comments, by path, with those of fragments."""
         texts: dict[str, str] = {}
-        for root, folders, files in os.walk(self._folder):
+        for root, folders, files in os.walk(self.folder):
             if "meson-private" in folders:  # a build folder
                 folders.clear()
                 continue
@@ -56,7 +56,7 @@ class Sources:
                 if texts and PROJECT.search(text):
                     folders.clear()
                 else:
-                    texts[path.relative_to(self._folder).as_posix()] = text
+                    texts[path.relative_to(self.folder).as_posix()] = text
         return texts
 
     @cached_property

@@ -18,6 +18,9 @@ these are longer.
 ``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the number of CPUs. Small arrays use
 one thread, and so do calls on a busy machine.
 
+``isa.report()`` shows which level runs, ``isa.why("AVX512")`` why. The environment variable ISAGEN_KERNELS_ISA=AVX2
+narrows a process to this level and those below.
+
 Errors: TypeError for a wrong dtype, or for an object that is no array; ValueError for a wrong layout or shape, and for
 an ``out`` that overlaps an argument; numpy.exceptions.AxisError, a ValueError, for an axis that the argument lacks;
 BufferError or, from NumPy, ValueError for a read-only ``out``. Each names the argument, and where there is one the call

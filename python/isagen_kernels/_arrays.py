@@ -76,8 +76,11 @@ def adapted(array: Any, name: str, is_output: bool) -> Any:
     if hasattr(array, "__array__") and "numpy" in sys.modules and not is_output:
         return sys.modules["numpy"].asarray(array)
     kind = type(array).__name__
-    remedy = "pass an array to fill" if is_output else f"np.asarray({name}, np.float32) makes one of numbers"
-    raise TypeError(f"{name} must be an array or another bytes-like object, not {kind}; {remedy}")
+    if is_output:
+        remedy = "; pass an array to fill"
+    else:
+        remedy = f"; np.asarray({name}) makes one" if isinstance(array, (list, tuple, int, float)) else ""
+    raise TypeError(f"{name} must be an array or another object with a buffer, not {kind}{remedy}")
 
 
 def beyond_buffers(array: Any) -> tuple[str, Any, str] | None:

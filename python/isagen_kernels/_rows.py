@@ -86,8 +86,8 @@ def mean(
 ) -> Array:
     """Return the mean along an axis, or several, or by default of all items; NaN without items.
 
-    It is the sum as above, divided in float64. `src` holds float32 or float64, and the result has its dtype. With
-    `dtype`, float32 or float64, `src` may hold int32, int8 and uint8 too, and is converted first.
+    It is the sum, as `sum` adds it, divided in float64. `src` holds float32 or float64, and the result has its dtype.
+    With `dtype`, float32 or float64, `src` may hold int32, int8 and uint8 too, and is converted first.
     """
     return _core.mean(src, axis, _name(dtype), out, keepdims, threads)
 
@@ -115,11 +115,18 @@ def min(
 
 
 def logsumexp(
-    src: Array, axis: Axes = None, *, out: Array = None, keepdims: bool = False, threads: int | None = None
+    src: Array,
+    axis: Axes = None,
+    *,
+    dtype: Any = None,
+    out: Array = None,
+    keepdims: bool = False,
+    threads: int | None = None,
 ) -> Array:
     """Return log(sum(exp(x))) along an axis, or several, or by default of all items; no overflow.
 
-    `src` holds float32 or float64, and the result has its dtype. It is -inf without items; a NaN makes it NaN, else
-    +inf makes it +inf.
+    `src` holds float32 or float64, and the result has its dtype. With `dtype`, float32 or float64, `src` may hold
+    int32, int8 and uint8 too, and is converted first. The result is -inf without items; a NaN makes it NaN, else +inf
+    makes it +inf.
     """
-    return _core.logsumexp(src, axis, None, out, keepdims, threads)
+    return _core.logsumexp(src, axis, _name(dtype), out, keepdims, threads)

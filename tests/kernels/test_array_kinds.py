@@ -262,8 +262,7 @@ def test_without_numpy():
         "15.0 [3.0, 5.0, 7.0] 5.0 [0.0, 1.0, 3.0, 6.0, 10.0, 15.0] [[0.0, 1.0, 2.0], [3.0, 5.0, 7.0]]",
         "[[3.0], [12.0]] d 1.0",
         "ValueError axis 2 is out of bounds for array of dimension 2",
-        "TypeError src must be an array or another bytes-like object, not list; "
-        "np.asarray(src, np.float32) makes one of numbers",
+        "TypeError src must be an array or another object with a buffer, not list; np.asarray(src) makes one",
         "TypeError src must hold float32 or float64, but holds int64; "
         "np.asarray(src).astype(np.float64) is exact up to 2**53",
     ], done.stderr

@@ -165,7 +165,7 @@ def test_fields_may_be_called_like_the_format_of_objects():
         ((np.zeros(()), 2), {"channels_last": True}, ValueError, "src must have one axis at least"),
         ((np.zeros((1, 6), complex), 2), {}, TypeError, "src must hold items of 1, 2, 4 or 8 bytes"),
         ((np.zeros((6, 6)).T, 2), {}, ValueError, "src must be C-contiguous"),
-        (([1, 2], 2), {}, TypeError, "src must be an array or another bytes-like object, not list"),
+        (([1, 2], 2), {}, TypeError, "src must be an array or another object with a buffer, not list"),
         (
             (np.zeros((1, 6)), 2),
             {"out": np.zeros(6, "f4")},

@@ -25,6 +25,7 @@ FUNCTIONS = {
     k.max: np.max,
     k.min: np.min,
     k.cumsum: np.cumsum,
+    k.logsumexp: lambda x: np.max(x) + np.log(np.sum(np.exp(x - np.max(x)))),
     k.softmax: lambda x: np.exp(x - np.max(x)) / np.sum(np.exp(x - np.max(x))),
 }
 
@@ -55,6 +56,39 @@ def test_the_hint_gives_the_numbers_of_numpy(function, src):
 def test_no_hint_where_numbers_would_change(call, held):
     with pytest.raises(TypeError, match=rf"but holds {held}$"):
         call()
+
+
+def test_the_other_byte_order_is_converted():
+    for code in (">f4", ">i4", ">u1"):
+        src = np.arange(5).astype(code)
+        try:
+            found = k.sum(src)
+        except TypeError as problem:
+            hint = re.search(r"; (.+?) converts it$", str(problem))
+            found = eval(f"k.sum({hint[1]})", {"k": k, "np": np, "src": src})
+        assert found == 10
+
+
+def test_bfloat16_of_floats():
+    for dtype, wanted in ((np.float32, True), (np.float64, True), (np.int32, False)):
+        src = np.array([1.5, 2], dtype)
+        with pytest.raises(TypeError, match=f"but holds {src.dtype.name}") as caught:
+            k.cvt_bf16_to_fp32(src)
+        hint = re.search(r"; (.+?) rounds it$", str(caught.value))
+        assert bool(hint) == wanted
+        if hint:
+            bits = eval(f"k.{hint[1]}", {"k": k, "np": np, "src": src})
+            assert k.cvt_bf16_to_fp32(bits).tolist() == [1.5, 2]
+
+
+def test_what_becomes_an_array():
+    for src in ([1.5, 2], (1.5, 2), 2.5):
+        with pytest.raises(TypeError, match=r"; np.asarray\(src\) makes one$"):
+            k.sum(src)
+        assert k.sum(np.asarray(src)) == np.sum(src)
+    for src in (None, "abc", {}, range(3)):
+        with pytest.raises(TypeError, match=r"another object with a buffer, not \w+$"):
+            k.sum(src)
 
 
 def test_bytes_are_numbers_of_a_byte():

@@ -69,7 +69,7 @@ def test_typesize_of_other_dtypes_is_an_error(dtype):
         (b"1234", TypeError, r"src must hold float32, but holds uint8; np.frombuffer\(src, np.float32\)"),
         (np.zeros(8, np.float32)[::2], ValueError, r"src must be C-contiguous; np.ascontiguousarray\(src\)"),
         (np.zeros((4, 4), np.float32).T, ValueError, "src must be C-contiguous"),
-        ([1.0], TypeError, "src must be an array or another bytes-like object, not list"),
+        ([1.0], TypeError, "src must be an array or another object with a buffer, not list"),
     ],
 )
 def test_bad_sources(source, error, message):
@@ -84,7 +84,7 @@ def test_bad_sources(source, error, message):
         (np.zeros(4, np.float32), TypeError, "out must hold bfloat16 or 16-bit integers .* holds float32"),
         (np.zeros(8, np.uint16)[::2], ValueError, "out must be C-contiguous"),
         (memoryview(bytes(8)).cast("H"), BufferError, "out: .*(not writable|read-?only)"),
-        ([1, 2, 3, 4], TypeError, "out must be an array or another bytes-like object, not list"),
+        ([1, 2, 3, 4], TypeError, "out must be an array or another object with a buffer, not list"),
     ],
 )
 def test_bad_outputs(out, error, message):

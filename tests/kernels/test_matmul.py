@@ -165,7 +165,7 @@ def test_buffers_of_the_standard_library():
     assert matmul_u8s8(a, b).tolist() == [[1, -2], [3, -4]]
 
 
-FLOAT64 = r"must hold .*, but holds float64(; .* (converts float32|rounds it))?$"
+FLOAT64 = r"must hold .*, but holds float64(; .* rounds it)?$"
 
 
 def good(product):
@@ -190,7 +190,7 @@ def good(product):
             f"^b {FLOAT64}",
         ),
         ("out", lambda x: x.astype(np.float64), TypeError, "^out must hold .*, but holds float64$"),
-        ("a", lambda x: [[1]], TypeError, "^a must be an array or another bytes-like object, not list"),
+        ("a", lambda x: [[1]], TypeError, "^a must be an array or another object with a buffer, not list"),
         ("a", lambda x: x.T.copy().T, ValueError, "^a must be C-contiguous"),
         ("b", lambda x: x[:, ::-1], ValueError, "^b must be C-contiguous"),
         ("out", lambda x: x.T.copy().T, ValueError, "^out must be C-contiguous"),

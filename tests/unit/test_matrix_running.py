@@ -10,6 +10,7 @@ from isagen.matrix.where import Found
 from support.matrices import matrix_of
 
 ISA = "class isa:\n current = 'A'\n kernels = {'k': {'A': 'selected', 'B': ''}}\n"
+ADDED = "which isa_add_to_module(module) of isa_python.h adds where it is initialised"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ ISA = "class isa:\n current = 'A'\n kernels = {'k': {'A': 'selected', 'B': ''}}\
         (ISA + "import sys\nsys.stdout.buffer.write(b'\\xff\\n')", Running(current="A", kernels={"k": "A"})),
         (ISA + "input()", Running("importing it failed: EOFError: EOF when reading a line")),
         (ISA + "import os\nos._exit(0)", Running("importing it failed: the process ended before it answered")),
-        ("x = 1", Running("importing it failed: AttributeError: module 'odd' has no attribute 'isa'")),
+        ("x = 1", Running(f"unknown: the module has no attribute isa, {ADDED}")),
     ],
     ids=range(6),
 )
