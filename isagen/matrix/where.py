@@ -58,8 +58,8 @@ def find_matrices(where: str) -> list[Found]:
         return _in_builds(where, plans)
     module = None if any(map(is_binary, files)) else _located(where)  # a module may have the name of a folder here
     if module is None and not path.is_dir():
-        remedy = "configure the project first: meson setup BUILD_DIR" if Path("meson.build").is_file() else WANTED
-        raise ProjectError("is no folder, file or installed module", where=where, remedy=remedy)
+        configure = "; `meson setup BUILD_DIR` makes one for this project" if Path("meson.build").is_file() else ""
+        raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED + configure)
     if module is None:
         return _in_files(where, files)
     if module.is_file():
