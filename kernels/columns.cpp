@@ -1,30 +1,22 @@
-// Sum, maximum and minimum of columns. Rows are combined item by item, so memory is read in its order, and the loops
-// over neighbouring columns are plain ones that compilers vectorise.
+// Sum, maximum and minimum of columns. Each row is added to the results of all columns, so memory is read in its order.
+// The loops over columns are plain ones, which compilers vectorise.
 #include "stubs/rows.h"
 #include "vec.h"
 
 namespace {
 
-// The columns of a pass, whose results stay in the first level cache.
-constexpr size_t strip = 512;
-
-// Calls combine<rows>(from, result) for the rows of each strip, several at a time, and writes the results of the strip.
-template <size_t together, typename Result, typename T, typename Combine>
-VEC_INLINE void by_strips(Result *dst, const T *src, size_t rows, size_t columns, size_t stride, Combine combine)
+// Begins the results of the columns, adds `together` rows at a time and then single rows, and writes the results.
+template <typename Reduction, size_t together, typename Result, typename T>
+VEC_INLINE void reduce_columns(Result *dst, const T *src, size_t rows, size_t columns, size_t stride)
 {
-  for (size_t column = 0; column < columns; column += strip) {
-    const size_t width = columns - column < strip ? columns - column : strip;
-    Result results[strip];
-    const T *from = src + column;
-    combine.begin(results, from, width);
-    size_t row = 0;
-    for (; rows - row >= together; row += together, from += together * stride)
-      combine.template add<together>(results, from, width, stride);
-    for (; row < rows; row++, from += stride)
-      combine.template add<1>(results, from, width, stride);
-    for (size_t i = 0; i < width; i++)
-      vec::store_one(results[i], dst + column + i);
-  }
+  Result results[most_columns];
+  Reduction::begin(results, src, columns);
+  for (; rows >= together; rows -= together, src += together * stride)
+    Reduction::template add<together>(results, src, columns, stride);
+  for (; rows > 0; rows--, src += stride)
+    Reduction::template add<1>(results, src, columns, stride);
+  for (size_t i = 0; i < columns; i++)
+    vec::store_one(results[i], dst + i);
 }
 
 template <typename T> struct SumOf {
@@ -37,14 +29,14 @@ template <> struct SumOf<int32_t> {
 // Floats of eight rows are added in their own precision, and these sums in double precision.
 template <typename T> struct Sums {
   using Sum = typename SumOf<T>::type;
-  static VEC_INLINE void begin(Sum *sums, const T *, size_t width)
+  static VEC_INLINE void begin(Sum *sums, const T *, size_t columns)
   {
-    for (size_t i = 0; i < width; i++)
+    for (size_t i = 0; i < columns; i++)
       sums[i] = 0;
   }
-  template <size_t rows> static VEC_INLINE void add(Sum *sums, const T *from, size_t width, size_t stride)
+  template <size_t rows> static VEC_INLINE void add(Sum *sums, const T *from, size_t columns, size_t stride)
   {
-    for (size_t i = 0; i < width; i++)
+    for (size_t i = 0; i < columns; i++)
       sums[i] += tree<rows>(from + i, stride);
   }
   template <size_t rows> static VEC_INLINE auto tree(const T *from, size_t stride)
@@ -59,14 +51,14 @@ template <typename T> struct Sums {
 };
 
 template <typename T, bool largest> struct Extrema {
-  static VEC_INLINE void begin(T *best, const T *from, size_t width)
+  static VEC_INLINE void begin(T *best, const T *from, size_t columns)
   {
-    for (size_t i = 0; i < width; i++)
+    for (size_t i = 0; i < columns; i++)
       best[i] = vec::load_one(from + i);
   }
-  template <size_t rows> static VEC_INLINE void add(T *best, const T *from, size_t width, size_t stride)
+  template <size_t rows> static VEC_INLINE void add(T *best, const T *from, size_t columns, size_t stride)
   {
-    for (size_t i = 0; i < width; i++) {
+    for (size_t i = 0; i < columns; i++) {
       T result = best[i];
       UNROLL for (size_t row = 0; row < rows; row++) {
         const T x = vec::load_one(from + row * stride + i);
@@ -82,16 +74,16 @@ template <typename T, bool largest> struct Extrema {
 template <typename T>
 void sum_columns(typename SumOf<T>::type *dst, const T *src, size_t rows, size_t columns, size_t stride)
 {
-  by_strips<8>(dst, src, rows, columns, stride, Sums<T>());
+  reduce_columns<Sums<T>, 8>(dst, src, rows, columns, stride);
 }
 
 template <typename T>
 void extremum_columns(T *dst, const T *src, size_t rows, size_t columns, size_t stride, bool largest)
 {
   if (largest)
-    by_strips<4>(dst, src, rows, columns, stride, Extrema<T, true>());
+    reduce_columns<Extrema<T, true>, 4>(dst, src, rows, columns, stride);
   else
-    by_strips<4>(dst, src, rows, columns, stride, Extrema<T, false>());
+    reduce_columns<Extrema<T, false>, 4>(dst, src, rows, columns, stride);
 }
 
 } // namespace

@@ -58,7 +58,7 @@ void for_positions(const Axes &axes, const ptrdiff_t *steps, size_t first, size_
 
 // The rows of an array: the items along some of its axes, a row for each position of the other axes. Bit i of `along`
 // stands for axis i. A regular array is [outer][n][inner] without gaps; of others, outer is the number of rows, n their
-// length, and inner 1. `across` has the other axes, `within` those of a row but the last, of which a run of items goes.
+// length, and inner 1. `across` has the other axes, `within` those of a row but the last, along which a run of items is.
 struct Span {
   size_t outer = 1, n = 1, inner = 1, run = 1;
   ptrdiff_t run_bytes = 0, run_dense = 0;
@@ -105,11 +105,12 @@ inline bool take_axis(PyObject *object, int axes, uint64_t *along)
     return false;
   }
   const uint64_t bit = uint64_t(1) << (axis.value < 0 ? axis.value + most : axis.value);
-  if (*along & bit)
+  if (*along & bit) {
     PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
-  const bool is_new = !(*along & bit);
+    return false;
+  }
   *along |= bit;
-  return is_new;
+  return true;
 }
 
 // Sets the bits of the axes that the argument `axis` names: all for None, none for an empty tuple. Returns false with an
@@ -202,17 +203,6 @@ template <typename T, typename From> void gather(T *rows, const void *items, con
                        block.inners);
 }
 
-// The same for rows whose items are neighbours.
-template <typename T, typename From> void convert_rows(T *rows, const void *items, const Span &span, const Block &block)
-{
-  const char *const from = static_cast<const char *>(items) + block.outer * span.n * sizeof(From);
-  for (size_t i = 0; i < block.outers * span.n; i++) {
-    From item;
-    memcpy(&item, from + i * sizeof item, sizeof item);
-    rows[i] = static_cast<T>(item);
-  }
-}
-
 // Copies `count` items that are `step` bytes apart, converted to T.
 template <typename T, typename From> void convert_items(T *to, const char *from, ptrdiff_t step, size_t count)
 {
@@ -223,7 +213,14 @@ template <typename T, typename From> void convert_items(T *to, const char *from,
   }
 }
 
-// The same for an array that is not regular.
+// Copies a block of rows whose items are neighbours.
+template <typename T, typename From> void convert_rows(T *rows, const void *items, const Span &span, const Block &block)
+{
+  const char *const from = static_cast<const char *>(items) + block.outer * span.n * sizeof(From);
+  convert_items<T, From>(rows, from, sizeof(From), block.outers * span.n);
+}
+
+// Copies a block of rows of an array that is not regular.
 template <typename T, typename From> void gather_strided(T *rows, const void *items, const Span &span, const Block &block)
 {
   const char *const from = static_cast<const char *>(items);

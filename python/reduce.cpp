@@ -120,15 +120,14 @@ template <typename T> bool logsumexp_of(T *to, const T *from, size_t rows, size_
   return true;
 }
 
-constexpr size_t strip = 512; // neighbouring columns that are reduced together
-
 // Reduces the axes of [outer][n][inner] items without moving them: reduce(to, from, rows, columns) writes the results
 // of `columns` neighbouring positions, and finish(position, results, columns) takes those of all rows. A long axis is
 // divided into pieces, whose results join(a, b) combines in their order. Returns false if there is no memory.
 template <typename Part, typename T, typename Reduce, typename Join, typename Finish>
 bool reduce_columns(const T *src, const Span &span, int threads, const Reduce &reduce, const Join &join, const Finish &finish)
 {
-  const size_t width = span.inner < strip ? span.inner : strip, strips = (span.inner + strip - 1) / strip;
+  const size_t width = span.inner < most_columns ? span.inner : most_columns;
+  const size_t strips = (span.inner + most_columns - 1) / most_columns;
   const size_t length = piece / width, pieces = span.n < 2 * length ? 1 : span.n / length;
   Scratch<Part> parts(pieces > 1 ? span.rows() * pieces : 0);
   if (!parts)
@@ -138,13 +137,14 @@ bool reduce_columns(const T *src, const Span &span, int threads, const Reduce &r
       [&](size_t first, size_t last) {
         for (size_t task = first; task < last; task++) {
           const size_t i = task / strips % pieces, outer = task / strips / pieces;
-          const size_t column = task % strips * strip, left = span.inner - column, columns = left < strip ? left : strip;
+          const size_t column = task % strips * most_columns, left = span.inner - column;
+          const size_t columns = left < most_columns ? left : most_columns;
           const size_t row = i * length, rows = i + 1 < pieces ? length : span.n - row;
           const T *const from = src + (outer * span.n + row) * span.inner + column;
           if (pieces > 1) {
             reduce(parts.data() + (outer * pieces + i) * span.inner + column, from, rows, columns);
           } else {
-            Part results[strip];
+            Part results[most_columns];
             reduce(results, from, rows, columns);
             finish(outer * span.inner + column, results, columns);
           }
@@ -176,7 +176,7 @@ bool reduce_columns_as(const T *src, Out *out, const Span &span, int threads)
         [](Sum a, Sum b) { return a + b; },
         [&](size_t position, const Sum *sums, size_t columns) {
           const Sum divisor = static_cast<Sum>(reduction == MEAN ? span.n : 1);
-          Out results[strip];
+          Out results[most_columns];
           for (size_t c = 0; c < columns; c++)
             results[c] = static_cast<Out>(reduction == MEAN ? sums[c] / divisor : sums[c]);
           memcpy(to + position * sizeof(Out), results, columns * sizeof(Out));

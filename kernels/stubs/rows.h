@@ -37,8 +37,9 @@ ISA_DECLARE_DISPATCH(extremum_fn<int32_t>, extremum_int32_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<int8_t>, extremum_int8_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<uint8_t>, extremum_uint8_stub)
 
-// The same of columns: dst[c] = src[0][c] + ... + src[rows - 1][c], or the largest or smallest. Rows begin `stride`
-// elements apart.
+// The same of at most 512 columns, whose results fit the first level cache: dst[c] = src[0][c] + ... + src[rows - 1][c],
+// or the largest or smallest. Rows begin `stride` elements apart.
+constexpr size_t most_columns = 512;
 template <typename T, typename Sum>
 using sum_columns_fn = void (*)(Sum *dst, const T *src, size_t rows, size_t columns, size_t stride);
 typedef sum_columns_fn<float, double> sum_columns_float_fn;

@@ -88,6 +88,12 @@ def test_the_kinds_to_fail_on_decide_the_exit_status_and_are_all_reported(house,
     assert (report["clean"], report["failed"]) == (False, bool(status))
 
 
+def test_one_file_needs_no_summary(libraries):
+    summary = f"fail   {libraries['load']}: 1 file, 1 load"
+    assert summary not in isagen(libraries["load"], status=1)
+    assert summary in isagen("--summary", libraries["load"], status=1)
+
+
 def test_a_kind_that_is_none(libraries):
     said = isagen("--fail-on", "loud", libraries["load"], status=2)
     assert said == "isagen: error: --fail-on: there is no kind of finding 'loud'\n  did you mean 'load'?\n"
