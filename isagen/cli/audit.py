@@ -23,21 +23,14 @@ from .parser import Commands
 from .progress import progress
 
 ALL, NONE, DEFAULT = "all", "none", "default"
-EXAMPLES = """\
-examples:
-  isagen audit build                                  what a build folder of isagen links
-  isagen audit --summary wheelhouse                   a line for each wheel
-  isagen audit --allow ours.toml --format json *.whl  with findings that ours.toml explains, for a program
-
-exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where a file cannot be read
-"""
+STATUS = "exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where a file cannot be read"
 
 
 def _kinds_text() -> str:
     """Return the list of the kinds of findings for the help text."""
     column = max(map(len, KINDS)) + 2
     lines = (f"  {kind:{column}}{meaning}" for kind, (meaning, _) in KINDS.items())
-    return "\n".join(("kinds of findings:", *lines, "", ""))
+    return "\n".join(("kinds of findings:", *lines, "", STATUS))
 
 
 def add(commands: Commands) -> None:
@@ -47,7 +40,7 @@ def add(commands: Commands) -> None:
         "audit",
         help=what,
         description="Decode compiled code and report instructions that a CPU may lack and no check at run time covers.",
-        epilog=_kinds_text() + EXAMPLES,
+        epilog=_kinds_text(),
     )
     parser.add_argument(
         "targets",

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
-from . import audit, completion, cpu, demo, diff, doctor, init, matrix, probe, report, tune, why
+from . import audit, completion, cpu, probe, tune
 from .examples import examples_text
+from .matrix import add_diff, add_matrix, add_report, add_why
 from .parser import Parser, commands_of
+from .project import add_demo, add_doctor, add_init
 
 # In the order of the help text.
-COMMANDS = (init, doctor, matrix, why, diff, report, tune, probe, cpu, audit, demo, completion)
+COMMANDS = (
+    *(add_init, add_doctor, add_matrix, add_why, add_diff, add_report, tune.add, probe.add, cpu.add, audit.add),
+    *(add_demo, completion.add),
+)
 
 
 def run_command(words: Sequence[str]) -> int:
@@ -46,9 +51,9 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"isagen {__version__}")
     parser.set_defaults(parser=parser, failed=0)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    for add in COMMANDS:
+        add(commands)
     for name, subparser in commands_of(parser).items():
-        subparser.epilog = subparser.epilog or examples_text(name)
+        subparser.epilog = "\n\n".join(filter(None, [subparser.epilog, examples_text(name)]))
         subparser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser

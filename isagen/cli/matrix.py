@@ -1,4 +1,4 @@
-"""`isagen matrix`: shows what was built, and why not the rest."""
+"""`isagen matrix`, `why`, `diff` and `report`: what was built, why not the rest, and what differs."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import argparse
 import io
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from ..matrix.built import objects_of
+from ..matrix.difference import differences
 from ..matrix.formats import as_csv, as_json, as_markdown
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
+from ..matrix.report import report_data, report_markdown, report_on
 from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
-from ..model.errors import ConfigError
+from ..matrix.why import Explanation, explain
+from ..model.errors import ConfigError, ProjectError
 from ..tune.results import read_results
-from .output import add_output, standard_output, write
+from .output import add_output, standard_output, wrapped, write, write_data
 from .parser import Commands
 
 WHERE = "a build folder, a binary, a wheel, a folder of them, or the name of an installed module"
 FORMATS = ("terminal", "html", "json", "markdown", "csv")
+DIFF_FAILED = 2  # the exit status of an error of `isagen diff`; 1 means that something differs
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
+def add_matrix(commands: Commands) -> None:
+    """Add the parser of `isagen matrix`."""
     parser = commands.add_parser(
         "matrix",
         help="show what was built, and why not the rest",
@@ -40,11 +45,11 @@ def add(commands: Commands) -> None:
         help="speeds that `isagen tune --save` wrote, shown with --format html",
     )
     parser.add_argument("--flags", action="store_true", help="show each level's flags, in the terminal")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_matrix)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command."""
+def run_matrix(options: argparse.Namespace) -> int:
+    """Run `isagen matrix`."""
     if options.speeds is not None and options.format != "html":
         raise ConfigError("is shown in a page only", where="--speeds", remedy="give --format html too")
     matrices = [found for where in options.where for found in find_matrices(where)]
@@ -80,3 +85,111 @@ def _page(matrices: Sequence[Found], speeds: Path | None) -> str:
     }
     medians = read_results(speeds).medians if speeds is not None else None
     return html_text([(label, found.matrix) for label, found in labelled], loops, medians)
+
+
+def add_why(commands: Commands) -> None:
+    """Add the parser of `isagen why`."""
+    parser = commands.add_parser(
+        "why",
+        help="say why a level is or is not built, supported and selected",
+        description="Say why a level, or one kernel at it, is or is not built, supported here, and selected.",
+    )
+    parser.add_argument("level", metavar="LEVEL", help="a level of the build, in any case")
+    parser.add_argument("kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or its end, or a stub")
+    parser.add_argument("where", metavar="WHERE", help=WHERE)
+    add_output(parser, ("text", "json"))
+    parser.set_defaults(run=run_why)
+
+
+def run_why(options: argparse.Namespace) -> int:
+    """Run `isagen why`."""
+    matrices = find_matrices(options.where)
+    explanations: list[tuple[str, Explanation]] = []
+    problems: list[ProjectError] = []
+    for found in matrices:
+        here = selection_here(found.matrix)
+        try:
+            explanations.append((found.label, explain(found.matrix, options.level, options.kernel, here)))
+        except ProjectError as problem:  # another matrix may have the level or the kernel
+            problems.append(problem)
+    if not explanations:
+        raise problems[0]
+    if options.format == "json":
+        data = [{"where": label, **asdict(explanation)} for label, explanation in explanations]
+        write_data(options, data[0] if len(matrices) == 1 else data)
+        return 0
+    lines = []
+    for label, explanation in explanations:
+        lines.append((f"{label}: " if len(matrices) > 1 else "") + explanation.sentence)
+        lines += [f"  {detail}" for detail in explanation.details]
+    write(options, wrapped(lines))
+    return 0
+
+
+def add_diff(commands: Commands) -> None:
+    """Add the parser of `isagen diff`."""
+    parser = commands.add_parser(
+        "diff",
+        help="show what differs between two builds",
+        description="Show what differs between two build matrices: compilers, levels, flags, kernels and code. "
+        "The exit status is 0 where nothing differs, 1 where something does, and 2 where it fails.",
+    )
+    parser.add_argument("before", metavar="A", help=WHERE)
+    parser.add_argument("after", metavar="B", help="the same")
+    add_output(parser, ("text", "json"))
+    parser.set_defaults(run=run_diff, failed=DIFF_FAILED)
+
+
+def run_diff(options: argparse.Namespace) -> int:
+    """Run `isagen diff`."""
+    pairs = _pairs(options, find_matrices(options.before), find_matrices(options.after))
+    changes = [(name, change) for name, old, new in pairs for change in differences(old.matrix, new.matrix)]
+    if options.format == "json":
+        write_data(options, [{"in": name, **asdict(change)} for name, change in changes])
+    else:
+        lines = []
+        for name, change in changes:
+            lines.append(f"{name}: {change.what}" if len(pairs) > 1 else change.what)
+            lines += [f"  - {change.before or '(none)'}", f"  + {change.after or '(none)'}"]
+        write(options, "".join(f"{line}\n" for line in lines or ["nothing differs"]))
+    return 1 if changes else 0
+
+
+def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found]) -> list[tuple[str, Found, Found]]:
+    """Return pairs of matrices, with their name. Raises `ProjectError` if the sides are not of the same binaries."""
+    if len(before) == len(after) == 1:
+        return [("", before[0], after[0])]
+    old, new = (
+        {(found.matrix.project, found.label.rpartition("/")[2]): found for found in side} for side in (before, after)
+    )
+    if old.keys() != new.keys() or len(old) != len(before) or len(new) != len(after):
+        raise ProjectError(
+            f"the matrices there ({len(before)}) and in {options.after} ({len(after)}) are not of the same binaries",
+            where=options.before,
+            remedy="give one binary or build folder on each side",
+        )
+    return [(key[1], old[key], new[key]) for key in old]
+
+
+def add_report(commands: Commands) -> None:
+    """Add the parser of `isagen report`."""
+    parser = commands.add_parser(
+        "report",
+        help="report on a build and this machine, for a bug report",
+        description="Report what was built, what CPU and OS support of it, and what is selected, as Markdown. "
+        "Nothing in it names a user, a host or a folder.",
+    )
+    parser.add_argument("where", metavar="WHERE", help=WHERE)
+    add_output(parser, ("markdown", "json"))
+    parser.set_defaults(run=run_report)
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """Run `isagen report`."""
+    reports = [report_on(found) for found in find_matrices(options.where)]
+    if options.format == "json":
+        data = list(map(report_data, reports))
+        write_data(options, data[0] if len(data) == 1 else data)
+    else:
+        write(options, "\n".join(map(report_markdown, reports)))
+    return 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import TextWrapper
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..model.printable import CONTROLS, SURROGATES
 
@@ -56,6 +57,11 @@ def write(options: argparse.Namespace, text: str) -> None:
     except OSError as problem:
         problem.filename = str(options.output)
         raise
+
+
+def write_data(options: argparse.Namespace, data: Any) -> None:
+    """Write data as indented JSON."""
+    write(options, json.dumps(data, indent=2) + "\n")
 
 
 def flush(text: str = "") -> None:

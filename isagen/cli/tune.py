@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from ..tune.measure import measure, only_matrix
 from ..tune.results import FEWEST, read_results, results_text
 from ..tune.run import PROGRAM
 from .matrix import WHERE
-from .output import add_output, write
+from .output import add_output, write, write_data
 from .parser import Commands
 from .progress import progress
 
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     advice, left_out = advise(results, options.margin / 100)
     if options.format == "json":
         data = {"kernels": [{**asdict(one), "dropped": one.dropped} for one in advice], "left_out": left_out}
-        write(options, json.dumps(data, indent=2) + "\n")
+        write_data(options, data)
     else:
         write(options, text_of(advice, left_out, len(results) > 1))
     if options.write:

@@ -60,7 +60,7 @@ def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
         "d": [Found("x.so", matrix_of()), Found("y.so", matrix_of())],
         "e": [Found(f"{folder}/x.so", matrix_of()) for folder in "12"] + [Found("y.so", matrix_of())],
     }
-    monkeypatch.setattr("isagen.cli.diff.find_matrices", sides.__getitem__)
+    monkeypatch.setattr("isagen.cli.matrix.find_matrices", sides.__getitem__)
     assert main(["diff", "a", "a"]) == 0
     assert main(["diff", "a", "b"]) == 1
     assert main(["diff", "a", "b", "-o", str(tmp_path)]) == 2
@@ -68,7 +68,7 @@ def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr("sys.stdout", full)
         assert main(["diff", "a", "a"]) == 2
         monkeypatch.undo()
-        monkeypatch.setattr("isagen.cli.diff.find_matrices", sides.__getitem__)
+        monkeypatch.setattr("isagen.cli.matrix.find_matrices", sides.__getitem__)
     assert main(["diff", "c", "d"]) == main(["diff", "d", "e"]) == main(["diff", "d", "c"]) == 2
 
 

@@ -1,0 +1,64 @@
+"""`isagen init`, `isagen doctor` and `isagen demo`: set a project up, check one, and build one to try."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..project.demo import run_demo
+from ..project.doctor import examine
+from ..project.init import init_project
+from .parser import Commands
+
+
+def add_init(commands: Commands) -> None:
+    """Add the parser of `isagen init`."""
+    parser = commands.add_parser("init", help="set a project up, or update what isagen wrote into it")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the project, or a folder to make for one (default: this folder)",
+    )
+    parser.add_argument("--name", help="name of the Python package, in a folder without a project")
+    parser.add_argument(
+        "--fragment", default="isagen", help="folder for isagen's files in the project (default: isagen)"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace a changed fragment too; the old one is kept as .orig"
+    )
+    parser.set_defaults(run=run_init)
+
+
+def run_init(options: argparse.Namespace) -> int:
+    """Run `isagen init`."""
+    done = init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force)
+    for line in list(done):  # complete before the first line is printed, which may fail
+        print(line)
+    return 0
+
+
+def add_doctor(commands: Commands) -> None:
+    """Add the parser of `isagen doctor`."""
+    parser = commands.add_parser("doctor", help="check a project and the tools that build it")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="the project (default: this folder)")
+    parser.set_defaults(run=run_doctor)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Run `isagen doctor`."""
+    problems = 0
+    for check in examine(options.folder):
+        problems += not check.ok
+        print(f"{'ok' if check.ok else 'problem':<8} {check.message}", flush=True)
+        if check.remedy:
+            print(f"{'':<8}   {check.remedy}")
+    return int(problems > 0)
+
+
+def add_demo(commands: Commands) -> None:
+    """Add the parser of `isagen demo`."""
+    parser = commands.add_parser("demo", help="build a small project, run every level that this CPU has, and compare")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="make the project in FOLDER, and leave it there")
+    parser.set_defaults(run=lambda options: run_demo(options.keep))
