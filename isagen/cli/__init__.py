@@ -1,4 +1,4 @@
-"""The command line: a module for each command or group of them, and `main`, the one place that turns an error into an exit."""
+"""The command line: modules of commands, and `main`, the one place that turns an error into an exit."""
 
 import sys
 
