@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -14,7 +15,7 @@ from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
 from .selection import Selection
-from .words import LEVEL_HEADS, TO_BUILD, disabled, facts, level_columns, level_lines, title, verdict_text
+from .words import LEVEL_HEADS, TO_BUILD, disabled, facts, flags_text, level_columns, level_lines, title, verdict_text
 
 # The mark and the style of a cell, by its state.
 SAME = "same code as a lower level"
@@ -38,8 +39,10 @@ def print_matrix(
     """
     console = Console(highlight=False, file=stream)
     console.width = max(NARROWEST, console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED)
-    for part in _parts(matrix, label, here, flags):
-        console.print(part, crop=False)
+    with console.capture() as captured:
+        for part in _parts(matrix, label, here, flags):
+            console.print(part, crop=False)
+    console.file.write(re.sub(" +$", "", captured.get(), flags=re.MULTILINE))
 
 
 def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> Iterator[RenderableType]:
@@ -54,7 +57,10 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
         marks = ((state, *MARKS[state]) for state in MARKS if state in states)
         yield Text("   ").join(Text(f"{mark} {state}", style) for state, mark, style in marks)
     yield ""
-    yield _levels(matrix, flags)
+    yield _levels(matrix)
+    for level in matrix.levels if flags else ():
+        if level.verdict == BUILT:
+            yield _text(f"{level.name}: {'; '.join(flags_text(level))}")
     yield ""
     if here is not None and not here.problem:
         yield _text(f"runs here: {_selected(here)}", "bold")
@@ -99,7 +105,7 @@ def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
     return SAME if cell.verdict == BUILT and cell.same_as else cell.verdict
 
 
-def _levels(matrix: Matrix, flags: bool) -> Table:
+def _levels(matrix: Matrix) -> Table:
     """Return a line for each level: its code, its widest register, and what it adds; or why it is not built."""
     table = _table(2)
     for head in ("", *LEVEL_HEADS):
@@ -107,7 +113,7 @@ def _levels(matrix: Matrix, flags: bool) -> Table:
     table.add_column("", overflow="fold")
     for number, level in enumerate(matrix.levels, 1):
         name, *sizes = map(_text, level_columns(matrix, level))
-        verdict, *more = level_lines(matrix, level, flags)
+        verdict, *more = level_lines(matrix, level, flags=False)
         name.stylize(MARKS[verdict_text(level)][1])
         lines = more if verdict == BUILT else [verdict, *more]
         table.add_row(str(number), name, *sizes, Text("\n").join(map(_text, lines)))

@@ -50,6 +50,18 @@ def test_a_terminal_of_any_width_shows_everything(width, kernels, flags):
     assert not any(end in text for end in ("…", "..."))
 
 
+@pytest.mark.parametrize("width", [60, 100])
+def test_no_line_ends_in_blanks_or_within_a_flag(width, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    matrix = matrix_of()
+    print_matrix(matrix, flags=True)
+    shown = capsys.readouterr().out.splitlines()
+    assert [line for line in shown if line != line.rstrip()] == []
+    words = {word for line in shown for word in line.split()}
+    assert {flag for level in matrix.levels for flag in level.flags.get("cpp", ())} <= words
+    assert "-mno-avx256-split-unaligned-load" in words
+
+
 def test_the_grid_has_a_mark_for_each_cell():
     matrix = matrix_of()
     kernel = matrix.kernels[0]
