@@ -47,7 +47,7 @@ def level_named(name: str, table: Table, where: str, other_levels: Set[str], *ke
     """
     level = next((level for level in table.names() if level.casefold() == name.casefold()), "")
     if not level and name.upper() not in other_levels:
-        remedy = did_you_mean(name, (*table.names(), *keywords))
+        remedy = did_you_mean(sign + name, (*(sign + level for level in table.names()), *keywords))
         raise ConfigError(f"unknown level {sign + name!r}", where=where, remedy=remedy)
     return level
 

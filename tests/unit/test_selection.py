@@ -41,7 +41,14 @@ def test_words_are_read_from_left_to_right(words, expected):
 
 @pytest.mark.parametrize(
     ("word", "remedy"),
-    [("AVX3", "'AVX2'"), ("-AVX3", "'AVX2'"), ("al", "'all'"), ("nome", "'none'"), ("-all", "'all'")],
+    [
+        ("AVX3", "'AVX2'"),
+        ("-AVX3", "'-AVX2'"),
+        ("-AMXX", "'-AMX'"),
+        ("al", "'all'"),
+        ("nome", "'none'"),
+        ("-all", "'all'"),
+    ],
 )
 def test_unknown_level_suggests_another(word, remedy):
     with pytest.raises(ConfigError) as caught:
