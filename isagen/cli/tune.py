@@ -12,8 +12,7 @@ from ..model.files import write_if_changed
 from ..tune.config_file import check_writable, write_levels
 from ..tune.judge import advise, text_of
 from ..tune.measure import measure, only_matrix
-from ..tune.results import FEWEST, read_results, results_text
-from ..tune.run import PROGRAM
+from ..tune.results import FEWEST, PROGRAM, read_results, results_text
 from .matrix import WHERE
 from .output import add_output, write, write_data
 from .parser import Commands

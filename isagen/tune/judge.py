@@ -12,8 +12,7 @@ from itertools import accumulate
 from math import comb
 from statistics import median
 
-from .results import Results, merged
-from .run import PROGRAM
+from .results import PROGRAM, Results, merged
 
 # The verdicts on a level: faster by more than the margin; slower; neither; or the noise is greater than the margin.
 PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"

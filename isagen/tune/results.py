@@ -13,6 +13,8 @@ from ..model.codec import from_data
 from ..model.errors import ConfigError
 
 RESULTS_FORMAT = 1
+# The kernel source that stands for the whole program, if a benchmark prints no times.
+PROGRAM = ""
 # With fewer rounds, a comparison of two levels has no bounds (`judge.CONFIDENCE`).
 FEWEST = 6
 

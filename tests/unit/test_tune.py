@@ -11,8 +11,8 @@ from isagen.matrix.where import Found
 from isagen.model.errors import ConfigError, ProjectError
 from isagen.tune.config_file import write_levels
 from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, advise, compare, judge, text_of
+from isagen.tune.measure import LINE, run_rounds
 from isagen.tune.results import Results, Timed, read_results, results_text
-from isagen.tune.run import LINE, run_rounds
 from support.matrices import matrix_of
 
 LEVELS = ("BASE", "WIDE", "HUGE")
