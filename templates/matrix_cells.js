@@ -1,7 +1,7 @@
 "use strict";
 // What the cells of the matrix show: a view for each question, which gives a cell its class, text and value.
 
-// Places in a cell, and in its code, as isagen/matrix/page_data.py writes them.
+// Places in a cell, and in its code, as isagen/matrix/html.py writes them.
 const STATE = 0,
   REASON = 1,
   FLAGS = 2,

@@ -9,9 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from isagen.matrix.html import html_text
+from isagen.matrix.html import NOT_COMPILED, html_text, state_of
 from isagen.matrix.loops import Loop
-from isagen.matrix.page_data import NOT_COMPILED, state_of
 from isagen.model.matrix import MatrixCell
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
 from support.matrices import speeds_of as measured
