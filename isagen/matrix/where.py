@@ -88,15 +88,26 @@ def _editable_plans(module: str) -> list[Path]:
 
     The module is not searched for: meson-python's finder would rebuild it.
     """
-    try:
-        origin = json.loads(metadata.distribution(module).read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
+    folder, editable = installed_from(module)
+    if not (folder and editable):
         return []
-    if not origin.get("dir_info", {}).get("editable", False):
-        return []
-    project = Path(unquote(origin["url"].removeprefix("file://")))
+    project = Path(folder)
     own = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's, without build-dir
     return list(plans_in(own if own.is_dir() else project))
+
+
+def installed_from(distribution: str) -> tuple[str, bool]:
+    """Return the folder that a distribution was installed from, "" if there is none; and whether it is editable.
+
+    Installers note both (PEP 610).
+    """
+    try:
+        origin = json.loads(metadata.distribution(distribution).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return "", False
+    url = origin.get("url", "")
+    folder = unquote(url.removeprefix("file://")) if url.startswith("file:") else ""
+    return folder, origin.get("dir_info", {}).get("editable", False)
 
 
 def _relative(folder: Path) -> dict[Path, str]:

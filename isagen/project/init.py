@@ -6,7 +6,6 @@ Files that isagen wrote are updated; files that you edited are reported and not 
 from __future__ import annotations
 
 import hashlib
-import json
 import keyword
 import re
 import shlex
@@ -14,11 +13,10 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import metadata
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote
 
 from .. import __version__
+from ..matrix.where import installed_from
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
@@ -164,11 +162,16 @@ def package_name(name: str | None, folder: Path) -> str:
         if reason:
             raise ProjectError(f"{name!r} cannot name the package: {reason}", where="--name", remedy=remedy)
         return name
-    plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
-    package = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_").lower()
+    package = _plain(folder.resolve().name).lower()
     if not package or not package[0].isalpha():
         package = f"my_{package}".rstrip("_")
     return f"{package}_package" if _conflict(package) else package
+
+
+def _plain(text: str) -> str:
+    """Return a text as a word of ASCII letters, digits and underscores."""
+    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"\W+", "_", letters).strip("_")
 
 
 def _conflict(name: str) -> str:
@@ -228,14 +231,9 @@ def _options(folder: Path) -> tuple[Path, str]:
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Yield how pip's isolated builds find an isagen that was installed from a folder (PEP 610)."""
-    try:
-        origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
-        return
-    url = origin.get("url", "")
-    if url.startswith("file:"):
-        folder = unquote(url.removeprefix("file://"))
+    """Yield how pip's isolated builds find an isagen that was installed from a folder."""
+    folder, _ = installed_from("isagen")
+    if folder:
         yield (
             f"\nThis isagen was installed from {folder}. For pip to find it, run:\n\n"
             f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(folder)}\n"
@@ -303,6 +301,5 @@ def project_name(folder: Path) -> str:
 
 def override_name(project: str) -> str:
     """Return the name of the override variable for a project's name."""
-    letters = unicodedata.normalize("NFKD", project).encode("ascii", "ignore").decode()
-    plain = re.sub(r"\W+", "_", letters).strip("_").upper()
+    plain = _plain(project).upper()
     return "_".join(part for part in ("" if plain[:1].isalpha() else "MY", plain, "ISA") if part)
