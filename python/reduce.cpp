@@ -241,6 +241,10 @@ template <Reduction reduction, TypeCount own_types> PyObject *reduce(PyObject *,
   if (!has_arguments(count, 6) || !take_threads(args[5], &threads))
     return nullptr;
   PyObject *const dtype = args[2];
+  if (!PyBool_Check(args[4]) && !PyLong_Check(args[4])) {
+    PyErr_Format(PyExc_TypeError, "keepdims must be True or False, not %.100s", Py_TYPE(args[4])->tp_name);
+    return nullptr;
+  }
   const int keepdims = PyObject_IsTrue(args[4]);
   Buffer src(args[0], "src", number_types, dtype == Py_None ? own_types : ALL_NUMBERS, Access::read, Layout::any);
   if (keepdims < 0 || !src || !take_axes(args[1], true, src, &along))

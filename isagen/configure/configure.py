@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from pathlib import Path
 
 from .. import __version__
 from ..model.errors import ConfigError, KernelError, ProjectError
-from ..model.files import content_digest, replace_files, write_if_changed
+from ..model.files import content_digest, read_bytes, replace_files, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
@@ -38,6 +39,8 @@ NO_UNIQUE = "-fno-gnu-unique"
 UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
 # The first versions of compilers with -ffile-prefix-map, by Meson's compiler ids.
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
+# What defines a Python module in a source, by CPython, pybind11 and nanobind.
+PYTHON_MODULE = re.compile(rb"^\s*(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b", re.MULTILINE)
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -120,7 +123,9 @@ def check_paths(source: Path, build: Path) -> None:
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError` for a missing kernel source, `ConfigError` for a bad set's name or a header that shadows."""
+    """Raise `KernelError` for a kernel source that is missing or defines a Python module, and `ConfigError` for a bad
+    name of a set or a header that shadows.
+    """
     check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
@@ -136,6 +141,18 @@ def _check(request: Request, config: Config) -> None:
                 remedy=f"looked in {request.project_root}; isa_kernels is for files(); for the output of a target or "
                 f"of configure_file(), write isa_generated = {{'{source}': target}}",
             )
+        if source not in request.generated and not request.module:
+            _check_no_module(source, request.project_root)
+
+
+def _check_no_module(source: str, root: Path) -> None:
+    """Raise `KernelError` if a kernel source defines a Python module."""
+    if PYTHON_MODULE.search(read_bytes(root / source)):
+        raise KernelError(
+            "defines a Python module, but a kernel source is compiled once per level, without Python's headers",
+            where=f"isa_kernels: {source}",
+            remedy=f"name it in the sources of the target: py.extension_module('NAME', '{source}', ...)",
+        )
 
 
 def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, cache: Cache) -> Build:

@@ -54,7 +54,8 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     if processor.decodable is None:
         return undecoded
     if mode == "unreached":
-        reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says"
+        reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps "
+        reason += "because of another -B or --ld-path, or a ':' in the build folder's path"
         return LinkAudit(mode, reason)
     if not processor.decodable.is_made_under(compiler.baseline_macros):
         return undecoded

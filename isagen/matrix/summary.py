@@ -42,6 +42,8 @@ def _level(level: LevelRow, kernels: str, baseline: str) -> str:
 
 
 def _optimized(options: str) -> str:
+    if not options:
+        return f"no -O: {reason_for_plain_code(options)}"
     return f"{options}: {reason_for_plain_code(options).partition(' ')[2]}" if options in SCALAR else options
 
 

@@ -174,13 +174,23 @@ def test_an_old_python_on_the_command_line():
 def test_a_source_of_a_target_among_the_kernels(scaffold):
     said = scaffold.setup()
     assert "is in isa_kernels" not in said
-    scaffold.edit("meson.build", "'kernels/level.cpp'", "'kernels/level.cpp', 'src/core.cpp'")
+    scaffold.edit("meson.build", "'src/core.cpp'", "'src/core.cpp', 'kernels/level.cpp'")
     said = scaffold.setup("--reconfigure")
     assert (
-        "isagen: warning: meson.build: src/core.cpp is in isa_kernels, and a target compiles it too\n"
+        "isagen: warning: meson.build: kernels/level.cpp is in isa_kernels, and a target compiles it too\n"
         "  name it in one of the two"
     ) in said
     assert said.count("a target compiles it too") == 1
+
+
+def test_the_source_of_a_python_module_among_the_kernels(scaffold):
+    scaffold.edit("meson.build", "'kernels/level.cpp'", "'kernels/level.cpp', 'src/core.cpp'")
+    said = scaffold.setup(check=False)
+    assert (
+        "isagen: isa_kernels: src/core.cpp: defines a Python module, but a kernel source is compiled once per level, "
+        "without Python's headers\n"
+        "  name it in the sources of the target: py.extension_module('NAME', 'src/core.cpp', ...)"
+    ) in said
 
 
 def test_no_target_takes_the_kernels(scaffold):

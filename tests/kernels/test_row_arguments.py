@@ -115,6 +115,8 @@ F4 = np.zeros(4, np.float32)
         (lambda: k.cumsum(F4, threads="2"), TypeError, "threads must be an integer, not str"),
         (lambda: k.cumsum(F4, True), TypeError, "axis must be an integer, not bool"),
         (lambda: k.sum(F4, (0, True)), TypeError, "axis must be an integer, not bool"),
+        (lambda: k.sum(F4, keepdims="no"), TypeError, "keepdims must be True or False, not str"),
+        (lambda: k.max(F4, keepdims=None), TypeError, "keepdims must be True or False, not NoneType"),
         (lambda: k.cumsum(F4.astype(complex)), TypeError, "src must hold float32, .* complex128$"),
         (
             lambda: k.softmax(F4.astype("M8[s]")),

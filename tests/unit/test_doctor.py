@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,7 @@ def test_what_a_build_folder_and_a_subproject_hold_does_not_count(project):
 
 @pytest.mark.parametrize("missing", ["meson", "ninja"])
 def test_tools_that_pip_does_not_fetch(project, monkeypatch, missing):
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)  # an environment may not be active
     found = shutil.which
     hidden = {"meson": {"meson"}, "ninja": {"ninja", "ninja-build", "samu"}}[missing]
     monkeypatch.setattr(shutil, "which", lambda name, **more: None if name in hidden else found(name, **more))
