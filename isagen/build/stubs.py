@@ -97,7 +97,8 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
             raise BuildError(
                 f"{first_sources[stub]} registers it at {', '.join(stub_levels)}, but no kernel does at {lowest}",
                 where=stub,
-                remedy=f"register a kernel at {lowest} too, for CPUs without any higher level",
+                remedy=f"register one at {lowest} too, for CPUs without any higher level; if isa.toml gives the source "
+                f"levels, they may have to name {lowest}",
             )
     for registrations in levels:
         for source, kernel in registrations.kernels.items():

@@ -22,6 +22,7 @@ COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # A value of an alias: it is written into generated C.
 WORD = re.compile(r"[A-Za-z0-9_.+-]+\Z")
+WILDCARD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*\Z", re.ASCII)
 # The override variable (None: the table's), and its aliases.
 Override = tuple[str | None, tuple[Alias, ...]]
@@ -106,7 +107,7 @@ def load_config(path: Path) -> Config:
             levels=section.strings("levels", None) if "levels" in section else None,
             args=args,
             header=section.string("header", ""),
-            register=_register(section),
+            register=_register(section, source),
         )
         section.finish()
     override, aliases = _override(top)
@@ -129,8 +130,8 @@ def load_config(path: Path) -> Config:
     return config
 
 
-def _register(kernel: Section) -> Mapping[str, str]:
-    """Read the functions that isagen registers, by stub."""
+def _register(kernel: Section, key: str) -> Mapping[str, str]:
+    """Read the functions that isagen registers, by stub; `key` is the path or pattern of the entry."""
     section = kernel.section("register")
     functions = section.texts()
     for stub, function in functions.items():
@@ -139,7 +140,7 @@ def _register(kernel: Section) -> Mapping[str, str]:
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    if header and not functions:
+    if header and not functions and not WILDCARD.search(key):  # entries of single kernels may have it
         raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")

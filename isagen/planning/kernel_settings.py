@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ..model.errors import ConfigError, did_you_mean
-from .config import Config
+from .config import WILDCARD, Config
 
 # Wildcards as regular expressions: `**/` matches any number of folders, `*` and `?` match within a folder.
 WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-WILDCARD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 
 
 @dataclass(frozen=True)

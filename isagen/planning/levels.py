@@ -16,17 +16,20 @@ REQUIRE = "Meson option isa_require"
 
 
 def select_levels(
-    words: Iterable[str], table: Table, where: str, other_levels: Set[str] = frozenset()
+    words: Iterable[str], table: Table, where: str, other_levels: Set[str] = frozenset(), lowest_too: bool = True
 ) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
     `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word, or
     a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or commas, in
-    any case. The lowest level is always on: a stub must have something to call. `other_levels` are the levels of other
-    architectures; their names are ignored. Raises `ConfigError` for an unknown name.
+    any case. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME` selects only
+    levels that it names. `other_levels` are the levels of other architectures; their names are ignored. Raises
+    `ConfigError` for an unknown name, and for words that switch the lowest level off.
     """
     tokens = _tokens(words)
-    selected = set(table.names()) if not tokens or tokens[0].startswith("-") else {table.lowest.name}
+    selected = {table.lowest.name} if lowest_too else set()
+    if not tokens or tokens[0].startswith("-"):
+        selected = set(table.names())
     for token in tokens:
         if token.casefold() == "all":
             selected = set(table.names())

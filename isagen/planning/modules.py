@@ -29,12 +29,24 @@ def check_module(module: str, kernels: Sequence[str]) -> None:
 
 
 def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
-    """Return the kernels of one module, built only at the levels at which all of them are built."""
+    """Return the kernels of one module, built only at the levels at which all of them are built.
+
+    Raises `ConfigError` for a source that is not built at the lowest level.
+    """
     first_lacking: dict[str, tuple[str, Cell]] = {}
     for row in rows:
         for cell in row.cells:
             if cell.verdict != BUILT:
                 first_lacking.setdefault(cell.level, (row.source, cell))
+
+    lowest = rows[0].cells[0].level
+    if lowest in first_lacking:
+        source, lacking = first_lacking[lowest]
+        raise ConfigError(
+            f"{source} is a source of a module, which is built as a whole, but is not built at {lowest}",
+            where=lacking.reason.removeprefix("by "),
+            remedy=f"name {lowest} among its levels",
+        )
 
     def whole(cell: Cell) -> Cell:
         if cell.verdict != BUILT or cell.level not in first_lacking:

@@ -87,11 +87,12 @@ def make_plan(
             for level in table.names()
         )
         cells = tuple(with_shim(source, settings, cell) for cell in cells)
-        if cells[0].verdict != BUILT:
+        if cells[0].verdict == UNAVAILABLE:
             raise ConfigError(
                 f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
                 where=f"table {table.name}",
-                remedy="every kernel needs the lowest level; use a compiler that has it, or another table",
+                remedy="use a compiler that has it, or another table; kernels for higher levels alone name these in "
+                "isa.toml",
             )
         rows.append(
             KernelRow(
@@ -132,7 +133,7 @@ def _disabled(
     """Return the levels that project or packager switched off for one kernel, each with the setting that did so."""
     disabled = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager_levels}
     if settings.levels is not None:
-        selected = select_levels(settings.levels, table, settings.levels_where, other_levels)
+        selected = select_levels(settings.levels, table, settings.levels_where, other_levels, lowest_too=False)
         disabled |= {level: f"by {settings.levels_where}" for level in table.names() if level not in selected}
     return disabled | {level: f"by {config.shown}: levels" for level in table.names() if level not in project_levels}
 

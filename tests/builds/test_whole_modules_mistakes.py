@@ -60,6 +60,11 @@ def test_mistakes_are_errors_when_building(new_project):
 def test_a_module_has_each_level_whole(new_project):
     project = new_project("pybind_module")
     (project.folder / "isagen/isa.toml").write_text('[kernels."bins.cpp"]\nlevels = ["AVX2"]\n')
+    assert (
+        "isagen: isa.toml: kernels.'bins.cpp'.levels: bins.cpp is a source of a module, which is built as a whole, but is "
+        "not built at DEFAULT\n  name DEFAULT among its levels"
+    ) in project.setup(check=False)
+    (project.folder / "isagen/isa.toml").write_text('[kernels."bins.cpp"]\nlevels = ["DEFAULT", "AVX2"]\n')
     said = project.setup()
     assert re.search(r"AVX512 +: disabled: (its module is not built without bins.cpp: )?by isa.toml", said)
     cells = {k["source"]: {n: c["verdict"] for n, c in k["levels"].items()} for k in matrix(project)["kernels"]}

@@ -42,7 +42,7 @@ def test_levels_above_the_baseline_are_built(tmp_path):
 
 
 def test_each_kernel_keeps_the_best_of_its_own_levels(table):
-    own = {"a.c": KernelConfig(("-HUGE",)), "b.c": KernelConfig(("WIDE",))}
+    own = {"a.c": KernelConfig(("-HUGE",)), "b.c": KernelConfig(("BASE", "WIDE"))}
     plan = plan_of(table, "a.c", "b.c", "c.c", own=own, baseline=("avx2", "avx_vnni", "avx512_f"))
     built = [[cell.level for cell in kernel.cells if cell.verdict == "built"] for kernel in plan.kernels]
     assert built == [["BASE", "WIDE_VNNI"], ["BASE", "WIDE"], ["BASE", "HUGE"]]
@@ -62,7 +62,7 @@ def test_what_is_contained_meets_a_requirement(table):
 
 
 def test_a_module_keeps_the_best_level_that_all_its_kernels_have(table):
-    own = {"b.c": KernelConfig(("WIDE",))}
+    own = {"b.c": KernelConfig(("BASE", "WIDE"))}
     plan = plan_of(table, "a.c", "b.c", own=own, module="m", baseline=("avx2", "avx_vnni", "avx512_f"))
     for number in (0, 1):
         cells = cells_of(plan, number)

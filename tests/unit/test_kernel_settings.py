@@ -28,15 +28,15 @@ def test_what_a_pattern_matches(pattern, matched):
 def test_an_exact_path_counts_before_patterns_and_the_last_pattern_before_others(table):
     own = {
         "k/a.cpp": KernelConfig(None, ("-exact",)),
-        "k/*.cpp": KernelConfig(("WIDE",), ("-first",)),
+        "k/*.cpp": KernelConfig(("BASE", "WIDE"), ("-first",)),
         "k/*": KernelConfig(None, ("-last",)),
-        "k/b.cpp": KernelConfig(("HUGE",), None),
+        "k/b.cpp": KernelConfig(("HUGE",), None),  # as a source written for one level
         "k/c.cpp": KernelConfig(None, ()),
     }
     plan = plan_of(table, "k/a.cpp", "k/b.cpp", "k/c.cpp", "k/d.c", own=own)
     built = [[cell.level for cell in kernel.cells if cell.verdict == "built"] for kernel in plan.kernels]
     assert [kernel.args for kernel in plan.kernels] == [("-exact",), ("-last",), (), ("-last",)]
-    assert built == [["BASE", "WIDE"], ["BASE", "HUGE"], ["BASE", "WIDE"], list(table.names())]
+    assert built == [["BASE", "WIDE"], ["HUGE"], ["BASE", "WIDE"], list(table.names())]
     assert cells_of(plan, 0)["HUGE"].reason == "by isa.toml: kernels.'k/*.cpp'.levels"
     assert cells_of(plan, 1)["WIDE"].reason == "by isa.toml: kernels.'k/b.cpp'.levels"
 
