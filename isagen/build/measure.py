@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -11,6 +11,7 @@ from ..binary.formats import architecture_of
 from ..binary.sealing_protocol import ObjectFile
 from ..model.errors import AuditError
 from ..model.matrix import Code
+from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
 from ..processors.features import Features
 from ..processors.registry import decoder_of
@@ -44,6 +45,34 @@ class Measure:
                 by_feature[feature] += count
         widest = max((_width(decoder, code) for code in counts), default=0)
         return counts.total(), widest, dict(sorted(by_feature.items()))
+
+
+LOST = (
+    "isagen: warning: {source}: the copy of {level} is the same as that of {lower}, although that of {between} is not\n"
+    "  {level} lacks the code of {between}: let the #if in the source choose it, or define its macro for {level} in "
+    "the table (levels.{level}.defines)"
+)
+
+
+def lost_code(levels: Sequence[Registrations], below: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a warning for each kernel source whose copy is the same as a lower one's while one between them differs.
+
+    The source chooses its code by macros, and a level does not define the macro of a level `below` it. `levels` are
+    ordered, the lowest first. Only the first such level of a source is in its warning.
+    """
+    digests: dict[str, dict[str, str]] = {}
+    for registrations in levels:
+        for source, kernel in registrations.kernels.items():
+            if kernel.code is not None:
+                digests.setdefault(source, {})[registrations.level] = kernel.code.digest
+    for source, by_level in digests.items():
+        for level, digest in by_level.items():
+            required = [name for name in by_level if name in below[level]]
+            same = [name for name in required if by_level[name] == digest]
+            between = [name for name in required if same and same[0] in below[name] and by_level[name] != digest]
+            if between:
+                yield LOST.format(source=source, level=level, lower=same[0], between=between[-1])
+                break
 
 
 @cache

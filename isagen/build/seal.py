@@ -30,7 +30,7 @@ from .compiled import Compiled, compiled_object
 from .emit import generated_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
-from .measure import Measure
+from .measure import Measure, lost_code
 from .modules import check_objects
 from .outputs import Outputs, Recipe
 from .registrations import announced_registrations, object_registrations, registrations_of
@@ -178,6 +178,8 @@ class _Run:
         if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):
             reason = reason_for_plain_code(self._build.optimization)
             print(f"isagen: note: {PLAIN_CODE.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
+        for warning in lost_code(self._registrations, {level.name: level.below for level in levels}):
+            print(warning, file=sys.stderr)
         outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.digests]
         self._outputs.refresh(outputs)
         return outputs

@@ -41,6 +41,7 @@ class Level:
     flags: Mapping[str, tuple[str, ...]]
     optional_flags: Mapping[str, tuple[str, ...]]
     defines: tuple[str, ...]
+    drop_defines: tuple[str, ...]
     probe: str
 
 
@@ -79,18 +80,25 @@ class Table:
         return tuple(dict.fromkeys(feature for level in levels for feature in level.features))
 
     def defines(self, name: str) -> tuple[str, ...]:
-        """Return the macros that a kernel sees at `name`: the level's own, and those of lower levels of the same width.
+        """Return the macros that a kernel sees at `name`, its own and those of lower levels, each NAME or NAME=VALUE.
 
-        AVX512 does not define CPU_CAPABILITY_AVX2: by these macros, ATen's vec headers choose a register width.
+        A level has the `defines` of the levels below it, without those that it or a level between them drops. It has
+        CPU_CAPABILITY_X of each level X below it that has the same width: by these macros, ATen's vec headers choose a
+        register width.
         """
         level = self.level(name)
+        defines: dict[str, str] = {}
+        for one in (*self.below(name), level):
+            for dropped in one.drop_defines:
+                defines.pop(dropped, None)
+            defines |= {macro.partition("=")[0]: macro for macro in one.defines}
         implied = [
             f"CPU_CAPABILITY_{lower.name}"
             for lower in self.below(name)
             if lower is not self.lowest and lower.vector_bits == level.vector_bits
         ]
         own = [f"CPU_CAPABILITY={name}", f"CPU_CAPABILITY_{name}"]
-        return (*level.defines, *implied, *own)
+        return tuple(dict.fromkeys((*defines.values(), *implied, *own)))
 
 
 def required_of(level: Level, lowest: Level) -> tuple[str, ...]:
@@ -136,6 +144,7 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
     for entry in sections.values():
         entry.finish()
     _check_ranks(levels, sections)
+    _check_dropped(levels, sections)
     ordered = sorted(levels.values(), key=lambda level: level.rank)
     own = {level.name: own[level.name] for level in ordered}
     requires = {level.name: required_of(level, ordered[0]) for level in ordered}
@@ -161,6 +170,7 @@ def _level(name: str, entry: Section, levels: Mapping[str, Section], features: F
         flags={},
         optional_flags={},
         defines=entry.strings("defines", ()),
+        drop_defines=entry.strings("drop_defines", ()),
         probe=entry.string("probe"),
     )
     entry.check("requires", "level", level.requires, levels)
@@ -190,6 +200,13 @@ def _check_ranks(levels: Mapping[str, Level], sections: Mapping[str, Section]) -
                     f"{required} does not rank below {level.name}",
                     "a level ranks above what it requires",
                 )
+
+
+def _check_dropped(levels: Mapping[str, Level], sections: Mapping[str, Section]) -> None:
+    for level in levels.values():
+        lower = [macro for other in levels.values() if other.rank < level.rank for macro in other.defines]
+        names = [macro.partition("=")[0] for macro in lower]
+        sections[level.name].check("drop_defines", "macro of a lower level", level.drop_defines, names)
 
 
 # ---- tables that extend tables

@@ -1,11 +1,13 @@
 """A source for each level, as projects have that wrote their dispatch by hand: one stub, several sources."""
 
 import re
+import tomllib
 
 import pytest
 
+from support.checkout import ROOT
 from support.levels import supported_levels
-from support.projects import UNSEALED, matrix, need
+from support.projects import PACKAGES, UNSEALED, matrix, need
 
 # The level whose source each stub takes, by the level that is selected.
 SOURCES = {"DEFAULT": ("c", "c"), "AVX2": ("avx2", "c"), "AVX512": ("avx2", "avx512")}
@@ -50,6 +52,48 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
     project.setup("-Disa_levels=AVX512")
     assert (
         "isagen: error: total: ops-avx512.c registers it at AVX512, but no kernel does at DEFAULT\n"
-        "  register one at DEFAULT too, for CPUs without any higher level; if isa.toml gives the source levels, they may "
-        "have to name DEFAULT\n"
+        "  register one at DEFAULT too, for CPUs without any higher level; if isa.toml gives the source levels, they "
+        "may have to name DEFAULT\n"
     ) in project.ninja(check=False)
+
+
+def test_the_page_shows_this_package():
+    page = (ROOT / "docs/hand-written.md").read_text()
+    meson, header, toml = (
+        page.partition(f"```{language}\n")[2].partition("```")[0] for language in ("meson", "c", "toml")
+    )
+    assert meson in (PACKAGES / "per_level/meson.build").read_text()
+    assert set(header.split("\n")) < set((PACKAGES / "per_level/ops.h").read_text().split("\n"))
+    shown, own = (
+        tomllib.loads(text)["kernels"] for text in (toml, (PACKAGES / "per_level/isagen/isa.toml").read_text())
+    )
+    for key, entry in shown.items():
+        register = {stub: own[key]["register"][stub] for stub in entry.get("register", {})}
+        assert entry == {**own[key], "register": register} if register else entry == own[key]
+
+
+def test_a_level_that_lacks_the_code_of_a_lower_one_is_told_of(new_project):
+    """The table's macro for AVX2 holds at AVX512 too, unless the table takes it out."""
+    project = new_project("per_level")
+    table = 'extends = "x86"\n[levels.AVX2]\ndefines = ["HAVE_AVX2"]\n'
+    (project.folder / "isagen/own.toml").write_text(table)
+    (project.folder / "isagen/isa.toml").write_text('table = "own.toml"\n')
+    (project.folder / "ops-c.c").write_text(
+        '#include "ops.h"\n'
+        'static const char *source(void)\n{\n#ifdef HAVE_AVX2\n  return "avx2";\n#else\n  return "c";\n#endif\n}\n'
+        "ISA_REGISTER_DISPATCH(scale_source, &source)\n"
+    )
+    project.edit("meson.build", ", 'ops-avx2.c', 'ops-avx512.c'", "")
+    for name in ("scale", "total", "total_source"):
+        project.edit("main.c", f"ISA_DEFINE_DISPATCH({name})\n", "")
+    project.edit("main.c", "scale(data, 2.0f, 37);", "")
+    project.edit("main.c", "(double)total(data, 37)", "0.0")
+    project.edit("main.c", "total_source()", '""')
+    project.setup("-Disa_levels=AVX2,AVX512")
+    assert "warning" not in project.ninja()
+    (project.folder / "isagen/own.toml").write_text(f'{table}[levels.AVX512]\ndrop_defines = ["HAVE_AVX2"]\n')
+    assert (
+        "isagen: warning: ops-c.c: the copy of AVX512 is the same as that of DEFAULT, although that of AVX2 is not\n"
+        "  AVX512 lacks the code of AVX2: let the #if in the source choose it, or define its macro for AVX512 in the "
+        "table (levels.AVX512.defines)\n"
+    ) in project.ninja()

@@ -74,7 +74,26 @@ def test_a_level_of_another_width_is_not_implied(tmp_path):
     table = load(tmp_path, *text)
     assert set(table.defines("A")) == {"CPU_CAPABILITY=A", "CPU_CAPABILITY_A"}
     assert set(table.defines("C")) == {"OWN=1", "CPU_CAPABILITY=C", "CPU_CAPABILITY_C", "CPU_CAPABILITY_B"}
-    assert set(table.defines("D")) == {"CPU_CAPABILITY=D", "CPU_CAPABILITY_D"}
+    assert set(table.defines("D")) == {"OWN=1", "CPU_CAPABILITY=D", "CPU_CAPABILITY_D"}
+
+
+def test_macros_accumulate_unless_a_level_drops_them(tmp_path):
+    table = load(
+        tmp_path,
+        level("A", 0, 'defines = ["ALL"]'),
+        level("B", 1, 'defines = ["WIDTH=8", "FAST"]'),
+        level("C", 2, 'requires = ["B"]', 'defines = ["WIDTH=16"]', 'drop_defines = ["FAST"]'),
+        level("D", 3, 'requires = ["C"]'),
+        level("E", 4, 'defines = ["FAST"]'),
+    )
+    own = {one: {macro for macro in table.defines(one) if not macro.startswith("CPU_")} for one in "ABCDE"}
+    assert own == {
+        "A": {"ALL"},
+        "B": {"ALL", "WIDTH=8", "FAST"},
+        "C": {"ALL", "WIDTH=16"},
+        "D": {"ALL", "WIDTH=16"},
+        "E": {"ALL", "FAST"},
+    }
 
 
 def test_unknown_level_is_a_key_error():
@@ -179,6 +198,7 @@ BAD = {
     "unknown dialect": ([level("A", 0, "optional_flags.gmu = []")], "levels.A.optional_flags.gmu", "unknown", "'gnu'"),
     "bad minimum": ([level("A", 0, 'minimum.gcc = "new"')], "levels.A.minimum.gcc", "'new' is not a version", "12.1"),
     "rank is no integer": ([A.replace("rank = 0", "rank = true")], "levels.A.rank", "must be an integer", ""),
+    "dropped": ([A, level("B", 1, 'drop_defines = ["ODD"]')], "levels.B.drop_defines", "no macro", ""),
     "no probe": ([A.replace("probe =", "defines =")], "levels.A.probe", "is missing", "give it as a string"),
     "no levels": ([""], "levels", "the table has no levels", "[levels.DEFAULT]"),
     "levels is no table": (["levels = 1"], "levels", "must be a table, not 1", ""),
