@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -50,7 +50,8 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
         because, predicate = _cause(matrix, level, level, here)
         return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}")
-    kernel = _kernel(matrix, kernel_name)
+    kernels = _kernels(matrix, kernel_name)
+    kernel, taken = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
     cell = kernel.levels[level.name]
     because, predicate = _cause(matrix, level, cell, here)
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
@@ -59,17 +60,31 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
-    return replace(explanation, details=(*explanation.details, *_runs_here(matrix, kernel, here)))
+    # Several sources have the stub: the sentence is about the one that it takes at this level.
+    source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
+    return replace(explanation, details=(*explanation.details, *source, *_runs_here(matrix, kernels, here)))
 
 
-def _runs_here(matrix: Matrix, kernel: MatrixKernel, here: Selection) -> Iterator[str]:
-    """Yield a line with the best copy of a kernel that the machine supports and the override allows, if known."""
-    supported = [level for level in matrix.levels if not here.problem and not here.missing[level.name]]
-    for level in reversed([level for level in supported if level.name not in here.excluded]):
-        cell = kernel.levels[level.name]
-        if cell.verdict == BUILT and level.compiled is not False and cell.stubs != ():
-            yield f"runs here: the copy of {cell.folded or level.name}"
-            return
+def _copies(
+    matrix: Matrix, kernels: Sequence[MatrixKernel], levels: Collection[str]
+) -> Iterator[tuple[MatrixKernel, str]]:
+    """Yield the copies of `kernels` at these `levels` that stubs may call, each with its level, the best one first."""
+    for level in reversed(matrix.levels):
+        for kernel in kernels if level.name in levels and level.compiled is not False else ():
+            cell = kernel.levels[level.name]
+            if cell.verdict == BUILT and cell.stubs != ():
+                yield kernel, level.name
+
+
+def _runs_here(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -> Iterator[str]:
+    """Yield a line with the best copy of `kernels` that the machine supports and the override allows, if known."""
+    if here.problem:
+        return
+    allowed = [name for name, missing in here.missing.items() if not missing and name not in here.excluded]
+    for kernel, level in _copies(matrix, kernels, allowed):
+        source = f", {kernel.source}" if len(kernels) > 1 else ""
+        yield f"runs here: the copy of {kernel.levels[level].folded or level}{source}"
+        return
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
@@ -145,13 +160,15 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
     return level
 
 
-def _kernel(matrix: Matrix, name: str) -> MatrixKernel:
-    """Return the kernel whose path is `name`, or else the one whose path ends in it or that has a stub of this name."""
-    kernels = [k for k in matrix.kernels if k.source == name] or [
-        k for k in matrix.kernels if k.source.endswith("/" + name) or not {name, f"{name}_stub"}.isdisjoint(_stubs(k))
-    ]
+def _kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
+    """Return the kernel whose path is `name` or ends in it, or else the kernels that have a stub of this name."""
+    kernels = [kernel for kernel in matrix.kernels if kernel.source == name]
+    kernels = kernels or [kernel for kernel in matrix.kernels if kernel.source.endswith("/" + name)]
     if len(kernels) == 1:
-        return kernels[0]
+        return kernels
+    having = [kernel for kernel in matrix.kernels if not {name, f"{name}_stub"}.isdisjoint(_stubs(kernel))]
+    if having and not kernels:
+        return having
     names = [name for kernel in matrix.kernels for name in (kernel.source, *_stubs(kernel))]
     if kernels:
         remedy = "give more of its path: " + ", ".join(kernel.source for kernel in kernels)

@@ -97,3 +97,16 @@ def test_a_level_that_lacks_the_code_of_a_lower_one_is_told_of(new_project):
         "  AVX512 lacks the code of AVX2: let the #if in the source choose it, or define its macro for AVX512 in the "
         "table (levels.AVX512.defines)\n"
     ) in project.ninja()
+
+
+def test_why_names_the_source_that_a_stub_takes(prepared):
+    project = prepared("per_level")
+    best = [level for level in SOURCES if level in supported_levels()][-1]
+    said = project.isagen("why", "AVX512", "scale", "build").stdout.splitlines()
+    assert said[0] == "ops-avx2.c at AVX512 is disabled by isa.toml: kernels.'ops-avx2.c'.levels"
+    assert "  scale at AVX512: the copy of AVX2" in said
+    source = {"DEFAULT": "DEFAULT, ops-c.c"}.get(best, "AVX2, ops-avx2.c")
+    assert said[-1] == f"  runs here: the copy of {source}"
+    said = project.isagen("why", "DEFAULT", "total", "build").stdout.splitlines()
+    source = "AVX512, ops-avx512.c" if best == "AVX512" else "DEFAULT, ops-c.c"
+    assert said[-1] == f"  runs here: the copy of {source}"

@@ -2,6 +2,11 @@
 #ifndef OPS_H
 #define OPS_H
 
+/* Macros of a project, as pixman and others have them: isagen's headers use no such word. */
+#define noinline __attribute__((__noinline__))
+#define target 1
+#define visibility 1
+
 #include "isa_dispatch.h"
 #include <stddef.h>
 
