@@ -94,8 +94,11 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of the kernels that the text names; C++ if it names none."""
-    languages = {LANGUAGE_OF_SUFFIX.get(Path(name).suffix, "cpp") for name in sources.kernel_names()} or {"cpp"}
+    """Return the languages of the kernels that the text names. If it names none: C++ if the project has it, or C."""
+    suffixes = {Path(name).suffix for name in sources.kernel_names()}
+    languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
+    if not languages:
+        languages = {"cpp" if sources.find(r"\b(project|add_languages)\s*\([^)]*'cpp'") else "c"}
     if "fortran" in languages:  # isagen registers its procedures in C
         languages.add("c")
     return [language for language in COMPILER_OF if language in languages]

@@ -193,6 +193,17 @@ def test_tools_that_pip_does_not_fetch(project, monkeypatch, missing):
     assert problems(project, examine_tools) == [(f"{missing} is not installed", f"install it: pip install {missing}")]
 
 
+@pytest.mark.parametrize(
+    "kernels", ["isa_sets = {'stats': {'kernels': files('kernels/dot.c')}}\n", "isa_kernels = list\n"]
+)
+def test_a_project_in_c_needs_no_compiler_of_cpp(project, kernels):
+    edit(project, "meson.build", KERNELS, kernels)
+    edit(project, "meson.build", "'cpp', version", "'c', version")
+    said = [check.message.partition(": ")[0] for check in examine_tools(project)]
+    assert "C compiler" in said
+    assert "C++ compiler" not in said
+
+
 def test_tools_that_are_not_on_path(project, monkeypatch, tmp_path):
     (tmp_path / "ninja").write_text("#!/bin/sh\necho 1.12\n")
     (tmp_path / "ninja").chmod(0o755)
