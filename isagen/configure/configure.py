@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
@@ -27,7 +28,7 @@ from .answer import EditorLevel, Fragment, answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import write_keyval
-from .limits import ChosenTable, choose_table, find_limit
+from .limits import ChosenTable, choose_table, family_of, find_limit
 from .linkers import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused_args
 from .request import Request
@@ -49,6 +50,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     Plan, tool, headers and linker scripts are written only after all checks.
     """
     check_paths(request.project_root, request.build_root)
+    request = replace(request, cpu_family=family_of(request.compilers, request.cpu_family))
     config = load_config(request.config).of_set(request.config_set, request.sets)
     chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     table = chosen.table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,11 +52,19 @@ def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str)
     return limit_of(system, makers, no_table)
 
 
+def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:
+    """Return Meson's name of the architecture that `compilers` make code for; the name `otherwise` if it is unknown.
+
+    Arguments may choose another than Meson names: with -m32, x86-64 becomes x86.
+    """
+    return next(filter(None, (family_under(compiler.baseline_macros) for compiler in compilers)), otherwise)
+
+
 def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[ChosenTable, Limit]:
     """Return the table and the limit of a build with `compiler`; `folder` and `where` are those of `choose_table`.
 
     The compiler's macros determine the architecture.
     """
-    family = family_under(compiler.baseline_macros) or compiler.machine or "the processor of this compiler"
+    family = family_of([compiler], compiler.machine or "the processor of this compiler")
     chosen = choose_table(table, family, folder, where)
     return chosen, find_limit(None, [compiler], chosen.reason)

@@ -91,7 +91,25 @@ def test_an_audit_of_the_build_folder_says_what_it_cannot_read(built, name):
     else:
         assert done.returncode == 2
         assert "build it first" not in done.stdout
-        assert (platform.reason if name != "arm" else "code for Arm (32-bit) is not decoded") in done.stdout
+        assert {"arm": "code for Arm (32-bit) is not decoded", "i386": "code for x86 (32-bit) is not decoded"}.get(
+            name, platform.reason
+        ) in done.stdout
+
+
+@pytest.mark.parametrize("table", ["default", "x86"])
+def test_an_argument_that_chooses_32_bits(new_project, table):
+    """Meson takes the program for x86-64; with the table x86, levels failed one by one."""
+    PLATFORMS["i386"].require()
+    project = new_project("portable")
+    project.edit("isagen/isa.toml", 'table = "default"', f'table = "{table}"')
+    options = [f"-D{language}_{words}=-m32" for language in ("c", "cpp") for words in ("args", "link_args")]
+    reason = {
+        "default": "isagen has no levels for x86",
+        "x86": "table x86 is for x86_64, and this build is for x86",
+    }[table]
+    assert re.findall(r"levels +: (.*)", project.setup(*options)) == [f"only DEFAULT: {reason}"]
+    project.ninja()
+    assert project.run(project.path("portable"), PORTABLE_ISA="default").stdout == SAID
 
 
 @pytest.mark.parametrize("name", ["windows", "macos-arm64", "wasm32"])

@@ -42,6 +42,8 @@ class Platform:
     def require(self) -> None:
         """Skip the test where something of it is not installed."""
         need(*(words[0] for words in self.compilers.values()), *(self.runner or ())[:1])
+        if "-m32" in self.compilers["cpp"] and not list(Path("/usr/lib/gcc").glob("*/*/32/libstdc++.a")):
+            pytest.skip("the libraries of 32-bit programs are not installed")
         for module in self.modules:
             pytest.importorskip(module)
 
@@ -83,6 +85,11 @@ PLATFORMS = {
         "arm-linux-gnueabihf-",
         *("linux", "arm", "isagen has no levels for arm"),
         runner=["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
+    ),
+    "i386": Platform(
+        {"c": ["gcc", "-m32"], "cpp": ["g++", "-m32"]},
+        *(["ar"], "linux", "x86", "isagen has no levels for x86"),
+        runner=[],
     ),
     "made-up": _gnu("", "templeos", "x86_64", "isagen does not know the system templeos", runner=[]),
 }
