@@ -48,9 +48,9 @@ def _optimized(options: str) -> str:
 
 
 def is_decoded(build: Build) -> bool:
-    """Return whether isagen decodes code for the processor of a build."""
+    """Return whether this isagen decodes code for the processor of a build: its decoder may not be installed."""
     processor = find_processor(build.record.features)
-    return processor is not None and processor.decodable is not None
+    return processor is not None and processor.decodable is not None and processor.decodable.installed() is not None
 
 
 def _audited(build: Build) -> str:

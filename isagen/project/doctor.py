@@ -18,11 +18,14 @@ from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from ..model.toml import parse_toml
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..probe.compiler import Compiler, find_compiler, older
+from ..processors.registry import processor_of_family, this_cpu_family
 from .meson_files import KERNELS, MODULE, Sources, fragment_folder, without_comments
 
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
+# The packages of Debian and Fedora, where they are not called as the program.
+PACKAGED = {"ninja": "ninja-build"}
 COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
 INIT = "run `isagen init`, and commit what it writes"
@@ -56,6 +59,15 @@ def examine_tools(folder: Path) -> Iterator[Check]:
     yield _program(("meson",), MESON, isolated)
     yield _program(("ninja", "ninja-build", "samu"), "", isolated)
     yield from (_compiler(language, folder) for language in _languages(Sources(folder)))
+    yield from _decoder()
+
+
+def _decoder() -> Iterator[Check]:
+    """Yield a line if the decoder for this machine's code is not installed: builds work without the audit then."""
+    decodable = processor_of_family(this_cpu_family()).decodable
+    if decodable is not None and decodable.installed() is None:
+        name = decodable.distribution
+        yield Check(True, f"{name} is not installed: code is not counted, links are not audited (pip install {name})")
 
 
 def examine_files(folder: Path) -> Iterator[Check]:
@@ -85,7 +97,10 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
             return Check(False, f"{names[0]} ({beside}) is not on PATH", "activate its environment, or add its folder")
         if isolated:
             return Check(True, f"{names[0]} is not installed; pip fetches it for isolated builds")
-        return Check(False, f"{names[0]} is not installed", f"install it: pip install {names[0]}")
+        package = PACKAGED.get(names[0], names[0])
+        return Check(
+            False, f"{names[0]} is not installed", f"pip install {names[0]}, or the distribution's package {package}"
+        )
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     version = (done.stdout.split() or ["?"])[0]
     if minimum and older(version, minimum):

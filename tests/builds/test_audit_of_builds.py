@@ -311,3 +311,23 @@ def test_an_output_that_cannot_be_read_fails_the_link_but_not_where_only_warning
         assert done.returncode == status
         assert "out: is not" in done.stdout
         assert (project.folder / "out").exists() == (mode == "warn")
+
+
+def test_without_the_decoder_a_build_works_and_says_that_links_are_not_audited(scaffold, tmp_path):
+    """Distributions may lack iced-x86."""
+    (tmp_path / "hidden/iced_x86").mkdir(parents=True)
+    (tmp_path / "hidden/iced_x86/__init__.py").write_text("raise ImportError\n")
+    scaffold.environment["PYTHONPATH"] = str(tmp_path / "hidden")
+    said = scaffold.setup("-Disa_levels=AVX2,AVX512")
+    assert re.search(r"audited *: not when linked: iced-x86 is not installed$", said, re.M)
+    assert re.search(r"AVX512 *: 2 of 2 kernels", said)
+    scaffold.ninja()
+    assert "\naudited: no, iced-x86 is not installed\n" in scaffold.isagen("matrix", "build").stdout
+    assert (
+        "ok       iced-x86 is not installed: code is not counted, links are not audited (pip install iced-x86)\n"
+    ) in scaffold.isagen("doctor").stdout
+    refused = scaffold.isagen("audit", "build", check=False)
+    assert (refused.returncode, refused.stdout) == (
+        2,
+        "isagen: error: audit: iced-x86 is not installed\n  pip install iced-x86\n",
+    )

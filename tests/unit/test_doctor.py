@@ -190,7 +190,9 @@ def test_tools_that_pip_does_not_fetch(project, monkeypatch, missing):
     monkeypatch.setattr(shutil, "which", lambda name, **more: None if name in hidden else found(name, **more))
     assert problems(project, examine_tools) == []  # pip fetches it
     (project / "pyproject.toml").unlink()
-    assert problems(project, examine_tools) == [(f"{missing} is not installed", f"install it: pip install {missing}")]
+    package = {"meson": "meson", "ninja": "ninja-build"}[missing]
+    remedy = f"pip install {missing}, or the distribution's package {package}"
+    assert problems(project, examine_tools) == [(f"{missing} is not installed", remedy)]
 
 
 @pytest.mark.parametrize(
