@@ -31,6 +31,13 @@ def test_each_stub_takes_the_best_source(prepared):
     assert built == {"ops-c.c": {"DEFAULT"}, "ops-avx2.c": {"AVX2"}, "ops-avx512.c": {"AVX512"}}
 
 
+@pytest.mark.parametrize("options", [[], UNSEALED], ids=["sealed", "unsealed"])
+def test_a_test_calls_functions_of_levels_by_name(prepared, options):
+    project = prepared("per_level", *options)
+    called = len({"AVX2", "AVX512"}.intersection(supported_levels()))
+    assert project.run(project.path("direct")).stdout == f"{called} of 2 functions called\n"
+
+
 def test_with_clang(prepared):
     need("clang-16")
     check_results(prepared("per_level", CC="clang-16"))
@@ -43,6 +50,7 @@ def test_unsealed(prepared):
 def test_a_level_that_the_packager_leaves_out(prepared):
     project = prepared("per_level", "-Disa_levels=none")
     assert project.run(project.path("ops")).stdout.split() == ["DEFAULT", "72", "1332", "../ops-c.c", "../ops-c.c"]
+    assert project.run(project.path("direct")).stdout == "0 of 2 functions called\n"
     assert re.search(r"^ops-avx2\.c +-", project.isagen("matrix", "build").stdout, re.M)
 
 
@@ -59,10 +67,10 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
 
 def test_the_page_shows_this_package():
     page = (ROOT / "docs/hand-written.md").read_text()
-    meson, header, toml = (
-        page.partition(f"```{language}\n")[2].partition("```")[0] for language in ("meson", "c", "toml")
-    )
-    assert meson in (PACKAGES / "per_level/meson.build").read_text()
+    blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.S)
+    header, toml = (next(text for name, text in blocks if name == language) for language in ("c", "toml"))
+    own = (PACKAGES / "per_level/meson.build").read_text()
+    assert all(text in own for name, text in blocks if name == "meson")
     assert set(header.split("\n")) < set((PACKAGES / "per_level/ops.h").read_text().split("\n"))
     shown, own = (
         tomllib.loads(text)["kernels"] for text in (toml, (PACKAGES / "per_level/isagen/isa.toml").read_text())
@@ -84,6 +92,7 @@ def test_a_level_that_lacks_the_code_of_a_lower_one_is_told_of(new_project):
         "ISA_REGISTER_DISPATCH(scale_source, &source)\n"
     )
     project.edit("meson.build", ", 'ops-avx2.c', 'ops-avx512.c'", "")
+    project.edit("meson.build", "test('direct', executable('direct', 'direct.c', dependencies: isa_levels_dep))", "")
     for name in ("scale", "total", "total_source"):
         project.edit("main.c", f"ISA_DEFINE_DISPATCH({name})\n", "")
     project.edit("main.c", "scale(data, 2.0f, 37);", "")
