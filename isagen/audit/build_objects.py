@@ -24,7 +24,7 @@ from ..model.registrations import Registrations
 
 
 class BuildObjects:
-    """The objects of a build: those of the levels in the plan, and the `others` that are linked with them.
+    """The objects of a build: those of the levels in the plan, and `others` that are linked with them.
 
     The plan is in `folder`. Reports show paths relative to `root`.
     """
@@ -67,6 +67,11 @@ class BuildObjects:
         """The objects of no level."""
         objects = (path for path in self._others if is_object_name(path.name) and path.is_file())
         return tuple(path for path in objects if not self.level(path))
+
+    @cached_property
+    def libraries(self) -> tuple[Path, ...]:
+        """The static libraries that this build does not make: the symbols in them are unknown."""
+        return tuple(path for path in self._others if is_library_name(path.name) and path.is_file())
 
     def shown(self, path: Path) -> str:
         """Return the path of an object for reports."""
@@ -193,12 +198,12 @@ def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, 
 
 
 def linked_objects(inputs: Iterable[str]) -> Iterator[Path]:
-    """Yield the objects of a link's inputs. The objects of Meson's static library LIB are in the folder LIB.p."""
+    """Yield the objects of a link's inputs, and the static libraries that this build does not make.
+
+    The objects of Meson's static library LIB are in the folder LIB.p.
+    """
     for path in inputs:
-        if is_library_name(path):
-            yield from objects_in(Path(f"{path}.p"))
-        else:
-            yield Path(path)
+        yield from (is_library_name(path) and objects_in(Path(f"{path}.p"))) or [Path(path)]
 
 
 def functions_of(path: Path) -> frozenset[str]:

@@ -40,6 +40,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     linked = {path: load_object(path).symbols for path in paths if is_binary(path)}
     # LTO objects do not list the symbols that they define.
     complete = len(linked) == len(paths) and not any(symbol.name == FOR_LTO for symbol in chain(*linked.values()))
+    complete = complete and not objects.libraries
     for path, symbols in linked.items():
         for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):

@@ -117,3 +117,19 @@ def test_stubs_are_not_blamed_for_something_else(project, compiler, linker, lto)
         printed = said(project, target)
         assert "nowhere" in printed, target
         assert "isagen: error:" not in printed, target
+
+
+def test_stubs_in_a_library_of_another_build_are_not_blamed(project):
+    """Each stub that the library defines was an error, beside the one symbol that is missing."""
+    archive = project.folder / "libelsewhere.a"
+    arguments = f"link_args: ['{archive}'], link_depends: ['{archive}'], dependencies: [first, second]"
+    project.edit("meson.build", MESON, f"{MESON}executable('elsewhere', 'main.c', 'one_stub.c', {arguments})\n")
+    archive.write_bytes(b"!<arch>\n")
+    project.setup(FEW)
+    project.run("gcc", "-I", "build/isagen/isa_include.second", "-c", "two_stub.c", "-o", "two_stub.o")
+    project.run("gcc-ar", "crs", str(archive), "two_stub.o")
+    project.run("ninja", "-C", project.build, "elsewhere")
+    project.edit("main.c", "int main(void) { return", "int nowhere(void);\nint main(void) { return nowhere() +")
+    printed = said(project, "elsewhere")
+    assert "nowhere" in printed
+    assert "isagen: error:" not in printed
