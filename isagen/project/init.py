@@ -258,10 +258,12 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     """Yield what remains to be done."""
     has_package = (folder / "pyproject.toml").exists()
     if not (fresh or _is_used(Sources(folder), fragment)):
+        path = PurePosixPath(fragment)
+        above = next((place for place in path.parents if (folder / place / NAME).is_file()), PurePosixPath())
         yield (
-            "\nAdd two lines to meson.build, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
+            f"\nAdd two lines to {above / NAME}, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
             "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"
-            f"  subdir('{fragment}')\n"
+            f"  subdir('{path.relative_to(above)}')\n"
         )
         if has_package:
             yield 'Add "isagen" to build-system.requires in pyproject.toml.'

@@ -190,6 +190,14 @@ def test_advice_names_a_fragment_in_a_deeper_folder(project):
     assert "subdir('build-aux/isa')" in run(project, fragment="build-aux/isa")
 
 
+def test_advice_is_for_the_meson_build_above_the_fragment(project):
+    (project / "lib").mkdir()
+    (project / "lib/meson.build").write_text("x = 1\n")
+    said = run(project, fragment="lib/isa")
+    assert "Add two lines to lib/meson.build, " in said
+    assert "  subdir('isa')\n" in said
+
+
 def test_advice_does_not_depend_on_where_the_project_lies(tmp_path):
     folder = tmp_path / "isagen" / "mine"
     folder.mkdir(parents=True)
