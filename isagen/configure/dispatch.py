@@ -123,6 +123,7 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
         "suffix": symbols_suffix(build.record.project, plan.kernel_set),
         "functions": FUNCTIONS,
         **detection,
+        "withhold": plan.withhold,
         "stubs_mark": STUBS_MARK,
         "announced": limit.opaque,
         "module": plan.module,

@@ -37,6 +37,7 @@ def planned_matrix(build: Build) -> Matrix:
         kernels=tuple(map(_kernel, plan.kernels)),
         baseline_only=build.limit.reason,
         aliases=plan.aliases,
+        withhold=plan.withhold,
     )
 
 

@@ -62,7 +62,9 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
     # Several sources have the stub: the sentence is about the one that it takes at this level.
     source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
-    return replace(explanation, details=(*explanation.details, *source, *_runs_here(matrix, kernels, here)))
+    withheld = [f"{matrix.withhold}() may withhold features, and is not asked here"] if matrix.withhold else []
+    details = *explanation.details, *source, *_runs_here(matrix, kernels, here), *withheld
+    return replace(explanation, details=details)
 
 
 def _copies(

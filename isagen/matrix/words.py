@@ -148,6 +148,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "lto", WITHOUT_LTO
     if override_text(matrix):
         yield "override at run time", override_text(matrix)
+    if matrix.withhold:
+        yield "withheld at run time", f"what {matrix.withhold}() withholds, which is not asked here"
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:

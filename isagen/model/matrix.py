@@ -111,7 +111,8 @@ class Matrix:
 
     `features` is the name of the processor's features file, which names the features, as the table may too. The
     environment variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason
-    why only the lowest level is built, empty if every level was tried.
+    why only the lowest level is built, empty if every level was tried. The project's function `withhold` may withhold
+    features of a CPU at run time; empty if there is none.
     """
 
     project: str
@@ -135,6 +136,7 @@ class Matrix:
     kernels: tuple[MatrixKernel, ...]
     aliases: tuple[Alias, ...] = field(default=(), metadata={ADDED: True})
     baseline_only: str = field(default="", metadata={ADDED: True})
+    withhold: str = field(default="", metadata={ADDED: True})
 
     def level(self, name: str) -> MatrixLevel | None:
         """Return the level of a name in any case; None if the table has no such level."""

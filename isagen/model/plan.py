@@ -102,7 +102,8 @@ class Plan:
     """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one.
 
     The environment variable `override` narrows the level, as the `aliases` do. If the kernels are a whole extension
-    module, `module` is its name; it is "" for kernels behind stubs.
+    module, `module` is its name; it is "" for kernels behind stubs. The project's function `withhold` may withhold
+    features of a CPU; "" is none.
     """
 
     table: str
@@ -113,6 +114,7 @@ class Plan:
     kernel_set: str = ""
     aliases: tuple[Alias, ...] = ()
     module: str = ""
+    withhold: str = ""
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -53,8 +53,9 @@ class SetConfig:
 class Config:
     """A project's isa.toml. `override` is None if the project uses the table's variable.
 
-    `fold` tells whether a copy with the same code as a lower level's is left out of the link. The keys of `kernels` are
-    paths and patterns of paths. The levels in `aliases` are not yet checked against the table.
+    `fold` tells whether a copy with the same code as a lower level's is left out of the link. The project's function
+    `withhold` may withhold features of a CPU; "" is none. The keys of `kernels` are paths and patterns of paths. The
+    levels in `aliases` are not yet checked against the table.
     """
 
     path: Path
@@ -64,6 +65,7 @@ class Config:
     aliases: tuple[Alias, ...] = ()
     compat: tuple[str, ...] = ()
     fold: bool = True
+    withhold: str = ""
     allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
     sets: Mapping[str, SetConfig] = field(default_factory=dict)
@@ -119,6 +121,7 @@ def load_config(path: Path) -> Config:
         aliases=aliases,
         compat=tuple(dict.fromkeys(top.strings("compat", ()))),
         fold=top.boolean("fold", True),
+        withhold=_withhold(top),
         allow=_allow(top.section("audit")),
         kernels=kernels,
         sets=dict(_sets(top)),
@@ -145,6 +148,14 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
     return functions
+
+
+def _withhold(top: Section) -> str:
+    """Read the name of the project's function that withholds features."""
+    name = top.string("withhold", "")
+    if name and not VARIABLE.match(name):
+        raise top.fail("withhold", f"{name!r} cannot name a function in C", "use letters, digits and _")
+    return name
 
 
 def _sets(top: Section) -> Iterator[tuple[str, SetConfig]]:

@@ -119,6 +119,7 @@ def make_plan(
         kernel_set=kernel_set,
         aliases=aliases_of(config, table, other_levels),
         module=module,
+        withhold=config.withhold,
     )
 
 

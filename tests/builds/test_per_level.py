@@ -119,3 +119,34 @@ def test_why_names_the_source_that_a_stub_takes(prepared):
     said = project.isagen("why", "DEFAULT", "total", "build").stdout.splitlines()
     source = "AVX512, ops-avx512.c" if best == "AVX512" else "DEFAULT, ops-c.c"
     assert said[-1] == f"  runs here: the copy of {source}"
+
+
+def test_a_project_withholds_features(new_project):
+    project = new_project("per_level")
+    project.edit("isagen/isa.toml", 'override = "OPS_ISA"', 'override = "OPS_ISA"\nwithhold = "ops_withholds"')
+    page = (ROOT / "docs/hand-written.md").read_text()
+    function = re.search(r"^int ops_withholds.*?^}\n", page, re.S | re.M)[0]
+    project.edit("main.c", "int main", f"#include <stdlib.h>\n#include <string.h>\n{function}\nint main")
+    project.edit("direct.c", "int main", "int ops_withholds(const char *f) { return f == NULL; }\nint main")
+    project.setup("-Disa_levels=AVX2,AVX512", CFLAGS="-Wno-missing-prototypes")
+    project.ninja()
+    ops = project.path("ops")
+    best = [level for level in SOURCES if level in supported_levels()][-1]
+    assert project.run(ops).stdout.split()[0] == best
+    assert project.run(ops, OPS_WITHHELD="sse2").stdout.split()[0] == best  # of the baseline
+    said = project.run(ops, OPS_WITHHELD="avx2", OPS_ISA="AVX2").stdout
+    assert said.splitlines()[-1].split()[0] == "DEFAULT"
+    if best != "DEFAULT":
+        assert "warning: OPS_ISA=AVX2 needs features that CPU or OS lack (avx2 (withheld by ops_withholds))" in said
+    assert "\nwithheld at run time: what ops_withholds() withholds, which is not asked here\n" in (
+        project.isagen("matrix", "build").stdout
+    )
+    said = project.isagen("why", "AVX2", "scale", "build").stdout
+    assert said.endswith("  ops_withholds() may withhold features, and is not asked here\n")
+
+
+def test_a_bad_name_of_a_function_that_withholds(new_project):
+    project = new_project("per_level")
+    project.edit("isagen/isa.toml", 'override = "OPS_ISA"', 'override = "OPS_ISA"\nwithhold = "a b"')
+    said = project.setup(check=False)
+    assert "isa.toml: withhold: 'a b' cannot name a function in C\n  use letters, digits and _" in said
