@@ -15,7 +15,18 @@ from ..model.matrix import Matrix, MatrixCell, MatrixLevel
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
 from .selection import Selection
-from .words import LEVEL_HEADS, TO_BUILD, disabled, facts, flags_text, level_columns, level_lines, title, verdict_text
+from .words import (
+    LEVEL_HEADS,
+    TO_BUILD,
+    disabled,
+    facts,
+    flags_text,
+    level_columns,
+    level_lines,
+    shared_stubs,
+    title,
+    verdict_text,
+)
 
 # The mark and the style of a cell, by its state.
 SAME = "same code as a lower level"
@@ -68,6 +79,8 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
         yield _text(f"{name}: {text}")
     for source, where in disabled(matrix):
         yield _text(f"{source}: disabled {where}")
+    for stub, where in shared_stubs(matrix):
+        yield _text(f"stub {stub}: {where}")
 
 
 def _selected(here: Selection) -> str:

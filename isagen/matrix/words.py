@@ -170,3 +170,15 @@ def disabled(matrix: Matrix) -> list[tuple[str, str]]:
         if cell.verdict == DISABLED and verdicts[level] != DISABLED
     )
     return list(dict.fromkeys(reasons))
+
+
+def shared_stubs(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """Yield (stub, text) of each stub that several kernels have: which kernel it takes at which level."""
+    sources: dict[str, dict[str, str]] = {}
+    for level in matrix.levels:
+        for kernel in matrix.kernels:
+            for stub in kernel.levels[level.name].stubs or ():
+                sources.setdefault(stub, {})[level.name] = kernel.source
+    for stub, by_level in sources.items():
+        if len(set(by_level.values())) > 1:
+            yield stub, ", ".join(f"{source} at {level}" for level, source in by_level.items())

@@ -28,6 +28,7 @@ def test_each_stub_takes_the_best_source(prepared):
         kernel["source"]: {n for n, c in kernel["levels"].items() if c["verdict"] == "built"}
         for kernel in matrix(project)["kernels"]
     }
+    assert "\nstub scale: ops-c.c at DEFAULT, ops-avx2.c at AVX2\n" in project.isagen("matrix", "build").stdout
     assert built == {"ops-c.c": {"DEFAULT"}, "ops-avx2.c": {"AVX2"}, "ops-avx512.c": {"AVX512"}}
 
 
