@@ -203,7 +203,8 @@ def linked_objects(inputs: Iterable[str]) -> Iterator[Path]:
     The objects of Meson's static library LIB are in the folder LIB.p.
     """
     for path in inputs:
-        yield from (is_library_name(path) and objects_in(Path(f"{path}.p"))) or [Path(path)]
+        members = objects_in(Path(f"{path}.p")) if is_library_name(path) else []
+        yield from members or [Path(path)]
 
 
 def functions_of(path: Path) -> frozenset[str]:
