@@ -12,7 +12,7 @@ from typing import Any
 from ..model.command_words import split_words
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
-from ..model.plan import Plan
+from ..model.plan import Cell, Plan
 from ..model.plan_file import outputs_of, read_plan
 
 NINJA_FILE = "build.ninja"
@@ -49,9 +49,9 @@ def is_used(dispatch_source: str, build_root: str) -> bool:
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> list[str]:
     """Add an entry for each kernel source to the compile commands in the build folder `root`.
 
-    An entry contains the command of the source's copy at `level`, without the `left_out` arguments. The new entries
-    come first, because clangd takes the first entry of a source. Return the kernel sources that a target compiles
-    itself.
+    An entry contains the command of the source's copy at `level`, else at its best level below or above, without the
+    `left_out` arguments. The new entries come first, because clangd takes the first entry of a source. Return the
+    kernel sources that a target compiles itself.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -62,39 +62,39 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     folder = os.path.dirname(plan_path)
     place = os.path.relpath(outputs_of(folder), root).replace(os.sep, "/")
     start = "" if place == "." else f"{place}/"
-    sources = {f"{start}{copy}": source for copy, source in _sources(read_plan(plan_path).plan, level).items()}
+    copies = {f"{start}{cell.copy}": (source, cell.level) for source, cell in _copies(read_plan(plan_path).plan, level)}
     present = {command["file"] for command in commands if OUTPUT not in command}
     compiled = {command["file"] for command in commands if OUTPUT in command}
-    entries = _entries(commands, sources, guard_name(level), tuple(left_out))
+    entries = _entries(commands, copies, tuple(left_out))
     added = [json.dumps(entry).encode() for entry in entries if entry["file"] not in present]
     if added:  # insert text: to write thousands of entries anew takes longer
         write_atomically(path, b"[\n" + b",\n".join(added) + b"," + content[content.index(b"[") + 1 :])
-    return sorted(compiled.intersection(sources.values()))
+    return sorted(compiled.intersection(source for source, _ in copies.values()))
 
 
-def _sources(plan: Plan, level: str) -> dict[str, str]:
-    """Return the paths of the project's own kernel sources, by the file names of their copies at `level`."""
-    return {
-        cell.copy: kernel.shown_path
-        for kernel in plan.kernels
-        for cell in kernel.cells
-        if cell.level == level and cell.copy and kernel.language in LANGUAGES and not kernel.generated
-    }
+def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
+    """Yield the path of each of the project's own kernel sources, with its cell at `level`, below, or else above."""
+    names = [row.name for row in plan.levels]
+    for kernel in plan.kernels:
+        if kernel.language in LANGUAGES and not kernel.generated:
+            built = [cell for cell in kernel.cells if cell.copy]
+            below = [cell for cell in built if names.index(cell.level) <= names.index(level)]
+            yield from ((kernel.shown_path, cell) for cell in (below[-1:] or built[:1]))
 
 
 def _entries(
-    commands: Iterable[Mapping[str, Any]], sources: Mapping[str, str], guard: str, left_out: tuple[str, ...]
+    commands: Iterable[Mapping[str, Any]], copies: Mapping[str, tuple[str, str]], left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source, by the command of its copy; `sources` maps copies to sources."""
+    """Yield an entry for each kernel source, by the command of its copy; `copies` maps them to sources and levels."""
     for entry in commands:
         copy = entry["file"]
-        source = sources.get(copy)
         command, _, end = entry["command"].rpartition(" -c ")
-        if source is None or not _is_word(end, copy):  # a path may contain ' -c '
+        if copy not in copies or not _is_word(end, copy):  # a path may contain ' -c '
             continue
+        source, level = copies[copy]
         for word in left_out:
             command = command.replace(f" {word} ", " ")
-        command = f"{command} -include {guard} -c {quote(source)}"
+        command = f"{command} -include {guard_name(level)} -c {quote(source)}"
         yield {"directory": entry["directory"], "command": command, "file": source}
 
 

@@ -1,7 +1,9 @@
 """A source for each level, as projects have that wrote their dispatch by hand: one stub, several sources."""
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +39,19 @@ def test_a_test_calls_functions_of_levels_by_name(prepared, options):
     project = prepared("per_level", *options)
     called = len({"AVX2", "AVX512"}.intersection(supported_levels()))
     assert project.run(project.path("direct")).stdout == f"{called} of 2 functions called\n"
+
+
+def test_editors_see_each_source_at_its_own_level(prepared):
+    project = prepared("per_level")
+    commands = json.loads(project.path("compile_commands.json").read_text())
+    guards = {
+        Path(c["file"]).name: re.search(r"-include (\S+)", c["command"])[1] for c in commands if "output" not in c
+    }
+    assert guards == {
+        "ops-c.c": "isa_guard_DEFAULT.h",
+        "ops-avx2.c": "isa_guard_AVX2.h",
+        "ops-avx512.c": "isa_guard_AVX512.h",
+    }
 
 
 def test_with_clang(prepared):
