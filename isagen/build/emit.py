@@ -1,10 +1,10 @@
-"""Emitting: for each level a suffixed copy of every kernel source, and the dispatch sources.
+"""Writes the dispatch sources, and a copy of each kernel source for each level at which it is built.
 
 Most copies include their source. Compilers then find headers beside it, record it as a dependency, and name the level
-in each message. Two kinds of copies contain the source's text: of Fortran, because Meson scans sources for modules, and
-of generated sources, which may be deleted. Fortran compilers that do not preprocess accept the marker `# 1 "file"`,
-which is what preprocessors turn `#line` into. Copies in Fortran do not include the guard header, because no macro shows
-which features are on.
+in each message. Other copies contain the source's text: of Fortran, because Meson scans sources for modules; of
+generated sources, which may be deleted; and of sources whose path an #include cannot name. A copy of a Fortran source
+that is not preprocessed starts with `# 1 "file"`, the preprocessed form of `#line`. Copies in Fortran do not include
+the guard header, because no macro shows which features are on.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> tup
     """Write the dispatch sources and the copies of a plan into `folder`; unchanged files keep their times.
 
     `generated` are the paths of the generated kernel sources, in the plan's order. Return the paths of the outputs, and
-    the states of the inputs. Raises `KernelError` if a source that is copied cannot be read.
+    the states of the inputs. Raises `KernelError` for a source that cannot be read and for a target with other outputs,
+    and `BuildError` if a file that configuring wrote is missing.
     """
     inputs = plan_states(plan_path)
     build = read_plan(plan_path)
     generated_paths = _generated_paths(build.plan, generated)
     outputs = [os.path.join(folder, name) for name in build.sources]
     for output in outputs:
-        write_if_changed(output, generated_text(plan_path, output))
+        write_if_changed(output, rendered_text(plan_path, output))
     for kernel in build.plan.kernels:
         path = generated_paths.get(kernel.source, kernel.shown_path)
         content = ""
@@ -51,8 +52,8 @@ def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> tup
     return outputs, inputs
 
 
-def generated_text(plan: AnyPath, output: AnyPath) -> str:
-    """Return the text of a generated source `output`, which configuring wrote beside the copied tool.
+def rendered_text(plan: AnyPath, output: AnyPath) -> str:
+    """Return the text of the source `output`, which `isagen configure` rendered into the copied tool's folder.
 
     Raises `BuildError` if it is missing.
     """
@@ -81,7 +82,10 @@ def _copies(kernel: KernelRow, path: str, content: str, folder: str) -> Iterator
 
 
 def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
-    """Return the path of each generated kernel source. Raises `KernelError` if a target has other outputs too."""
+    """Return the path of each generated kernel source.
+
+    Raises `KernelError` if the targets' outputs have another number, or other suffixes, than the kernel sources.
+    """
     sources = [kernel.source for kernel in plan.kernels if kernel.generated]
     for source, path in zip(sources, generated, strict=False):
         if os.path.splitext(path)[1] != os.path.splitext(source)[1]:
@@ -101,7 +105,7 @@ def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
 
 
 def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
-    """Return the text of a copy that includes the `kernel` source. `folder` contains the copy; it is a path from the
+    """Return the text of a copy that includes the `kernel` source. The copy is written into `folder`, a path from the
     build folder's root.
     """
     path = kernel.shown_path
@@ -123,9 +127,12 @@ def around_source(path: str, kernel: KernelRow, level: str) -> tuple[str, str]:
 
 
 def shim_of(kernel: KernelRow, level: str) -> str:
-    """Return the C source that registers the functions of a `kernel` at `level`; the linker finds them by name."""
-    functions = dict(zip(kernel.registers.values(), kernel.registers, strict=True))
-    text = f"/* {level}: written by isagen for {_commented(kernel)}: registers its functions. */\n"
+    """Return the C source that registers the functions of a `kernel` at `level`.
+
+    It declares the functions `extern`, and the linker finds them in the copy's object.
+    """
+    functions = {name: stub for stub, name in kernel.registers.items()}
+    text = f"/* {level}: written by isagen for {_comment_safe(kernel)}: registers its functions. */\n"
     text += f'#include "{_quoted(kernel.header)}"\n'
     text += "".join(f"extern __typeof__(*({stub}_isa_type)0) {name};\n" for name, stub in functions.items())
     return text + _macros(kernel)
@@ -150,10 +157,10 @@ def _macros(kernel: KernelRow) -> str:
 def _origin(kernel: KernelRow, level: str) -> str:
     """Return the comment of a copy's first line: its level and its source."""
     end = ", which the build generates." if kernel.generated else ". Edit that file."
-    return f"{level}: {'included' if kernel.included else 'copied'} by isagen from {_commented(kernel)}{end}"
+    return f"{level}: {'included' if kernel.included else 'copied'} by isagen from {_comment_safe(kernel)}{end}"
 
 
-def _commented(kernel: KernelRow) -> str:
+def _comment_safe(kernel: KernelRow) -> str:
     return kernel.source.replace("*/", "* /").replace("/*", "/ *")
 
 

@@ -5,7 +5,7 @@ functions or constants. A copy folds if it has the same bytes, relocations, unwi
 It must contain only code, constants and variables that all levels share: nothing that runs at load or exit, and no
 section that code finds by name.
 
-A linker merges a private function of several kernel sources, such as an inline function, so that it has one address per
+If several sources of a level define one inline function, the linker keeps one copy, which has one address in that
 level. The sources of a level that share a private name therefore all fold to the same level, or none of them folds.
 """
 
@@ -18,7 +18,8 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# Equal for copies with the same code: the stubs with a kernel, the stubs without one, and the digests of their objects.
+# What is equal for two copies that fold: the stubs that they register, those that they register without a kernel, and
+# the digests of their objects.
 Key = tuple[tuple[str, ...], ...]
 
 
@@ -32,7 +33,7 @@ class Folding:
     def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
-        `private` are the level's private names. Callers pass levels in order, the lowest first.
+        `private` are the names that sealing renames at the level. Callers pass levels in order, the lowest first.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names))
@@ -72,8 +73,8 @@ def _keys_of(registered: Registrations, objects: Objects, private: frozenset[str
 def _can_fold(compiled: Compiled, private: frozenset[str], prefixes: tuple[str, ...]) -> bool:
     """Return whether the object contains only what may fold.
 
-    It must not define a name for other objects, and its mergeable variables must not point to private symbols: after
-    folding they might point to another level's.
+    It must not define a name for other objects. Its mergeable variables must not point to private symbols, because the
+    linker may keep another level's definition of the variable, which points to that level's symbols.
     """
     shared = set()
     for symbol in compiled.symbols:

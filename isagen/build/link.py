@@ -23,9 +23,10 @@ from ..model.plan_file import outputs_folder, read_plan, refusal_file
 from .linker import Linking, discard
 from .tables import check_stubs
 
-# Options that strip symbols: the audit needs symbols to separate functions. GNU ld accepts each LONG option with one
-# dash or two, and abbreviated. The last one takes a value.
-STRIPS, LONG = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
+# Options that strip the symbols, which the audit needs to separate functions. GNU ld accepts a long one with one dash
+# or two, and abbreviated.
+SHORT_STRIPS, LONG_STRIPS = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
+WITH_VALUE = "retain-symbols-file"
 STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, and strip when installing"
 
 
@@ -48,18 +49,18 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     refusal = refusal_file(plan_path, mode, linking.output)
     status = 1
     try:
-        with _with_symbols(linking, linking.output) as linked:
-            status = _judged(build.plan, folder, linked, linking, objects, mode)
+        status = _audit_status(build.plan, folder, linking, objects, mode)
     finally:
         with suppress(OSError):  # no file, or a full disk
             os.unlink(refusal) if status == 0 else write_if_changed(refusal, linking.output)
     return status
 
 
-def _judged(plan: Plan, folder: Path, linked: str, linking: Linking, objects: BuildObjects, mode: str) -> int:
-    """Audit the file `linked`, print the findings, and return the exit status."""
+def _audit_status(plan: Plan, folder: Path, linking: Linking, objects: BuildObjects, mode: str) -> int:
+    """Audit the output and print the findings; return the exit status. Remove the output if it is at fault."""
     try:
-        result = _audit(plan, folder, linked, linking, objects)
+        with _with_symbols(linking, str(linking.output)) as linked:
+            result = _audit(plan, folder, linked, linking, objects)
     except (IsagenError, OSError) as problem:
         if mode != "warn":
             raise
@@ -84,7 +85,9 @@ def _with_symbols(linking: Linking, output: str) -> Iterator[str]:
             subprocess.run([linking.linker, *words, "-o", second], check=True)
         except (OSError, subprocess.CalledProcessError):
             raise BuildError(
-                "cannot be linked with its symbols for the audit", where=output, remedy=STRIP_WHEN_INSTALLING
+                "the audit needs a link without the option that strips, and that link failed",
+                where=output,
+                remedy=STRIP_WHEN_INSTALLING,
             ) from None
         yield second
 
@@ -95,10 +98,10 @@ def _without_stripping(words: Sequence[str]) -> list[str]:
     is_value = False
     for word in words:
         name, equals, _ = word.lstrip("-").partition("=")
-        strips = word.startswith("-") and len(name) > 6 and any(option.startswith(name) for option in LONG)
-        if not is_value and not strips and word not in STRIPS:
+        strips = word.startswith("-") and len(name) > 6 and any(option.startswith(name) for option in LONG_STRIPS)
+        if not is_value and not strips and word not in SHORT_STRIPS:
             kept.append(word)
-        is_value = strips and LONG[-1].startswith(name) and not equals
+        is_value = strips and WITH_VALUE.startswith(name) and not equals
     return kept
 
 
@@ -110,7 +113,7 @@ def _signal_name(number: int) -> str:
 
 
 def _report(mode: str, output: str, result: Result) -> int:
-    """Print the findings in the linked file `output`, and return the exit status."""
+    """Print the findings in the linked file `output`, and return the exit status. Remove the file if it is at fault."""
     from ..audit.report import text_of  # most links have no finding
 
     is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
@@ -132,7 +135,7 @@ def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
 
 
 def _inputs(words: Sequence[str]) -> list[str]:
-    """Return the objects and static libraries among a linker's arguments."""
+    """Return the words that name objects and static libraries; the value of an option may be among them."""
     return [word for word in words if (is_object_name(word) or is_library_name(word)) and not word.startswith("-")]
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from ..model.command_words import split_words
 from ..model.errors import BuildError
 
-# Options with which linkers print a text and do not link. With -v and -V they print their version and link.
+# Options with which linkers print a text and do not link.
 PRINT_ONLY = {"--version", "--help"}
 
 
@@ -62,7 +62,7 @@ class Linking:
         return self._status
 
     def discard(self) -> None:
-        """Remove the output if its audit did not finish, so that the next build links again."""
+        """Wait for the linker and remove its output, so that the next build links again."""
         if not self._started:
             return
         with suppress(ChildProcessError):

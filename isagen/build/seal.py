@@ -2,7 +2,8 @@
 
 One process seals all levels. After an edit it reads the objects that changed, and writes the sealed objects whose
 content changes. The binary format renames the symbols (`binary.elf.sealing`). If the kernels form an extension module,
-each level is a library of its own: its objects are copied, and the first gets the ELF notes.
+each level becomes a library of its own, so that nothing is renamed: objects are copied, and the first of a level gets
+the notes with the level's record and measures.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..processors.features import features_of
 from .addresses import LevelAddresses
 from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
-from .emit import generated_text
+from .emit import rendered_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
 from .measure import Measure, lost_code
@@ -40,7 +41,7 @@ from .stubs import stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: compiled objects by path, and a digest of each sealed object's inputs, by its path."""
+    """What the next run reads: the compiled objects by path, and the digests of recipes by the sealed object's path."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -49,22 +50,22 @@ class Memo:
 def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     """Seal the compiled objects of all levels of a plan into `folder`.
 
-    The registrations and the C source of the stub table are written there too, and nothing else if levels are not
-    sealed. The sealed object of a copy that folds is empty. `last_run` is the step's last run; this one replaces it.
+    It also writes the registrations and the C source of the stub table, and only these if levels are not sealed. The
+    sealed object of a copy that folds is empty. `last_run` is the step's last run; this one replaces it.
     """
     inputs = plan_states(Path(plan_path))
     work = work_of(Path(plan_path), os.fspath(folder), inputs)
     changed = last_run.changed
-    # If the plan files are those of the last run, so is the version of isagen: others may pickle other classes.
+    # Unchanged plan files imply the same isagen. The memo of another version may contain other classes.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
     for path in (paths.compiled for level in work.levels for paths in level.objects):
-        if os.path.isfile(path):  # if it vanished since `work_of` listed it, reading it fails
+        if os.path.isfile(path):  # a missing object is an error when it is read
             inputs[path] = state_of(path)
     run = _Run(work, os.fspath(folder), memo, changed or set())
     for level in work.levels:
         run.seal(level)
     outputs = run.finish(os.fspath(plan_path))
-    # The memo is pickled by itself: a step with nothing to do unpickles the last run without importing these classes.
+    # The memo is pickled separately, so that a step with nothing to do imports none of its classes.
     last_run.record(outputs, pickle.dumps(run.memo()), inputs, outputs)
 
 
@@ -172,7 +173,7 @@ class _Run:
         """
         plan, levels = self._build.plan, self._work.levels
         all_levels = [level.name for level in plan.levels]
-        template = generated_text(plan_path, self._stubs)
+        template = rendered_text(plan_path, self._stubs)
         text = stubs_source(template, self._build.record.project, all_levels, self._registrations, plan.module)
         self._outputs.write_file(self._stubs, text)
         if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):

@@ -27,7 +27,7 @@ from ..processors.table import Table
 from .answer import EditorLevel, Fragment, answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
-from .keyval import write_keyval
+from .keyval import keyval_text
 from .limits import ChosenTable, choose_table, family_of, find_limit
 from .linkers import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused_args
@@ -41,7 +41,8 @@ UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
 # The first versions of compilers with -ffile-prefix-map, by Meson's compiler ids.
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 # What defines a Python module in a source, by CPython, pybind11 and nanobind.
-PYTHON_MODULE = re.compile(rb"^\s*(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b", re.MULTILINE)
+PYTHON_MODULE = re.compile(rb'^\s*(?:extern\s+"C"\s+)?(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b', re.MULTILINE)
+COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -78,7 +79,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         **audit_values(build.link_audit, request.compilers, request.output, plan_file),
         "python": own_python(),
     }
-    return write_keyval(values), (request.config, *chosen.files)
+    return keyval_text(values), (request.config, *chosen.files)
 
 
 def _fragment(request: Request) -> Fragment:
@@ -97,7 +98,10 @@ def _summary_title(request: Request) -> str:
 
 
 def _editor(request: Request, chosen: ChosenTable) -> EditorLevel:
-    """Return the `EditorLevel` of the Meson option isa_editor. Raises `ConfigError` for an unknown level."""
+    """Return the level that the Meson option isa_editor names, and the flags that editors' entries lack.
+
+    Raises `ConfigError` for an unknown level.
+    """
     word, table = request.editor.strip(), chosen.table
     if word.casefold() in ("", "none"):
         return EditorLevel()
@@ -112,11 +116,11 @@ def _editor(request: Request, chosen: ChosenTable) -> EditorLevel:
 def check_paths(source: Path, build: Path) -> None:
     """Raise `ProjectError` if the path of the source or build folder has a character that Meson or ninja cannot handle.
 
-    A '|' in the build folder's path does no harm: ninja's paths start in that folder, and do not contain it.
+    Only the source folder's path must not contain '|': ninja's paths start in the build folder.
     """
     for path, shown, characters in ((source, "source", BAD_CHARACTERS), (build, "build", BAD_CHARACTERS[:1])):
         for character, reason in characters:
-            if character in str(path):
+            if character in path.as_posix():  # Windows separates folders by backslashes
                 raise ProjectError(
                     f"has a {reason}",
                     where=f"{shown} folder: {path}",
@@ -138,10 +142,10 @@ def _check(request: Request, config: Config) -> None:
     for source in request.kernels:
         if source not in request.generated and not os.path.isfile(os.path.join(request.project_root, source)):
             raise KernelError(
-                "there is no such kernel source",
+                f"there is no such kernel source in {request.project_root}",
                 where=f"isa_kernels: {source}",
-                remedy=f"looked in {request.project_root}; isa_kernels is for files(); for the output of a target or "
-                f"of configure_file(), write isa_generated = {{'{source}': target}}",
+                remedy="name existing files with files(); for the output of a target or of configure_file(), write "
+                f"isa_generated = {{'{source}': target}}",
             )
         if source not in request.generated and not request.module:
             _check_no_module(source, request.project_root)
@@ -149,9 +153,9 @@ def _check(request: Request, config: Config) -> None:
 
 def _check_no_module(source: str, root: Path) -> None:
     """Raise `KernelError` if a kernel source defines a Python module."""
-    if PYTHON_MODULE.search(read_bytes(root / source)):
+    if PYTHON_MODULE.search(COMMENT.sub(b"", read_bytes(root / source))):
         raise KernelError(
-            "defines a Python module, but a kernel source is compiled once per level, without Python's headers",
+            "defines a Python module, but a kernel source is compiled once per level",
             where=f"isa_kernels: {source}",
             remedy=f"name it in the sources of the target: py.extension_module('NAME', '{source}', ...)",
         )
@@ -168,7 +172,8 @@ def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, 
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,  # a module has no stubs
+        # Stubs call the copy that folded ones share, and a module has none.
+        fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,
     )
     plan = make_plan(
         config=config,
@@ -182,7 +187,7 @@ def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, 
         verdicts=verdicts,
         source_root=_relative(request.project_root, request.build_root),
         copy_options=_copy_options(request, limit),
-        sealed=sealing.active or limit.opaque,  # a single level needs no seal
+        sealed=sealing.active or limit.opaque,  # an opaque build has one level, which needs no seal
         other_levels=chosen.other_levels,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
     )
@@ -208,7 +213,7 @@ def _optimization(request: Request) -> str:
     """Return the options that optimize kernels in C++, or those in the first language if no kernel is in C++."""
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
-    return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options))).strip()
+    return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options)))
 
 
 def _record(request: Request, config: Config, table: Table, plan: Plan, sealing: Sealing) -> Record:
@@ -234,7 +239,7 @@ def _relative(path: Path, start: Path) -> str:
 
 
 def _copy_options(request: Request, limit: Limit) -> CopyOptions:
-    """Return the options of all copies: for include folders, against LTO and unique symbols, for vectorising and paths.
+    """Return the options of all copies: they add include folders, disable LTO and unique symbols, vectorise, map paths.
 
     Copies include their sources by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
     -ffile-prefix-map turns these into ../k.cpp: the path from the build folder's root, as for all sources.

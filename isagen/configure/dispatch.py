@@ -28,7 +28,7 @@ from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
 
-# The processor's folder whose detect.c.j2 reads no registers: its C is for any compiler.
+# The processor's folder with the detection in C for any compiler, which reads no registers.
 NO_REGISTERS = "generic"
 # The functions that isa_dispatch.h declares.
 FUNCTIONS = (
@@ -70,7 +70,7 @@ class DispatchTexts:
 def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
     """Return the headers and the sources of dispatch.
 
-    The dispatch source contains the build's record, which the audit reads, and the matrix.
+    The dispatch source contains the matrix and, if code of the processor can be decoded, the record for the audit.
     """
     plan, foreign = build.plan, build.limit.foreign
     values = _values(build, table)
@@ -91,7 +91,7 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
             python_parts=render("isa_object.py").split("\n\n\n"),
         ),
     }
-    # Sources include this name. The dispatch sources of two sets in one target include each its own header.
+    # Sources include this name. A dispatch source includes its set's own header: a target may link two sets.
     headers.setdefault("isa_dispatch.h", f'#include "{values["header"]}"\n')
     for level in plan.levels:
         if level.verdict == BUILT:
@@ -149,7 +149,7 @@ def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
 
 
 def _without_requirements(plan: Plan) -> Plan:
-    """Return the plan with a lowest level that requires no feature: C for any compiler cannot detect the CPU."""
+    """Return the plan without required features at the lowest level: C for any compiler cannot detect the CPU."""
     return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
 
 
@@ -166,7 +166,7 @@ def _unchecked_macros(level: LevelRow, features: Features) -> list[dict[str, str
 def override_values(plan: Plan) -> Mapping[str, Any]:
     """Return the template's values for the override.
 
-    `variables` are in order of priority, each with the index of the first of its words in `words`, and their number.
+    `variables` are in order of priority. The `first` and the `count` of each select its words in `words`.
     """
     variables: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..model.errors import IsagenError, reported
 from ..model.files import write_if_changed
 from .configure import configure
-from .keyval import write_keyval
+from .keyval import keyval_text
 from .request import Arguments, read_arguments, request_of
 
 
@@ -28,7 +28,7 @@ def answer_fragment(words: Iterable[str]) -> int:
     except (IsagenError, OSError) as problem:
         with suppress(OSError):
             _write_depfile(arguments, [Path(arguments.once["config"])] if "config" in arguments.once else [])
-        text = write_keyval({"error": f"isagen: {reported(problem)}"})
+        text = keyval_text({"error": f"isagen: {reported(problem)}"})
     sys.stdout.write(text)
     return 0
 

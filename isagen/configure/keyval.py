@@ -12,7 +12,7 @@ CODES = {"#": "\x02", "\n": "\x03"}
 SPACE = "\x04"
 
 
-def write_keyval(values: Mapping[str, str | Iterable[str]]) -> str:
+def keyval_text(values: Mapping[str, str | Iterable[str]]) -> str:
     """Return the answer's text. A string is a list of one item."""
     lines = []
     for key, value in values.items():

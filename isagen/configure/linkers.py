@@ -26,16 +26,17 @@ from ..processors.processor import Processor
 from ..processors.registry import decoded
 from .tool import own_python
 
-# The names of linkers, by default and with -fuse-ld=. Clang accepts others, such as lld-16: LINKER matches these.
-LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
+# The names that are looked for: those of the default and of -fuse-ld=. LINKER_NAME matches others on PATH, such as
+# ld.lld-16, which Clang calls for -fuse-ld=lld-16; ld.so is no linker.
+KNOWN_LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 PROOF = "--isagen-proof"
 SCRIPT = f"""#!/bin/sh
 case " $* " in *" {PROOF} "*) exit 0 ;; esac
 exec {{command}} "$@"
 """
-LINKER = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
+LINKER_NAME = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 BY_SCRIPT = "by a script in the linker's place"
-# Fortran run-time libraries by Meson's compiler id. C and C++ targets that link kernels do not link them by themselves.
+# Fortran run-time libraries by Meson's compiler id. The compilers of C and C++ do not link them.
 RUNTIMES = {"gcc": "gfortran"}
 
 
@@ -54,9 +55,11 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     if processor.decodable is None:
         return undecoded
     if mode == "unreached":
-        reason = f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps "
-        reason += "because of another -B or --ld-path, or a ':' in the build folder's path"
-        return LinkAudit(mode, reason)
+        return LinkAudit(
+            mode,
+            f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps because of "
+            "another -B or --ld-path, or a ':' in the build folder's path",
+        )
     if not processor.decodable.is_made_under(compiler.baseline_macros):
         return undecoded
     if processor.decodable.installed() is None:
@@ -81,17 +84,17 @@ def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, 
 
 def _linkers_of(compiler: Compiler) -> dict[str, str]:
     """Return the paths of the linkers that a compiler may call, by name. The compiler is run once for each name."""
-    names = set(LINKERS)
+    names = set(KNOWN_LINKERS)
     for folder in os.get_exec_path():
         with suppress(OSError):
-            names.update(filter(LINKER.fullmatch, os.listdir(folder)))
+            names.update(filter(LINKER_NAME.fullmatch, os.listdir(folder)))
     with ThreadPoolExecutor() as pool:
         paths = pool.map(compiler.program, sorted(names))
     return {name: path for name, path in zip(sorted(names), paths, strict=True) if path}
 
 
 def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
-    """Write a script for each linker that runs the step link, and remove the marks of refused links."""
+    """Write a script in the place of each linker, which runs the step link; remove the marks of refused links."""
     folder = output / linkers_folder(plan_file, audit.mode)
     rmtree(folder / "refused", ignore_errors=True)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file

@@ -26,10 +26,10 @@ ONCE = (
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
 OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args")
 
-# Compilers in a build's order: the last one, except Fortran's, links.
+# Compilers in a build's order: the last one links, Fortran's only if it is alone.
 LANGUAGES = ("fortran", "c", "cpp")
-# The keys of a set, each with the additional fragment files that it needs.
 EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
+# The keys of a set, each with the additional fragment files that it needs.
 SET_KEYS = {
     **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
     **dict.fromkeys(("generated", "c_pch", "cpp_pch"), (EXTRAS,)),
@@ -155,7 +155,7 @@ def request_of(arguments: Arguments) -> Request:
 
 
 def check_version(arguments: Arguments) -> None:
-    """Raise `ConfigError` for a fragment that another version of isagen wrote."""
+    """Raise `ConfigError` for a fragment of another format, or with other arguments, than this isagen writes."""
     text = arguments.once.get("fragment-format", "")
     number = int(text) if text.isdecimal() else 0
     complete = all(name in arguments.once for name in ONCE) and arguments.once["set"] in arguments.sets
@@ -167,7 +167,7 @@ def check_version(arguments: Arguments) -> None:
             "a later isagen wrote it: run pip install --upgrade isagen, or run `isagen init` to rewrite it with this "
             "version"
         )
-    shown = number if complete and number else "unknown"
+    shown = number if number and (complete or number != FRAGMENT_FORMAT) else "unknown"
     formats = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
     raise ConfigError(
         f"the Meson fragment was not written by isagen {__version__}{formats}",
@@ -200,8 +200,8 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
                     )
         for path in given.get("string", ()):
             raise ConfigError(
-                "is a string: name kernels with files(): isa_kernels = files('kernels/one.cpp'), "
-                "with paths from the folder of that meson.build",
+                "is a string: name kernels with files(): isa_kernels = files('kernels/one.cpp'), with paths from the "
+                "folder of the meson.build that sets isa_kernels",
                 where=f"isa_kernels: {os.path.basename(path)}",
             )
         for module in filter(None, given.get("module", ())):

@@ -155,8 +155,8 @@ CONFIGURED = "configure_file(input: 'one.in', output: 'made.cpp', copy: true)"
         ),
         (
             f"isa_kernels = {CONFIGURED}",
-            "isa_kernels: made.cpp: there is no such kernel source\n  looked in {}; isa_kernels is for files(); for "
-            "the output of a target or of configure_file(), write isa_generated = {{'made.cpp': target}}",
+            "isa_kernels: made.cpp: there is no such kernel source in {}\n  name existing files with files(); for the "
+            "output of a target or of configure_file(), write isa_generated = {{'made.cpp': target}}",
         ),
         (
             TARGET.format("'made.cpp'", "'cp $0 $1/made.cpp'") + "isa_kernels = files('one.cpp')\nisa_kernels += one",

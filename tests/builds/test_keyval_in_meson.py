@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from isagen.configure.keyval import write_keyval
+from isagen.configure.keyval import keyval_text
 from isagen.rendering import template_folder
 from support.keyval import NASTY
 
@@ -30,7 +30,7 @@ def quoted(text: str) -> str:
 )
 def test_the_fragment_reads_back_what_was_written(tmp_path, values):
     pytest.importorskip("mesonbuild")
-    (tmp_path / "plan.conf").write_text(write_keyval({"items": values, "last": "end"}), encoding="utf-8")
+    (tmp_path / "plan.conf").write_text(keyval_text({"items": values, "last": "end"}), encoding="utf-8")
     (tmp_path / "meson.build").write_text(
         f"""project('keyval')
 isa_conf = 'plan.conf'

@@ -1,10 +1,12 @@
 """Configuring writes nothing before all settings are checked."""
 
+from pathlib import PurePosixPath, PureWindowsPath
+
 import pytest
 
-from isagen.configure.configure import configure
+from isagen.configure.configure import check_paths, configure
 from isagen.configure.request import Request
-from isagen.model.errors import ConfigError
+from isagen.model.errors import ConfigError, KernelError, ProjectError
 from support.probing import fake
 
 
@@ -31,3 +33,40 @@ def test_an_unknown_level_in_an_option(tmp_path, options, message):
     with pytest.raises(ConfigError, match=message):
         configure(request)
     assert not request.output.exists()
+
+
+def test_paths_of_windows_are_fine():
+    check_paths(PureWindowsPath("C:/project"), PureWindowsPath("C:/project/build"))  # type: ignore[arg-type]
+    with pytest.raises(ProjectError, match="has a backslash in its path"):
+        check_paths(PurePosixPath("/a\\b"), PurePosixPath("/build"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_module"),
+    [
+        ("PyMODINIT_FUNC PyInit_core(void)", True),
+        ('  extern "C" PyMODINIT_FUNC PyInit_core(void)', True),
+        ("PYBIND11_MODULE(core, m) {", True),
+        ("NB_MODULE(core, m) {", True),
+        ("/* such as\nPYBIND11_MODULE(core, m)\n*/ int x;", False),
+        ("// PYBIND11_MODULE(core, m)\nint my_NB_MODULE;", False),
+    ],
+)
+def test_the_source_of_a_python_module_is_no_kernel(tmp_path, text, is_module):
+    (tmp_path / "isagen").mkdir()
+    (tmp_path / "isagen/isa.toml").touch()
+    (tmp_path / "core.c").write_text(f"#include <Python.h>\n{text}\n")
+    request = Request(
+        config=tmp_path / "isagen/isa.toml",
+        project_root=tmp_path,
+        build_root=tmp_path / "build",
+        output=tmp_path / "build/isagen",
+        cpu_family="x86_64",
+        system="linux",
+        compilers=(fake(tmp_path, family="unknown"),),
+        kernels=("core.c",),
+        cache=False,
+        levels="" if is_module else "AVX3",
+    )
+    with pytest.raises(KernelError if is_module else ConfigError, match="Python module" if is_module else "AVX3"):
+        configure(request)

@@ -1,9 +1,9 @@
 """The keyval file for Meson."""
 
-from isagen.configure.keyval import write_keyval
+from isagen.configure.keyval import keyval_text
 
 
 def test_one_line_a_key():
-    assert write_keyval({"a": "x", "b": ["y", "z#"], "c": [], "d": ("one",), "e": "two\nlines", "f": [" g "]}) == (
+    assert keyval_text({"a": "x", "b": ["y", "z#"], "c": [], "d": ("one",), "e": "two\nlines", "f": [" g "]}) == (
         "a=x\nb=y\x01z\x02\nc=\nd=one\ne=two\x03lines\nf=\x04g\x04\n"
     )

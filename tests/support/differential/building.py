@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isagen.audit.findings import KINDS
-from isagen.build.emit import emit, generated_text
+from isagen.build.emit import emit, rendered_text
 from isagen.build.last_run import LastRun
 from isagen.build.link import finish
 from isagen.build.linker import Linking
@@ -148,7 +148,7 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
 def _dispatch(base: Base, project: Random, folder: Path) -> Path:
     """Compile the dispatch source, or take the object of one that has the same text."""
     source = folder / "isa_dispatch.c"
-    text = generated_text(str(folder / PLAN_FILE), source.name).encode()
+    text = rendered_text(str(folder / PLAN_FILE), source.name).encode()
     source.write_bytes(text)
     key = hashlib.sha256(text + repr((base.cc, project.kind == "fixed")).encode()).hexdigest()[:20]
     known = base.folder / f"dispatch-{key}.o"
