@@ -29,7 +29,7 @@ CONFIGURING = {
     "strings": (
         [("meson.build", FILES, "['kernels/dot.cpp', 'kernels/level.cpp']")],
         "isagen: isa_kernels: dot.cpp: is a string: name kernels with files(): "
-        "isa_kernels = files('kernels/one.cpp'), with paths from the folder of that meson.build",
+        "isa_kernels = files('kernels/one.cpp'), with paths from the folder of the meson.build that sets isa_kernels",
     ),
     "strings from the fragment's folder": (
         [("meson.build", FILES, "['../kernels/dot.cpp']")],
