@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
@@ -13,6 +14,7 @@ from ..binary.protocol import Binding
 from ..model.errors import BuildError, IsagenError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
 from ..model.plan_file import outputs_folder, read_registrations
+from .tables import names_in
 
 # A symbol of GCC's LTO objects, which contain no machine code. Those of Clang are of another format.
 FOR_LTO = "__gnu_lto_slim"
@@ -27,6 +29,7 @@ def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[Bui
             remedy="call it through a stub, or define it in an ordinary source",
         )
     yield from _stubs(objects, folder)
+    yield from _across_levels(objects) if sealed else ()
     yield from _functions(objects, sealed)
     yield from _variables(objects)
 
@@ -40,7 +43,11 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
     linked = {path: load_object(path).symbols for path in paths if is_binary(path)}
     # LTO objects do not list the symbols that they define.
     complete = len(linked) == len(paths) and not any(symbol.name == FOR_LTO for symbol in chain(*linked.values()))
-    complete = complete and not objects.libraries
+    for path in objects.libraries:
+        for name in names_in(os.fspath(path)):
+            if name.startswith(BIND_SYMBOL.encode()):
+                stub = name.decode(errors="surrogateescape").removeprefix(BIND_SYMBOL)
+                defined.setdefault(stub, []).append(objects.shown(path))
     for path, symbols in linked.items():
         for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):
@@ -72,6 +79,23 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
             where=stub,
             remedy=f"{remedy}; {suggestion}" if suggestion else remedy,
         )
+
+
+def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
+    """Yield the references of a level's objects to names that are private to other levels."""
+    ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.defined}
+    for level, paths in objects.by_level.items():
+        symbols = [(path, symbol) for path in paths for symbol in load_object(path).symbols]
+        defined = ordinary.union(symbol.name for _, symbol in symbols if symbol.defined)
+        for path, symbol in symbols:
+            if not symbol.defined and symbol.name not in defined and symbol.name in objects.private_names:
+                yield BuildError(
+                    f"{objects.kernel(path)} refers to it at {level}, but it is private to "
+                    f"{', '.join(objects.private_names[symbol.name])}",
+                    where=demangle(symbol.name),
+                    remedy="let each level have it, static in a header that its sources include; or define it in an "
+                    "ordinary source",
+                )
 
 
 def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:

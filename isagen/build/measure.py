@@ -63,7 +63,7 @@ def lost_code(levels: Sequence[Registrations], below: Mapping[str, Sequence[str]
     digests: dict[str, dict[str, str]] = {}
     for registrations in levels:
         for source, kernel in registrations.kernels.items():
-            if kernel.code is not None:
+            if kernel.code is not None and kernel.registers:
                 digests.setdefault(source, {})[registrations.level] = kernel.code.digest
     for source, by_level in digests.items():
         for level, digest in by_level.items():

@@ -18,7 +18,7 @@ def check_stubs(inputs: Iterable[str]) -> None:
     """Raise `BuildError` if two tables in the objects and static libraries of a link have the same stub."""
     first: dict[bytes, tuple[str, frozenset[bytes]]] = {}
     for path in filter(os.path.isfile, inputs):  # a word may be the value of an option
-        names = _names_in(path)
+        names = names_in(path)
         tables = frozenset(name for name in names if name.startswith(TABLE_SYMBOL.encode()))
         for name in names:
             first_path, first_tables = first.setdefault(name, (path, tables))
@@ -31,7 +31,7 @@ def check_stubs(inputs: Iterable[str]) -> None:
                 )
 
 
-def _names_in(path: str) -> Sequence[bytes]:
+def names_in(path: str) -> Sequence[bytes]:
     """Return the symbols of a static library, or the strings of an object that is a table of stubs."""
     with open(path, "rb") as stream:
         if is_object_name(path):

@@ -60,6 +60,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     config, warnings = without_refused_args(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, chosen, limit, cache)
+    warnings += _module_warnings(request)
     answered = answer(build, _editor(request, chosen), warnings, _fragment(request))
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
@@ -129,9 +130,15 @@ def check_paths(source: Path, build: Path) -> None:
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError` for a kernel source that is missing or defines a Python module, and `ConfigError` for a bad
-    name of a set or a header that shadows.
+    """Raise `KernelError` for a missing kernel source, and `ConfigError` for a bad name of a set, for a header that
+    shadows, and for a function that withholds features from a module.
     """
+    if config.withhold and request.module:
+        raise ConfigError(
+            "a whole module cannot have it: the front that selects its level contains no source of the project",
+            where=f"{config.shown}: withhold",
+            remedy="take it out, or dispatch the kernels by stubs",
+        )
     check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
@@ -147,18 +154,17 @@ def _check(request: Request, config: Config) -> None:
                 remedy="name existing files with files(); for the output of a target or of configure_file(), write "
                 f"isa_generated = {{'{source}': target}}",
             )
-        if source not in request.generated and not request.module:
-            _check_no_module(source, request.project_root)
 
 
-def _check_no_module(source: str, root: Path) -> None:
-    """Raise `KernelError` if a kernel source defines a Python module."""
-    if PYTHON_MODULE.search(COMMENT.sub(b"", read_bytes(root / source))):
-        raise KernelError(
-            "defines a Python module, but a kernel source is compiled once per level",
-            where=f"isa_kernels: {source}",
-            remedy=f"name it in the sources of the target: py.extension_module('NAME', '{source}', ...)",
-        )
+def _module_warnings(request: Request) -> list[str]:
+    """Return a warning for each kernel source that seems to define a Python module, unless the kernels are one."""
+    sources = [] if request.module else [one for one in request.kernels if one not in request.generated]
+    return [
+        f"isagen: isa_kernels: {source} seems to define a Python module, but kernels are compiled once per level\n"
+        f"  name it in the sources of the target: py.extension_module('NAME', '{source}', ...)"
+        for source in sources
+        if PYTHON_MODULE.search(COMMENT.sub(b"", read_bytes(request.project_root / source)))
+    ]
 
 
 def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, cache: Cache) -> Build:

@@ -23,7 +23,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
     for kernel in plan.kernels:
         built_at = [cell.level for cell in kernel.cells if cell.verdict == BUILT]
         if built_at != names:
-            lines[kernel.source] = "only " + " ".join(built_at)
+            lines[kernel.source] = f"only {' '.join(built_at)}" if built_at else "at no level"
     if plan.module and build.sealing.active:
         lines["module"] = f"{plan.module}, whole: the best level's private module is loaded"
     else:

@@ -36,7 +36,9 @@ def select_levels(
         elif token.casefold() == "none":
             selected = {table.lowest.name}
         elif token.startswith("-"):
-            selected.discard(_removable_level(token, table, where, other_levels, "all", "none"))
+            if lowest_too:
+                _check_removable(token, table, where)
+            selected.discard(level_named(token[1:], table, where, other_levels, "all", "none", sign="-"))
         elif level := level_named(token, table, where, other_levels, "all", "none"):
             selected.add(level)
     return frozenset(selected)
@@ -55,16 +57,14 @@ def level_named(name: str, table: Table, where: str, other_levels: Set[str], *ke
     return level
 
 
-def _removable_level(word: str, table: Table, where: str, other_levels: Set[str], *keywords: str) -> str:
-    """Return the level that `-NAME` means, as `level_named` does. Raises `ConfigError` for the lowest level too."""
-    level = level_named(word[1:], table, where, other_levels, *keywords, sign="-")
-    if level == table.lowest.name:
+def _check_removable(word: str, table: Table, where: str) -> None:
+    """Raise `ConfigError` if `word`, which is -NAME, names the lowest level."""
+    if word[1:].casefold() == table.lowest.name.casefold():
         raise ConfigError(
-            f"{level} cannot be switched off",
+            f"{table.lowest.name} cannot be switched off",
             where=where,
             remedy="it is what a CPU without any higher level runs; name a level above it",
         )
-    return level
 
 
 def aliases_of(config: Config, table: Table, other_levels: Set[str]) -> tuple[Alias, ...]:
@@ -76,7 +76,8 @@ def aliases_of(config: Config, table: Table, other_levels: Set[str]) -> tuple[Al
     def meaning(word: str, where: str) -> str:
         if not word.startswith("-"):
             return level_named(word, table, where, other_levels)
-        level = _removable_level(word, table, where, other_levels)
+        _check_removable(word, table, where)
+        level = level_named(word[1:], table, where, other_levels, sign="-")
         return level and f"-{level}"
 
     aliases = []

@@ -132,10 +132,11 @@ def _disabled(
     other_levels: Set[str],
 ) -> dict[str, str]:
     """Return the levels that project or packager switched off for one kernel, each with the setting that did so."""
-    disabled = {level: "by the Meson option isa_levels" for level in table.names() if level not in packager_levels}
+    disabled = {}
     if settings.levels is not None:
         selected = select_levels(settings.levels, table, settings.levels_where, other_levels, lowest_too=False)
-        disabled |= {level: f"by {settings.levels_where}" for level in table.names() if level not in selected}
+        disabled = {level: f"by {settings.levels_where}" for level in table.names() if level not in selected}
+    disabled |= {level: "by the Meson option isa_levels" for level in table.names() if level not in packager_levels}
     return disabled | {level: f"by {config.shown}: levels" for level in table.names() if level not in project_levels}
 
 

@@ -144,7 +144,7 @@ def test_a_project_withholds_features(new_project):
     function = re.search(r"^int ops_withholds.*?^}\n", page, re.S | re.M)[0]
     project.edit("main.c", "int main", f"#include <stdlib.h>\n#include <string.h>\n{function}\nint main")
     project.edit("direct.c", "int main", "int ops_withholds(const char *f) { return f == NULL; }\nint main")
-    project.setup("-Disa_levels=AVX2,AVX512", CFLAGS="-Wno-missing-prototypes")
+    project.setup("-Disa_levels=AVX2,AVX512", CFLAGS="-Wmissing-prototypes")
     project.ninja()
     ops = project.path("ops")
     best = [level for level in SOURCES if level in supported_levels()][-1]
@@ -166,3 +166,42 @@ def test_a_bad_name_of_a_function_that_withholds(new_project):
     project.edit("isagen/isa.toml", 'override = "OPS_ISA"', 'override = "OPS_ISA"\nwithhold = "a b"')
     said = project.setup(check=False)
     assert "isa.toml: withhold: 'a b' cannot name a function in C\n  use letters, digits and _" in said
+
+
+def test_a_source_that_calls_a_function_of_another_level(new_project):
+    project = new_project("per_level")
+    project.edit("ops-avx2.c", "data[i] *= factor;", "scale_c(data + i, factor, 1);")
+    project.setup("-Disa_levels=AVX2")
+    said = project.ninja(check=False)
+    assert (
+        "isagen: error: scale_c: ops-avx2.c refers to it at AVX2, but it is private to DEFAULT\n"
+        "  let each level have it, static in a header that its sources include; or define it in an ordinary source"
+    ) in said
+    assert said.count("isagen: error:") == 1
+
+
+def test_a_level_whose_kernel_registers_nothing_lost_no_code(new_project):
+    project = new_project("per_level")
+    project.edit("isagen/isa.toml", 'levels = ["AVX2"]', 'levels = ["all"]')
+    project.edit("isagen/isa.toml", 'register = { scale = "scale_avx2", scale_source = "scale_source_avx2" }\n', "")
+    (project.folder / "ops-avx2.c").write_text(
+        '#include "ops.h"\n#if defined __AVX2__ && !defined __AVX512F__\n'
+        'static const char *source(void) { return "ops-avx2.c"; }\nISA_REGISTER_DISPATCH(scale_source, &source)\n'
+        "#else\nISA_REGISTER_NO_DISPATCH(scale_source)\n#endif\n"
+    )
+    project.edit("isagen/isa.toml", ', scale_source = "scale_source_c"', "")
+    project.edit("isagen/isa.toml", '"all"', '"-DEFAULT"')
+    project.edit(
+        "ops-c.c",
+        "const char *total_source_c",
+        "ISA_REGISTER_DISPATCH(scale_source, &scale_source_c)\nconst char *total_source_c",
+    )
+    project.edit("meson.build", "test('direct', executable('direct', 'direct.c', dependencies: isa_levels_dep))", "")
+    project.setup("-Disa_levels=AVX2,AVX512")
+    assert "warning" not in project.ninja()
+
+
+def test_a_whole_module_withholds_nothing(new_project):
+    project = new_project("pybind_module")
+    (project.folder / "isagen/isa.toml").write_text('withhold = "mine"\n')
+    assert "isa.toml: withhold: a whole module cannot have it: " in project.setup(check=False)
