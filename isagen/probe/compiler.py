@@ -153,7 +153,8 @@ class Compiler:
     def accepts(self, flags: Sequence[str]) -> Outcome:
         """Compile an empty source under `flags`, with warnings as errors."""
         with self._source("empty", "int isagen_empty;\n") as source:
-            return self.run([*self.quiet_args, *flags, *self._strict, *self._object(source.parent), str(source)])
+            strict = "/WX" if self.dialect == "msvc" else "-Werror"
+            return self.run([*self.quiet_args, *flags, strict, *self._object(source.parent), str(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether it compiles an empty source with `args` and with options that every compiler has."""
@@ -165,14 +166,13 @@ class Compiler:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         Builds link without the flags of levels too. With such flags, zig would compile its C++ library for each level.
+        MSVC, with which isagen builds the baseline alone, is not asked.
         """
         with self._source("probe", text) as source:
             program = str(source.with_suffix(".exe"))
-            if self.dialect == "msvc":
-                return self.run([*self.quiet_args, *self._strict, *flags, str(source), f"/Fe{program}"])
             target, depfile = str(source.with_suffix(".o")), source.with_suffix(".d")
             compilation = ["-c", str(source), "-o", target, "-MD", "-MF", str(depfile)]
-            outcome = self.run([*self.quiet_args, *flags, *self._strict, *compilation])
+            outcome = self.run([*self.quiet_args, *flags, "-Werror", *compilation])
             # Clang warns about arguments that a link does not use.
             link = [*self.quiet_args, "-Wno-error", target, *self._linker_option, "-o", program]
             return replace(self.run(link), headers=_included_headers(depfile)) if outcome.ok else outcome
@@ -188,13 +188,9 @@ class Compiler:
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
         """The option for the project's linker, if the compiler finds no `ld`: `args` lack Meson's own option."""
-        if self.dialect == "msvc" or not self.linker.startswith("ld.") or self.program("ld"):
+        if not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
-
-    @property
-    def _strict(self) -> tuple[str, ...]:
-        return ("/WX",) if self.dialect == "msvc" else ("-Werror",)
 
     def _object(self, folder: Path) -> tuple[str, ...]:
         target = str(folder / "empty.o")
@@ -202,7 +198,7 @@ class Compiler:
 
     def program(self, name: str) -> str | None:
         """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
-        if self.dialect == "msvc" or not self.known:
+        if not self.known:
             return None
         path = self.run([f"-print-prog-name={name}"]).out.strip()
         return shutil.which(path) if path else None

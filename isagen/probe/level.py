@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..model.plan import Verdict
 from ..processors.table import Level, Table
-from .compiler import DISPLAY_NAME, Compiler, Outcome, first_error, older
+from .compiler import Compiler, Outcome, first_error, older
 
 # The words that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
 OWN_WORDS = {"return", "argc", "argv"}
@@ -37,10 +37,9 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
         return Verdict(False, f"{compiler.name} is older than {minimum}")
     if compiler.language == "fortran" and not compiler.baseline_macros:
         reason = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
-        return Verdict(level.name == table.lowest.name and not level.flags.get(compiler.dialect), reason)
-    if compiler.dialect not in level.flags:
-        family = DISPLAY_NAME.get(compiler.id, compiler.dialect)
-        return Verdict(False, f"the table has no {compiler.dialect} flags for {level.name}, which {family} would need")
+        return Verdict(level.name == table.lowest.name and not level.flags.get("gnu"), reason)
+    if "gnu" not in level.flags:
+        return Verdict(False, f"the table has no gnu flags for {level.name}")
     return None
 
 
@@ -49,7 +48,7 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     flags, dropped = _usable_flags(level, compiler)
     unavailable = partial(Verdict, False, flags=flags, dropped=dropped)
     macros = compiler.baseline_macros
-    if flags and compiler.dialect != "msvc":  # cl predefines too few macros
+    if flags:
         macros, outcome = compiler.macros(flags)
         if not outcome.ok:
             return unavailable(_failure(outcome))
@@ -88,8 +87,7 @@ def _function(name: str, body: str) -> str:
 
 def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the level's flags with the optional flags that the compiler accepts, and the dropped ones with reasons."""
-    flags = level.flags[compiler.dialect]
-    optional = level.optional_flags.get(compiler.dialect, ())
+    flags, optional = level.flags["gnu"], level.optional_flags.get("gnu", ())
     if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
     if not compiler.accepts(flags).ok:  # no optional flag can be tried
@@ -113,8 +111,6 @@ def _features(
 ) -> tuple[tuple[str, ...], str]:
     """Return the features that code compiled under `flags` may use, or the reason why isagen cannot determine them."""
     required = table.required_features(level.name)
-    if compiler.dialect == "msvc":  # no macros show its features
-        return required, ""
     known = table.features
     unknown = known.unknown(macros, compiler.baseline_macros)
     if unknown:

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 from ..model.codec import from_data
 from ..model.plan import Limit, Verdict
@@ -26,8 +27,7 @@ from .compiler import Compiler
 from .level import ProbeResult, build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 6
-Group = tuple[Level, ...]
+PROBE_FORMAT = 7
 
 
 @dataclass(frozen=True)
@@ -45,62 +45,103 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
     """Probe as `probe_all` does, and yield the verdicts in order, none waiting for those after it."""
-    probes = [probe for compiler in compilers for probe in _probes(table, compiler)]
     start = time.time_ns()
-    verdicts = {probe: probe.known_verdict(cache) for probe in probes}
-    missing = [probe for probe in probes if verdicts[probe] is None]
+    known: dict[tuple[str, str], Verdict | None] = {}
+    groups: list[Group] = []
+    for compiler in compilers:
+        known |= {
+            (level.name, compiler.language): verdict_without_run(table, level, compiler) for level in table.levels
+        }
+        groups += [Group(table, compiler, levels) for levels in reversed(groups_of(table, compiler))]
+    known |= {group.place(level): group.cached_verdict(level, cache) for group in groups for level in group.levels}
     with ThreadPoolExecutor() as pool:
-        futures = _started(missing, pool, cache, start)
-        for probe in probes:
-            name = probe.level.name
-            yield (name, probe.compiler.language), verdicts[probe] or futures[probe].result()[name]
+        # Groups wait for these checks. As all checks are submitted first, the pool cannot deadlock.
+        provisional = [
+            [
+                (level, pool.submit(check_flags, table, level, group.compiler))
+                for level in group.levels
+                if known[group.place(level)] is None
+            ]
+            for group in groups
+        ]
+        futures = {}
+        for group, levels in zip(groups, provisional, strict=True):
+            future = pool.submit(group.probe, levels, cache, start)
+            futures.update(dict.fromkeys((group.place(level) for level, _ in levels), future))
+        for place, verdict in known.items():
+            yield place, verdict or futures[place].result()[place[0]]
 
 
-def _started(
-    probes: Iterable[_Probe], pool: ThreadPoolExecutor, cache: Cache, start: int
-) -> Mapping[_Probe, Future[Mapping[str, Verdict]]]:
-    """Start the compilers in parallel; return for each probe the future verdicts of its group, by level name.
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Levels, highest first, that one program may probe with a compiler."""
 
-    The task of a group waits for `check_flags` tasks. As all of these are submitted first, the pool cannot deadlock.
-    """
-    provisional = {probe: pool.submit(probe.check_flags) for probe in probes}
-    groups: dict[tuple[Compiler, str], list[_Probe]] = {}
-    for probe in provisional:
-        groups.setdefault((probe.compiler, probe.group[0].name), []).insert(0, probe)
-    futures = {}
-    for group in groups.values():
-        future = pool.submit(_group_verdicts, group, [provisional[probe] for probe in group], cache, start)
-        futures.update(dict.fromkeys(group, future))
-    return futures
+    table: Table
+    compiler: Compiler
+    levels: tuple[Level, ...]
 
+    def place(self, level: Level) -> tuple[str, str]:
+        """Return the key of the verdict on a level."""
+        return level.name, self.compiler.language
 
-def _group_verdicts(
-    probes: Sequence[_Probe], provisional: Sequence[Future[Verdict]], cache: Cache, start: int
-) -> Mapping[str, Verdict]:
-    """Probe a group of levels, highest first, cache the verdicts, and return them by level name."""
-    table, compiler = probes[0].table, probes[0].compiler
-    verdicts = [(probe.level, future.result()) for probe, future in zip(probes, provisional, strict=True)]
-    together = _probed_together(table, verdicts, compiler)
-    final = {}
-    for probe, (level, verdict) in zip(probes, verdicts, strict=True):
-        probed = together.get(level.name) or build_probe(table, level, verdict, compiler)
-        probe.write(probed, cache, start)
-        final[level.name] = probed.verdict
-    return final
+    @cached_property
+    def _inputs(self) -> list[Any]:
+        """Everything on which all verdicts of the group depend."""
+        compiler, features = self.compiler, self.table.features
+        return [
+            PROBE_FORMAT,
+            compiler.identity,
+            compiler.language,
+            compiler.command,
+            compiler.args,
+            sorted(compiler.baseline_macros.items()),
+            sorted((feature.name, feature.macros) for feature in features.features.values()),
+            features.ignored_macros,
+            features.cpu_macros,
+            sorted(features.never_required),
+            probe_text(self.table, self.levels),
+            [[level.name, sorted(all_flags(level)), level.probe] for level in self.levels],
+        ]
 
+    def _key(self, level: Level) -> str:
+        return Cache.key([self._inputs, asdict(level), self.table.required_features(level.name)])
 
-def _probed_together(
-    table: Table, provisional: Sequence[tuple[Level, Verdict]], compiler: Compiler
-) -> dict[str, ProbeResult]:
-    """Return the results of the levels that one program shows to be available; `provisional` has the highest first."""
-    _, highest = provisional[0]
-    flags = set(units(highest.flags))
-    members = [(level, verdict) for level, verdict in provisional if verdict.available]
-    members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
-    if not highest.available or len(members) < 2:
-        return {}
-    outcome = compiler.build(probe_text(table, [level for level, _ in members]), highest.flags)
-    return {level.name: ProbeResult(verdict, outcome.headers) for level, verdict in members} if outcome.ok else {}
+    def cached_verdict(self, level: Level, cache: Cache) -> Verdict | None:
+        """Return the cached verdict on a level if its headers did not change, else None."""
+        with suppress(ValueError, OSError):  # the cache has no valid value, or a header is gone
+            cached = from_data(CachedVerdict, cache.get(self._key(level)))
+            if states_of(cached.headers) == cached.headers:
+                return cached.verdict
+        return None
+
+    def probe(
+        self, provisional: Iterable[tuple[Level, Future[Verdict]]], cache: Cache, start: int
+    ) -> Mapping[str, Verdict]:
+        """Probe levels of the group, highest first, and return the verdicts by level name.
+
+        A verdict is cached unless a compilation failed, or a header changed since the `start` (in ns) of probing.
+        """
+        verdicts = [(level, future.result()) for level, future in provisional]
+        together = self._probed_together(verdicts)
+        final = {}
+        for level, verdict in verdicts:
+            probed = together.get(level.name) or build_probe(self.table, level, verdict, self.compiler)
+            final[level.name], headers = probed
+            with suppress(OSError):  # a header is gone
+                if headers is not None and all(os.stat(header).st_ctime_ns < start for header in headers):
+                    cache.put(self._key(level), asdict(CachedVerdict(probed.verdict, states_of(headers))))
+        return final
+
+    def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> dict[str, ProbeResult]:
+        """Return the results of the levels that one program shows to be available."""
+        highest = provisional[0][1] if provisional else None
+        members = [(level, verdict) for level, verdict in provisional if verdict.available]
+        if not highest or not highest.available or len(members) < 2:
+            return {}
+        flags = set(units(highest.flags))
+        members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
+        outcome = self.compiler.build(probe_text(self.table, [level for level, _ in members]), highest.flags)
+        return {level.name: ProbeResult(verdict, outcome.headers) for level, verdict in members} if outcome.ok else {}
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
@@ -135,93 +176,27 @@ def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str,
     return table.features.turned_on(macros)
 
 
-def _probes(table: Table, compiler: Compiler) -> Iterator[_Probe]:
-    """Yield a probe of each level, lowest first."""
-    features = table.features
-    common_key = Cache.key(
-        [
-            PROBE_FORMAT,
-            compiler.identity,
-            compiler.language,
-            compiler.command,
-            compiler.args,
-            sorted(compiler.baseline_macros.items()),
-            sorted((feature.name, feature.macros) for feature in features.features.values()),
-            features.ignored_macros,
-            features.cpu_macros,
-            sorted(features.never_required),
-        ]
-    )
-    group_of = {level.name: group for group in groups_of(table, compiler) for level in group}
-    for level in table.levels:
-        yield _Probe(table, level, group_of.get(level.name, (level,)), compiler, common_key)
-
-
-@dataclass(frozen=True, eq=False)
-class _Probe:
-    """The probe of one level of a table with one compiler.
-
-    One program may probe all levels of its `group`. `common_key` is the cache key of all inputs that the table's levels
-    share.
-    """
-
-    table: Table
-    level: Level
-    group: Group
-    compiler: Compiler
-    common_key: str
-
-    @cached_property
-    def _key(self) -> str:
-        group = [[level.name, sorted(_all_flags(level, self.compiler)), level.probe] for level in self.group]
-        required = self.table.required_features(self.level.name)
-        return Cache.key([self.common_key, probe_text(self.table, self.group), group, asdict(self.level), required])
-
-    def known_verdict(self, cache: Cache) -> Verdict | None:
-        """Return a verdict without a run of the compiler, or a cached one whose headers did not change; else None."""
-        verdict = verdict_without_run(self.table, self.level, self.compiler)
-        if verdict is not None:
-            return verdict
-        with suppress(ValueError, OSError):  # the cache has no valid value, or a header is gone
-            cached = from_data(CachedVerdict, cache.get(self._key))
-            if states_of(cached.headers) == cached.headers:
-                return cached.verdict
-        return None
-
-    def check_flags(self) -> Verdict:
-        """Return the verdict by the level's flags and macros alone."""
-        return check_flags(self.table, self.level, self.compiler)
-
-    def write(self, probed: ProbeResult, cache: Cache, start: int) -> None:
-        """Cache a verdict, unless a compilation failed, or a header changed since the `start` (in ns) of probing."""
-        headers = probed.headers
-        with suppress(OSError):  # a header is gone
-            if headers is not None and all(os.stat(header).st_ctime_ns < start for header in headers):
-                cache.put(self._key, asdict(CachedVerdict(probed.verdict, states_of(headers))))
-
-
 def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return the sizes and mtimes (nanoseconds) of files. Raises OSError if one is missing."""
     return {path: (status.st_size, status.st_mtime_ns) for path in paths for status in [os.stat(path)]}
 
 
-def groups_of(table: Table, compiler: Compiler) -> list[Group]:
+def groups_of(table: Table, compiler: Compiler) -> list[tuple[Level, ...]]:
     """Return the levels for which a compiler has to run, in groups, the highest level of each group first.
 
     The highest level requires the others of its group, and has all their flags. A lower level with a flag that the
-    highest lacks goes into another group. With MSVC, whose macros do not show features, each level is a group.
+    highest lacks goes into another group.
     """
     rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler) is None}
     groups = []
     while rest:
         _, highest = rest.popitem()
-        flags = _all_flags(highest, compiler)
-        below = reversed(table.below(highest.name)) if compiler.dialect == "gnu" else ()
-        names = [level.name for level in below if level.name in rest and _all_flags(level, compiler) <= flags]
+        flags, below = all_flags(highest), reversed(table.below(highest.name))
+        names = [level.name for level in below if level.name in rest and all_flags(level) <= flags]
         groups.append((highest, *map(rest.pop, names)))
     return groups
 
 
-def _all_flags(level: Level, compiler: Compiler) -> set[tuple[str, ...]]:
-    dialect = compiler.dialect
-    return set(units((*level.flags[dialect], *level.optional_flags.get(dialect, ()))))
+def all_flags(level: Level) -> set[tuple[str, ...]]:
+    """Return the flags of a level with its optional ones."""
+    return set(units((*level.flags["gnu"], *level.optional_flags.get("gnu", ()))))

@@ -55,7 +55,7 @@ rank = 1
 vector_bits = 256
 probe = {probe!r}
 """
-    given = [line for line in ('flags.gnu = ["-mavx2"]',) if not any("flags.gnu" in x[:9] for x in lines)]
+    given = [line for line in ('flags.gnu = ["-mavx2"]',) if not any(x.startswith("flags.") for x in lines)]
     (folder / "own.toml").write_text("\n".join([text, *given, *lines, tail]))
     return load_table("own.toml", folder)
 
@@ -64,12 +64,12 @@ def ask(tab: Table, compiler: Compiler, cache: Cache = NO_CACHE, level: str = "F
     return probe_all(tab, [compiler], cache)[level, compiler.language]
 
 
-def fake(folder: Path, *args: str, version: str = "12.2.0", family: str = "gcc", dialect: str = "gnu") -> Compiler:
+def fake(folder: Path, *args: str, version: str = "12.2.0", family: str = "gcc") -> Compiler:
     script = folder / "fakecc"
     if not script.exists():
         script.write_text(FAKE)
         script.chmod(0o755)
-    return Compiler("c", (str(script),), family, version, dialect, args)
+    return Compiler("c", (str(script),), family, version, "gnu", args)
 
 
 def calls(folder: Path, part: str) -> int:

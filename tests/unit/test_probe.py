@@ -135,11 +135,10 @@ def test_optional_flag_is_not_blamed_for_another(tmp_path):
 
 
 def test_dialect_without_flags(tmp_path):
-    compiler = fake(tmp_path, family="msvc", dialect="msvc", version="19.3")
-    verdict = ask(table(tmp_path), compiler)
+    verdict = ask(table(tmp_path, 'flags.msvc = ["/arch:AVX2"]'), fake(tmp_path))
     assert not verdict.available
-    assert verdict.reason == "the table has no msvc flags for FAST, which MSVC would need"
-    assert calls(tmp_path, "probe.c") == 0
+    assert verdict.reason == "the table has no gnu flags for FAST"
+    assert calls(tmp_path, "probe.c") == 1  # of BASE
 
 
 def test_a_probe_links_without_the_flags_of_the_level(tmp_path):

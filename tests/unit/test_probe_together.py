@@ -62,11 +62,6 @@ def test_what_is_too_old_for_a_level_is_asked_about_those_below():
     assert names(tab, Compiler("c", ("cc",), "gcc", "11.3"))[0][0] == "AMX"
 
 
-def test_without_macros_each_level_is_asked_by_itself():
-    tab = load_table("x86", Path())
-    assert names(tab, Compiler("c", ("cl",), "msvc", "19", "msvc")) == [["AVX512"], ["AVX2"], ["DEFAULT"]]
-
-
 def test_one_program_uses_the_intrinsics_of_all_under_the_flags_of_the_highest(tmp_path):
     compiler = fake(tmp_path)
     text = compiler.command[0] + ".text"
