@@ -11,7 +11,6 @@ from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, read_toml
-from .closure import closure
 from .instructions import Instructions, normal_name, read_instructions
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
@@ -102,10 +101,19 @@ class Features:
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return tuple(f.name for f in checked if f.is_on(macros))
 
+    def having(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the features that every CPU with all features `names` has."""
+        found, waiting = set(), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.implied.get(name, ())
+        return frozenset(found)
+
     def not_implied(self, needed: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
         """Return the features of `needed` that a CPU with the features `given` may lack."""
-        implied = closure(given, lambda name: self.implied.get(name, ()))
-        present = {normal_name(name) for name in (*implied, *self.instructions.always)}
+        present = {normal_name(name) for name in (*self.having(given), *self.instructions.always)}
         return tuple(name for name in needed if normal_name(name) not in present)
 
 

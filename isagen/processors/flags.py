@@ -1,4 +1,4 @@
-"""Compiler flags of levels: a level's own flags, and all its flags, with those of the levels that it requires."""
+"""Compiler flags of levels, and how those of several levels are joined."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ..model.errors import IsagenError, TableError
 from ..model.toml import Section
-from .closure import closure
 
 DIALECTS = ("gnu", "msvc")
 # Options whose value is the next word.
@@ -38,21 +37,6 @@ def read_flags(entry: Section) -> OwnFlags:
         optional=_per_dialect(entry, "optional_flags"),
         stand_alone=entry.boolean("flags_stand_alone", False),
     )
-
-
-def resulting_flags(
-    name: str, own: Mapping[str, OwnFlags], requires: Mapping[str, Sequence[str]]
-) -> tuple[Flags, Flags]:
-    """Return the flags and the optional flags of level `name`: those of the levels that it requires, then its own.
-
-    The levels are in the order of `own`, lowest rank first. A compiler family for which the level itself has no flags
-    cannot build it, and gets none.
-    """
-    names = closure([name], lambda level: () if own[level].stand_alone else requires[level])
-    levels = [level_flags for level, level_flags in own.items() if level in names]
-    flags = {dialect: joined(level.flags.get(dialect, ()) for level in levels) for dialect in own[name].flags}
-    optional = {dialect: joined(level.optional.get(dialect, ()) for level in levels) for dialect in own[name].flags}
-    return flags, {dialect: words for dialect, words in optional.items() if words or dialect in own[name].optional}
 
 
 def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:

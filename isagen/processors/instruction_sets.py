@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from .closure import closure
 from .decoding import Codes, Decoder
 from .features import Features, read_features
 from .instructions import normal_name
@@ -21,7 +20,7 @@ class InstructionSets:
     def __init__(self, features: Features, decoder: Decoder) -> None:
         self.decoder = decoder
         self.rules = features.instructions
-        self._implied = features.implied
+        self.having = features.having
         self._order = {name: place for place, name in enumerate(self.rules.features)}
         self._needs = decoder.needs(self.rules)
         self._normal = {needed: frozenset(map(normal_name, needed)) for needed in set(self._needs.values())}
@@ -56,10 +55,6 @@ class InstructionSets:
         needed = {name for code in codes for name in self._needs.get(code, ()) if normal_name(name) not in names}
         order = self._order
         return tuple(sorted(needed, key=lambda name: (order.get(name, len(order)), name)))
-
-    def having(self, features: Iterable[str]) -> frozenset[str]:
-        """Return the features that every CPU with all of `features` has."""
-        return closure(features, lambda name: self._implied.get(name, ()))
 
 
 @cache

@@ -6,15 +6,13 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, parse_toml
-from .closure import closure
 from .features import Features, load_features
-from .flags import read_flags, resulting_flags
+from .flags import OwnFlags, joined, read_flags
 from .registry import FOLDER, builtin_tables
 
 # A level's name becomes a macro, an enumerator, a file suffix and part of a symbol (`isa_kernel_NAME__stub`).
@@ -29,12 +27,14 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 class Level:
     """A named set of features that kernels are compiled for. The fields are the keys of the table's TOML.
 
-    `flags` and `optional_flags` include those of the required levels, unless the level's flags stand alone.
+    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags`, by
+    compiler family, include theirs, unless the level's flags stand alone.
     """
 
     name: str
     rank: int
     requires: tuple[str, ...]
+    below: tuple[str, ...]
     features: tuple[str, ...]
     vector_bits: int
     minimum: Mapping[str, str]
@@ -71,8 +71,7 @@ class Table:
 
     def below(self, name: str) -> tuple[Level, ...]:
         """Return the levels that `name` requires, directly or not, lowest rank first."""
-        names = closure([name], lambda other: required_of(self.level(other), self.lowest)) - {name}
-        return tuple(level for level in self.levels if level.name in names)
+        return tuple(map(self.level, self.level(name).below))
 
     def required_features(self, name: str) -> tuple[str, ...]:
         """Return the features of `name` and of all levels below it."""
@@ -99,11 +98,6 @@ class Table:
         ]
         own = [f"CPU_CAPABILITY={name}", f"CPU_CAPABILITY_{name}"]
         return tuple(dict.fromkeys((*defines.values(), *implied, *own)))
-
-
-def required_of(level: Level, lowest: Level) -> tuple[str, ...]:
-    """Return the levels that `level` requires directly: those that it names, or else the `lowest`."""
-    return level.requires or (() if level.name == lowest.name else (lowest.name,))
 
 
 def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
@@ -139,23 +133,41 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
         raise top.fail("levels", "the table has no levels", "add at least [levels.DEFAULT]")
     if len(sections) > MAXIMUM_LEVELS:
         raise top.fail("levels", f"the table has {len(sections)} levels", f"{MAXIMUM_LEVELS} is the most")
-    levels = {name: _level(name, entry, sections, features) for name, entry in sections.items()}
-    own = {name: read_flags(entry) for name, entry in sections.items()}
-    for entry in sections.values():
+    levels: dict[str, Level] = {}
+    own: dict[str, OwnFlags] = {}  # of each level
+    added: dict[str, set[str]] = {}  # the levels whose flags are among those of each level
+    for level in sorted((_level(*item, sections, features) for item in sections.items()), key=lambda one: one.rank):
+        entry = sections[level.name]
+        own[level.name] = flags = read_flags(entry)
         entry.finish()
-    _check_ranks(levels, sections)
-    _check_dropped(levels, sections)
-    ordered = sorted(levels.values(), key=lambda level: level.rank)
-    own = {level.name: own[level.name] for level in ordered}
-    requires = {level.name: required_of(level, ordered[0]) for level in ordered}
-    results = {name: resulting_flags(name, own, requires) for name in own}
-    return tuple(
-        replace(level, flags=results[level.name][0], optional_flags=results[level.name][1]) for level in ordered
-    )
+        same = next((lower.name for lower in levels.values() if lower.rank == level.rank), None)
+        if same:
+            raise entry.fail("rank", f"is also the rank of {same}", "ranks must differ")
+        for name in level.requires:
+            if name not in levels:
+                remedy = "a level ranks above what it requires"
+                raise entry.fail("requires", f"{name} does not rank below {level.name}", remedy)
+        direct = level.requires or tuple(levels)[:1]
+        required = set(direct).union(*(levels[name].below for name in direct))
+        macros = [macro.partition("=")[0] for name in required for macro in levels[name].defines]
+        entry.check("drop_defines", "macro of a level below", level.drop_defines, macros)
+        added[level.name] = {level.name}.union(*(() if flags.stand_alone else map(added.__getitem__, direct)))
+        gathered = [one for name, one in own.items() if name in added[level.name]]
+        levels[level.name] = replace(
+            level,
+            below=tuple(name for name in levels if name in required),
+            flags={dialect: joined(one.flags.get(dialect, ()) for one in gathered) for dialect in flags.flags},
+            optional_flags={
+                dialect: words
+                for dialect in flags.flags
+                if (words := joined(one.optional.get(dialect, ()) for one in gathered)) or dialect in flags.optional
+            },
+        )
+    return tuple(levels.values())
 
 
 def _level(name: str, entry: Section, levels: Mapping[str, Section], features: Features) -> Level:
-    """Read a level without its flags."""
+    """Read a level without its flags, and without what it has from the levels that it requires."""
     if not LEVEL_NAME.match(name):
         raise entry.fail(
             "", f"{name!r} cannot be a level's name", "use capitals, digits and single underscores: AVX512_BF16"
@@ -164,6 +176,7 @@ def _level(name: str, entry: Section, levels: Mapping[str, Section], features: F
         name=name,
         rank=entry.integer("rank"),
         requires=entry.strings("requires", ()),
+        below=(),
         features=entry.strings("features", ()),
         vector_bits=entry.integer("vector_bits"),
         minimum=_minimum(entry),
@@ -185,28 +198,6 @@ def _minimum(entry: Section) -> dict[str, str]:
         if not VERSION.match(version):
             raise section.fail(compiler, f"{version!r} is not a version", 'write it as in "12.1"')
     return minimum
-
-
-def _check_ranks(levels: Mapping[str, Level], sections: Mapping[str, Section]) -> None:
-    ordered = sorted(levels.values(), key=lambda level: level.rank)
-    for lower, upper in pairwise(ordered):
-        if lower.rank == upper.rank:
-            raise sections[upper.name].fail("rank", f"is also the rank of {lower.name}", "ranks must differ")
-    for level in ordered:
-        for required in level.requires:
-            if levels[required].rank >= level.rank:
-                raise sections[level.name].fail(
-                    "requires",
-                    f"{required} does not rank below {level.name}",
-                    "a level ranks above what it requires",
-                )
-
-
-def _check_dropped(levels: Mapping[str, Level], sections: Mapping[str, Section]) -> None:
-    for level in levels.values():
-        lower = [macro for other in levels.values() if other.rank < level.rank for macro in other.defines]
-        names = [macro.partition("=")[0] for macro in lower]
-        sections[level.name].check("drop_defines", "macro of a lower level", level.drop_defines, names)
 
 
 # ---- tables that extend tables
