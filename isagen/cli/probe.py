@@ -31,8 +31,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     compiler = replace(find_compiler(options.language, options.compiler.split()), args=tuple(options.args))
-    chosen, limit = limits_of(compiler, options.table, Path.cwd(), "--table")
-    table = chosen.table
+    table, limit = limits_of(compiler, options.table, Path.cwd(), "--table")
     if limit.reason and options.format != "json":
         print(f"only {table.lowest.name}: {limit.reason}")
     limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}

@@ -18,7 +18,6 @@ from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
 from ..planning.levels import check_required, level_named
-from ..planning.limit import sealing_of
 from ..planning.plan import BAD_CHARACTERS, CopyOptions, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
@@ -28,7 +27,7 @@ from .answer import EditorLevel, Fragment, answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
-from .limits import ChosenTable, choose_table, family_of, find_limit
+from .limits import choose_table, family_of, limit_of, sealing_of
 from .linkers import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused_args
 from .request import Request
@@ -53,15 +52,14 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     check_paths(request.project_root, request.build_root)
     request = replace(request, cpu_family=family_of(request.compilers, request.cpu_family))
     config = load_config(request.config).of_set(request.config_set, request.sets)
-    chosen = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
-    table = chosen.table
+    table, reason = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     _check(request, config)
-    limit = find_limit(request.system, request.compilers, chosen.reason)
+    limit = limit_of(request.system, request.compilers, reason)
     config, warnings = without_refused_args(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
-    build = _build(request, config, chosen, limit, cache)
+    build = _build(request, config, table, limit, cache)
     warnings += _module_warnings(request)
-    answered = answer(build, _editor(request, chosen), warnings, _fragment(request))
+    answered = answer(build, _editor(request, table), warnings, _fragment(request))
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
@@ -80,7 +78,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         **audit_values(build.link_audit, request.compilers, request.output, plan_file),
         "python": own_python(),
     }
-    return keyval_text(values), (request.config, *chosen.files)
+    return keyval_text(values), (request.config, *table.files)
 
 
 def _fragment(request: Request) -> Fragment:
@@ -98,18 +96,17 @@ def _summary_title(request: Request) -> str:
     return f"isagen: {kernels} by CPU level{place}"
 
 
-def _editor(request: Request, chosen: ChosenTable) -> EditorLevel:
+def _editor(request: Request, table: Table) -> EditorLevel:
     """Return the level that the Meson option isa_editor names, and the flags that editors' entries lack.
 
     Raises `ConfigError` for an unknown level.
     """
-    word, table = request.editor.strip(), chosen.table
+    word = request.editor.strip()
     if word.casefold() in ("", "none"):
         return EditorLevel()
     level = "best"
     if word.casefold() != level:
-        where = "Meson option isa_editor"
-        level = level_named(word, table, where, chosen.other_levels, "best", "none") or level
+        level = level_named(word, table, "Meson option isa_editor", "best", "none") or level
     optional = (flag for one in table.levels for flags in one.optional_flags.values() for flag in flags)
     return EditorLevel(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
 
@@ -167,9 +164,9 @@ def _module_warnings(request: Request) -> list[str]:
     ]
 
 
-def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, cache: Cache) -> Build:
+def _build(request: Request, config: Config, table: Table, limit: Limit, cache: Cache) -> Build:
     """Probe the compilers and return the build."""
-    table, optimization = chosen.table, _optimization(request)
+    optimization = _optimization(request)
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
     else:
@@ -194,10 +191,9 @@ def _build(request: Request, config: Config, chosen: ChosenTable, limit: Limit, 
         source_root=_relative(request.project_root, request.build_root),
         copy_options=_copy_options(request, limit),
         sealed=sealing.active or limit.opaque,  # an opaque build has one level, which needs no seal
-        other_levels=chosen.other_levels,
         baseline=() if limit.reason else baseline_features(table, request.compilers),
     )
-    check_required(plan, request.require, table, chosen.other_levels, limit.reason)
+    check_required(plan, request.require, table, limit.reason)
     if not limit.foreign:
         check_own_flags(plan, table.features, request.compilers, config)
     return Build(

@@ -1,55 +1,65 @@
-"""The table of levels of a build, and the limit of a build to the lowest level."""
+"""The table of levels of a build, and its limits: it has its lowest level alone, or its levels are not sealed.
+
+isagen reads objects to seal and audit them, and its tables contain the options and macros of certain compilers. With
+other objects or compilers, it builds the project for the baseline alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from ..model.plan import Limit
+from ..binary.formats import format_names, has_format_macro, known_systems
+from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE
-from ..planning.limit import Maker, limit_of
 from ..probe.compiler import Compiler
 from ..processors.registry import default_table, family_under
 from ..processors.table import Table, load_table, other_levels
 
-
-@dataclass(frozen=True)
-class ChosenTable:
-    """The table of a build, and the files that it was read from.
-
-    `other_levels` are the levels of other architectures: a project may name them. `reason` is not empty if the table
-    has no level above the lowest.
-    """
-
-    table: Table
-    files: tuple[Path, ...]
-    other_levels: Set[str]
-    reason: str
+UNLISTED = "it does not list its macros (-dM -E)"
 
 
-def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> ChosenTable:
-    """Return the table called `name`. If it is for another architecture, return this one's table with its lowest level.
+def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
+    """Return the table called `name`, or this architecture's with its lowest level if that one is for another.
 
-    A `name` that is a path starts in `folder`. `where` names the setting in messages.
+    The text is the reason why there is no level above the lowest, if so. A `name` that is a path starts in `folder`.
+    `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {cpu_family}"
     if name == DEFAULT_TABLE:
-        return ChosenTable(default, default.files, other_levels(), reason)
+        return replace(default, other_levels=other_levels()), reason
     named = load_table(name, folder, where)
     processor = named.features.processor
     if processor.is_for(cpu_family):
-        return ChosenTable(named, named.files, frozenset(), reason if len(named.levels) == 1 else "")
+        return named, reason if len(named.levels) == 1 else ""
     reason = f"table {named.name} is for {', '.join(processor.cpu_families)}, and this build is for {cpu_family}"
-    lowest = replace(default, levels=default.levels[:1], override=named.override)
-    return ChosenTable(lowest, (*named.files, *default.files), other_levels(named.names()), reason)
+    files, others = (*named.files, *default.files), other_levels(named.names())
+    lowest = default.levels[:1]
+    return replace(default, levels=lowest, override=named.override, files=files, other_levels=others), reason
 
 
-def find_limit(system: str | None, compilers: Sequence[Compiler], no_table: str) -> Limit:
-    """Return the limit of a build, for which the compilers list their macros (`limit_of`)."""
-    makers = (Maker(one.name, one.known, one.baseline_macros or None) for one in compilers if one.language != "fortran")
-    return limit_of(system, makers, no_table)
+def limit_of(system: str | None, compilers: Iterable[Compiler], no_table: str = "") -> Limit:
+    """Return the limit of a build for Meson's `system` by its compilers.
+
+    `system` is None if only compilers are known. `no_table` is the reason why there are no levels above the lowest.
+    """
+    compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
+    for compiler in compilers:
+        if not compiler.known:
+            no_baseline = "" if compiler.baseline_macros else f", nor its baseline, as {UNLISTED}"
+            return Limit(f"isagen does not know the compiler {compiler.name}{no_baseline}", opaque=True, foreign=True)
+    known = system is None or system in known_systems()
+    other = next((one for one in compilers if not has_format_macro(one.baseline_macros)), None)
+    if other:
+        whose = f"of {other.name}" if known else f"for {system}"
+        no_baseline = "" if other.baseline_macros else f"; the baseline of {other.name} is unknown, as {UNLISTED}"
+        return Limit(f"objects {whose} are not {format_names()}, which isagen reads{no_baseline}", opaque=True)
+    if not known:
+        return Limit(f"isagen does not know the system {system}", opaque=True)
+    return Limit(no_table)
 
 
 def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:
@@ -60,11 +70,24 @@ def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:
     return next(filter(None, (family_under(compiler.baseline_macros) for compiler in compilers)), otherwise)
 
 
-def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[ChosenTable, Limit]:
+def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[Table, Limit]:
     """Return the table and the limit of a build with `compiler`; `folder` and `where` are those of `choose_table`.
 
     The compiler's macros determine the architecture.
     """
     family = family_of([compiler], compiler.machine or "the processor of this compiler")
-    chosen = choose_table(table, family, folder, where)
-    return chosen, find_limit(None, [compiler], chosen.reason)
+    chosen, reason = choose_table(table, family, folder, where)
+    return chosen, limit_of(None, [compiler], reason)
+
+
+def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
+    """Return how the levels of a set of kernels are sealed; `wanted` is the Meson option.
+
+    The `suffix` of the set's symbols is unique in a program. `fold` tells whether equal copies are linked once.
+    """
+    if not wanted:
+        return Sealing(reason="switched off by the Meson option isa_seal")
+    if limit.opaque:
+        return Sealing(reason="isagen does not read objects of this build, and they are of one level")
+    # Demanglers accept a suffix of digits.
+    return Sealing(project_number=str(zlib.crc32(suffix.encode())), fold=fold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 
 from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
@@ -15,89 +15,81 @@ from .contained import REASON as CONTAINED
 REQUIRE = "Meson option isa_require"
 
 
-def select_levels(
-    words: Iterable[str], table: Table, where: str, other_levels: Set[str] = frozenset(), lowest_too: bool = True
-) -> frozenset[str]:
+def select_levels(words: Iterable[str], table: Table, where: str, lowest_too: bool = True) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
     `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word, or
     a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or commas, in
     any case. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME` selects only
-    levels that it names. `other_levels` are the levels of other architectures; their names are ignored. Raises
-    `ConfigError` for an unknown name, and for words that switch the lowest level off.
+    levels that it names. Raises `ConfigError` for an unknown name, and for words that switch the lowest level off.
     """
     tokens = _tokens(words)
     selected = {table.lowest.name} if lowest_too else set()
     if not tokens or tokens[0].startswith("-"):
         selected = set(table.names())
     for token in tokens:
-        if token.casefold() == "all":
-            selected = set(table.names())
-        elif token.casefold() == "none":
-            selected = {table.lowest.name}
+        if token.casefold() in ("all", "none"):
+            selected = set(table.names()) if token.casefold() == "all" else {table.lowest.name}
         elif token.startswith("-"):
             if lowest_too:
-                _check_removable(token, table, where)
-            selected.discard(level_named(token[1:], table, where, other_levels, "all", "none", sign="-"))
-        elif level := level_named(token, table, where, other_levels, "all", "none"):
+                selected.discard(level_or_minus(token, table, where, "all", "none")[1:])
+            else:
+                selected.discard(level_named(token[1:], table, where, "all", "none", sign="-"))
+        elif level := level_named(token, table, where, "all", "none"):
             selected.add(level)
     return frozenset(selected)
 
 
-def level_named(name: str, table: Table, where: str, other_levels: Set[str], *keywords: str, sign: str = "") -> str:
-    """Return the level that `name` means in any case, as the table writes it; "" for a level of `other_levels`.
+def level_named(name: str, table: Table, where: str, *keywords: str, sign: str = "") -> str:
+    """Return the level that `name` means in any case, as the table writes it; "" for a level of another architecture.
 
-    Raises `ConfigError` for an unknown name. The message shows the `sign` before the name, and the remedy may suggest
-    one of the `keywords` that are valid at `where`.
+    Raises `ConfigError` for an unknown name. The `sign` is before the name, and the remedy may suggest one of the
+    `keywords` that are valid at `where`.
     """
     level = next((level for level in table.names() if level.casefold() == name.casefold()), "")
-    if not level and name.upper() not in other_levels:
+    if not level and name.upper() not in table.other_levels:
         remedy = did_you_mean(sign + name, (*(sign + level for level in table.names()), *keywords))
         raise ConfigError(f"unknown level {sign + name!r}", where=where, remedy=remedy)
     return level
 
 
-def _check_removable(word: str, table: Table, where: str) -> None:
-    """Raise `ConfigError` if `word`, which is -NAME, names the lowest level."""
-    if word[1:].casefold() == table.lowest.name.casefold():
+def level_or_minus(word: str, table: Table, where: str, *keywords: str) -> str:
+    """Return LEVEL or -LEVEL as `level_named` does. Raises `ConfigError` for the lowest level after a minus."""
+    if not word.startswith("-"):
+        return level_named(word, table, where, *keywords)
+    level = level_named(word[1:], table, where, *keywords, sign="-")
+    if level == table.lowest.name:
         raise ConfigError(
             f"{table.lowest.name} cannot be switched off",
             where=where,
             remedy="it is what a CPU without any higher level runs; name a level above it",
         )
+    return level and f"-{level}"
 
 
-def aliases_of(config: Config, table: Table, other_levels: Set[str]) -> tuple[Alias, ...]:
-    """Return the aliases with levels as the table writes them, without those of `other_levels`.
+def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
+    """Return the aliases with levels as the table writes them, without those of other architectures.
 
     Raises `ConfigError` for an unknown level, and if a value switches off the lowest level.
     """
-
-    def meaning(word: str, where: str) -> str:
-        if not word.startswith("-"):
-            return level_named(word, table, where, other_levels)
-        _check_removable(word, table, where)
-        level = level_named(word[1:], table, where, other_levels, sign="-")
-        return level and f"-{level}"
-
     aliases = []
     for alias in config.aliases:
         where = f"{config.shown}: override_aliases.{alias.variable}"
-        values = {word: meaning(level, f"{where}.{word}") for word, level in alias.values.items()}
-        always = meaning(alias.always, where) if alias.always else ""
+        values = {word: level_or_minus(level, table, f"{where}.{word}") for word, level in alias.values.items()}
+        always = level_or_minus(alias.always, table, where) if alias.always else ""
         if always or not alias.always:
             aliases.append(Alias(alias.variable, {word: level for word, level in values.items() if level}, always))
     return tuple(aliases)
 
 
-def check_required(plan: Plan, words: str, table: Table, other_levels: Set[str], limit: str) -> None:
+def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     """Raise `ConfigError` if a level that `words` require is not built for a kernel, unless isa.toml says so.
 
-    The words are those of `select_levels`; no words require nothing. A level of `other_levels` is never built. `limit`
-    is the reason if only the lowest level is built.
+    The words are those of `select_levels`; no words require nothing. A level of another architecture is never built.
+    `limit` is the reason if only the lowest level is built.
     """
     tokens = _tokens([words])
-    required = select_levels(tokens, table, REQUIRE, other_levels) if tokens else frozenset()
+    required = select_levels(tokens, table, REQUIRE) if tokens else frozenset()
     if limit and any(token.casefold() == "all" for token in tokens):
         raise _not_built("each level", limit)
     for number, level in enumerate(plan.levels):
@@ -114,7 +106,7 @@ def check_required(plan: Plan, words: str, table: Table, other_levels: Set[str],
                 raise _not_built(level.name, f"for {source} it is {cell.verdict}: {cell.reason}")
     names = {name.casefold() for name in table.names()}
     for token in tokens:
-        if token.casefold() not in names and token.upper() in other_levels:
+        if token.casefold() not in names and token.upper() in table.other_levels:
             raise _not_built(token.upper(), limit or f"table {table.name} has no such level")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..model.errors import ConfigError, KernelError
@@ -51,7 +51,6 @@ def make_plan(
     verdicts: Mapping[tuple[str, str], Verdict],
     source_root: str,
     copy_options: CopyOptions,
-    other_levels: Set[str] = frozenset(),
     generated: Mapping[str, str] | None = None,
     kernel_set: str = "",
     other_kernels: Sequence[str] = (),
@@ -63,15 +62,15 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from there. `other_levels` are names of levels in other tables, which settings may contain without
-    effect. `other_kernels` are the kernels of other sets. `module` is the extension module that the kernels form, if
-    any. `baseline` are the features that code without a level's flags may use. Raises `ConfigError` and `KernelError`.
+    to its path from there. `other_kernels` are the kernels of other sets. `module` is the extension module that the
+    kernels form, if any. `baseline` are the features that code without a level's flags may use. Raises `ConfigError`
+    and `KernelError`.
     """
     check_module(module, kernels)
     check_kernels(kernels, config, other_kernels)
     names = copy_names(kernels, kernel_set)
-    project_levels = select_levels(config.levels, table, f"{config.shown}: levels", other_levels)
-    packager_levels = select_levels((option_levels,), table, "Meson option isa_levels", other_levels)
+    project_levels = select_levels(config.levels, table, f"{config.shown}: levels")
+    packager_levels = select_levels((option_levels,), table, "Meson option isa_levels")
     generated = generated or {}
     defines = {level: tuple(f"-D{macro}" for macro in table.defines(level)) for level in table.names()}
     rows = []
@@ -79,7 +78,7 @@ def make_plan(
         language, name = language_of(source), names[source]
         settings = settings_of(source, config)
         check_register(source, settings, config.shown)
-        disabled = _disabled(table, config, settings, project_levels, packager_levels, other_levels)
+        disabled = _disabled(table, config, settings, project_levels, packager_levels)
         if not sealed:
             disabled |= unsealed(source, table)
         cells = tuple(
@@ -117,7 +116,7 @@ def make_plan(
         kernels=tuple(rows),
         units=tuple(_units(rows, table, copy_options, source_root, kernel_set, verdicts)),
         kernel_set=kernel_set,
-        aliases=aliases_of(config, table, other_levels),
+        aliases=aliases_of(config, table),
         module=module,
         withhold=config.withhold,
     )
@@ -129,12 +128,11 @@ def _disabled(
     settings: Settings,
     project_levels: frozenset[str],
     packager_levels: frozenset[str],
-    other_levels: Set[str],
 ) -> dict[str, str]:
     """Return the levels that project or packager switched off for one kernel, each with the setting that did so."""
     disabled = {}
     if settings.levels is not None:
-        selected = select_levels(settings.levels, table, settings.levels_where, other_levels, lowest_too=False)
+        selected = select_levels(settings.levels, table, settings.levels_where, lowest_too=False)
         disabled = {level: f"by {settings.levels_where}" for level in table.names() if level not in selected}
     disabled |= {level: "by the Meson option isa_levels" for level in table.names() if level not in packager_levels}
     return disabled | {level: f"by {config.shown}: levels" for level in table.names() if level not in project_levels}

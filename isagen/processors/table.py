@@ -47,7 +47,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Table:
-    """The levels of one architecture, lowest rank first."""
+    """The levels of one architecture, lowest rank first.
+
+    `other_levels` are names of levels of other architectures, which a project may name without effect.
+    """
 
     name: str
     features: Features
@@ -55,6 +58,7 @@ class Table:
     prologue: str
     levels: tuple[Level, ...]
     files: tuple[Path, ...]
+    other_levels: frozenset[str] = frozenset()
 
     @property
     def lowest(self) -> Level:

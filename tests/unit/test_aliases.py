@@ -1,5 +1,6 @@
 """Aliases of the override, by the levels of a table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from isagen.processors.table import Table
 
 
 def aliases_in(table: Table, *aliases: Alias, other_levels: frozenset[str] = frozenset()) -> tuple[Alias, ...]:
-    return aliases_of(Config(Path("isa.toml"), aliases=aliases), table, other_levels)
+    return aliases_of(Config(Path("isa.toml"), aliases=aliases), replace(table, other_levels=other_levels))
 
 
 def test_aliases_mean_levels_as_the_table_writes_them(table):

@@ -1,12 +1,12 @@
 """What limits a build to its lowest level, which verdicts that gives, and what isa_require makes of it."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from isagen.build.registrations import announced_registrations
-from isagen.configure.limits import choose_table
+from isagen.configure.limits import choose_table, limit_of
 from isagen.model.codec import from_data
 from isagen.model.errors import BuildError, ConfigError
 from isagen.model.matrix import Matrix
@@ -14,21 +14,28 @@ from isagen.model.plan import Limit, Verdict
 from isagen.model.registrations import Registered
 from isagen.planning.config import Config
 from isagen.planning.levels import check_required, select_levels
-from isagen.planning.limit import Maker, limit_of
 from isagen.planning.plan import CopyOptions, make_plan
+from isagen.probe.compiler import Compiler
 from isagen.processors.registry import family_under
 from isagen.processors.table import load_table, other_levels
 from support.matrices import matrix_of
 
-GCC = Maker("GCC 12", True, {"__ELF__", "__x86_64__"})
-MINGW = Maker("GCC 12", True, {"_WIN32", "__x86_64__"})
-MSVC = Maker("MSVC 19", True, None)
-NVC = Maker("nvidia_hpc 23", False, None)
-LCC = Maker("lcc 1", False, {"__ELF__"})
+
+def compiler(name, version, *macros):
+    made = Compiler("c", ("cc",), name, version)
+    vars(made)["baseline_macros"] = dict.fromkeys(macros, "1")
+    return made
+
+
+GCC = compiler("gcc", "12", "__ELF__", "__x86_64__")
+MINGW = compiler("gcc", "12", "_WIN32", "__x86_64__")
+MSVC = compiler("msvc", "19")
+NVC = compiler("nvidia_hpc", "23")
+LCC = compiler("lcc", "1", "__ELF__")
 
 
 @pytest.mark.parametrize(
-    ("system", "makers", "no_table", "limit"),
+    ("system", "compilers", "no_table", "limit"),
     [
         ("linux", [GCC], "", Limit()),
         (None, [GCC], "", Limit()),
@@ -62,21 +69,21 @@ LCC = Maker("lcc 1", False, {"__ELF__"})
         ("beos", [LCC], "no levels", Limit("isagen does not know the compiler lcc 1", True, True)),
     ],
 )
-def test_what_limits_a_build(system, makers, no_table, limit):
-    assert limit_of(system, makers, no_table) == limit
+def test_what_limits_a_build(system, compilers, no_table, limit):
+    assert limit_of(system, compilers, no_table) == limit
 
 
 def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
-    chosen = choose_table("aten", "riscv64", tmp_path, "isa.toml: table")
-    assert (chosen.table.names(), chosen.table.override) == (("DEFAULT",), "ATEN_CPU_CAPABILITY")
-    assert chosen.reason == "table aten is for x86_64, and this build is for riscv64"
+    chosen, reason = choose_table("aten", "riscv64", tmp_path, "isa.toml: table")
+    assert (chosen.names(), chosen.override) == (("DEFAULT",), "ATEN_CPU_CAPABILITY")
+    assert reason == "table aten is for x86_64, and this build is for riscv64"
     own = tmp_path / "own.toml"
     own.write_text('extends = "x86"\n[levels.MINE]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
-    mine = choose_table("own.toml", "arm", tmp_path, "")
+    mine, _ = choose_table("own.toml", "arm", tmp_path, "")
     assert own in mine.files
-    assert select_levels(["MINE", "avx2"], mine.table, "", mine.other_levels) == {"DEFAULT"}
-    assert choose_table("own.toml", "x86_64", tmp_path, "").reason == ""
-    assert choose_table("default", "x86", tmp_path, "").reason == "isagen has no levels for x86"
+    assert select_levels(["MINE", "avx2"], mine, "") == {"DEFAULT"}
+    assert choose_table("own.toml", "x86_64", tmp_path, "")[1] == ""
+    assert choose_table("default", "x86", tmp_path, "")[1] == "isagen has no levels for x86"
 
 
 @pytest.mark.parametrize(
@@ -116,13 +123,13 @@ def planned(tmp_path, table, verdicts, **config):
     ],
 )
 def test_levels_that_are_required(tmp_path, words, said):
-    table = load_table("aten", tmp_path)
+    table = replace(load_table("aten", tmp_path), other_levels=other_levels())
     plan = planned(tmp_path, table, {"AVX512": Verdict(False, "too old")})
     if not said:
-        check_required(plan, words, table, other_levels(), "")
+        check_required(plan, words, table, "")
         return
     with pytest.raises(ConfigError, match="isa_require") as caught:
-        check_required(plan, words, table, other_levels(), "")
+        check_required(plan, words, table, "")
     assert caught.value.message == said
     assert caught.value.remedy
 
@@ -131,7 +138,7 @@ def test_a_required_level_that_is_switched_off(tmp_path):
     table = load_table("aten", tmp_path)
     plan = planned(tmp_path, table, {}, levels=("AVX512",))
     with pytest.raises(ConfigError, match=r"AVX2 is required, but not built: it is disabled by isa\.toml: levels"):
-        check_required(plan, "avx2", table, frozenset(), "")
+        check_required(plan, "avx2", table, "")
 
 
 def test_what_kernels_announce_is_found_in_bytes(tmp_path):
@@ -155,10 +162,10 @@ def test_a_matrix_of_an_earlier_version_has_no_limit():
 
 
 def test_tables_of_other_architectures_are_read_for_a_name_alone(tmp_path, monkeypatch):
-    chosen = choose_table("default", "x86_64", tmp_path, "isa.toml: table")
+    chosen, _ = choose_table("default", "x86_64", tmp_path, "isa.toml: table")
     monkeypatch.setattr("isagen.processors.table.builtin_tables", lambda: pytest.fail("they were read"))
     with pytest.raises(pytest.fail.Exception):
-        len(choose_table("default", "x86_64", tmp_path, "isa.toml: table").other_levels)
+        choose_table("default", "x86_64", tmp_path, "isa.toml: table")
     monkeypatch.undo()
     assert {"AVX2", "AVX512"} <= chosen.other_levels
     assert "NONE" not in chosen.other_levels
