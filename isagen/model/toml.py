@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import IsagenError, did_you_mean
+
+T = TypeVar("T")
 
 
 class Section:
@@ -114,11 +119,34 @@ class Section:
             if name not in known:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
 
+    def record(self, kind: type[T], **values: Any) -> T:
+        """Read all other fields of the dataclass `kind` than those in `values` by name and type, and `finish`."""
+        types = _hints(kind)
+        for field in fields(kind):  # type: ignore[arg-type]
+            optional = field.default is not MISSING or field.default_factory is not MISSING
+            if field.name not in values and (field.name in self or not optional):
+                wanted = types[field.name]
+                wanted = get_args(wanted)[0] if get_origin(wanted) is UnionType else wanted  # with None
+                values[field.name] = READERS[wanted](self, field.name)
+        self.finish()
+        return kind(**values)
+
     def finish(self) -> None:
         """Raise for the first key that was never read."""
         for key in self._data:
             if key not in self._read:
                 raise self.fail(key, "unknown key", did_you_mean(key, dict.fromkeys(self._read)))
+
+
+_hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
+READERS: Mapping[Any, Callable[[Section, str], Any]] = {
+    str: Section.string,
+    int: Section.integer,
+    bool: Section.boolean,
+    tuple[str, ...]: Section.strings,
+    frozenset[str]: lambda section, key: frozenset(section.strings(key)),
+    Mapping[str, str]: lambda section, key: section.section(key).texts(),
+}
 
 
 def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:

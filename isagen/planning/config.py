@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -98,39 +98,30 @@ def load_config(path: Path) -> Config:
     top = read_toml(path, ConfigError, path.name)
     kernels = {}
     for source, section in top.sections("kernels"):
-        args = section.strings("args") if "args" in section else None
-        for arg in args or ():
+        register = _register(section, source)
+        kernels[source] = section.record(KernelConfig, register=register)
+        for arg in kernels[source].args or ():
             reject_flag(arg, section.where("args"), ConfigError)
             if re.search(r"[\r\n]", arg):
                 raise section.fail(
                     "args", f"{arg!r} contains a line break", "give every argument as a string of its own"
                 )
-        kernels[source] = KernelConfig(
-            levels=section.strings("levels", None) if "levels" in section else None,
-            args=args,
-            header=section.string("header", ""),
-            register=_register(section, source),
-        )
-        section.finish()
     override, aliases = _override(top)
-    config = Config(
+    compat = tuple(dict.fromkeys(top.strings("compat", ())))
+    for name in compat:
+        if name not in COMPAT:
+            raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
+    return top.record(
+        Config,
         path=path,
-        table=top.string("table", DEFAULT_TABLE),
-        levels=top.strings("levels", ()),
         override=override,
         aliases=aliases,
-        compat=tuple(dict.fromkeys(top.strings("compat", ()))),
-        fold=top.boolean("fold", True),
+        compat=compat,
         withhold=_withhold(top),
         allow=_allow(top.section("audit")),
         kernels=kernels,
-        sets=dict(_sets(top)),
+        sets={name: _set(section) for name, section in top.sections("sets")},
     )
-    for name in config.compat:
-        if name not in COMPAT:
-            raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
-    top.finish()
-    return config
 
 
 def _register(kernel: Section, key: str) -> Mapping[str, str]:
@@ -158,13 +149,10 @@ def _withhold(top: Section) -> str:
     return name
 
 
-def _sets(top: Section) -> Iterator[tuple[str, SetConfig]]:
-    """Read the settings of single sets of kernels."""
-    for name, section in top.sections("sets"):
-        levels = section.strings("levels", None) if "levels" in section else None
-        override = _override(section)
-        yield name, SetConfig(levels, override if override != (None, ()) else None)
-        section.finish()
+def _set(section: Section) -> SetConfig:
+    """Read the settings of one set of kernels."""
+    override = _override(section)
+    return section.record(SetConfig, override=override if override != (None, ()) else None)
 
 
 def _override(top: Section) -> Override:
@@ -208,15 +196,14 @@ def _allow(audit: Section) -> tuple[Allowance, ...]:
     """Read the functions that the audit allows, each with its reason."""
     allowances = []
     for entry in audit.tables("allow"):
-        allowance = Allowance(symbol=entry.string("symbol"), reason=entry.string("reason"))
-        for key, value in (("symbol", allowance.symbol), ("reason", allowance.reason)):
+        allowance = entry.record(Allowance)
+        for key, value in vars(allowance).items():
             if not value.strip():
                 raise entry.fail(
                     key, "is empty", "name the function that may use unchecked instructions, and why that is safe"
                 )
         if not allowance.symbol.strip("*?"):
             raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")
-        entry.finish()
         allowances.append(allowance)
     audit.finish()
     return tuple(allowances)

@@ -189,8 +189,7 @@ def _implied(section: Section, features: Mapping[str, Feature]) -> dict[str, tup
 
 def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:
     for name, entry in section.sections("states"):
-        yield name, State(name, processor.read_state(entry), entry.integer("permission", None))
-        entry.finish()
+        yield name, entry.record(State, name=name, check=processor.read_state(entry))
 
 
 def _features(
@@ -200,16 +199,14 @@ def _features(
     features = dict(above)
     for name, entry in section.sections(key):
         conditions = read_conditions(entry, (*processor.kinds, *SYSTEM_KINDS))
-        state = entry.string("state", None)
-        entry.check("state", "state", [] if state is None else [state], states)
-        needs = entry.strings("needs", ())
+        feature = entry.record(Feature, name=name, conditions=conditions)
+        entry.check("state", "state", filter(None, [feature.state]), states)
         names = list(features)
         earlier = names[: names.index(name)] if name in features else names
-        for needed in needs:
+        for needed in feature.needs:
             if needed not in earlier:
                 raise entry.fail("needs", f"there is no feature {needed!r} before it", did_you_mean(needed, earlier))
-        features[name] = Feature(name, conditions, state, entry.strings("macros", ()), needs)
-        entry.finish()
+        features[name] = feature
     return features
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..model.errors import IsagenError, TableError
 from ..model.toml import Section
@@ -15,28 +14,16 @@ WITH_VALUE = ("--param", "-Xarch_host", "-Xassembler", "-Xclang", "-Xlinker", "-
 # Options of which only the last one counts: -march=A and -march=B, /arch:A and /arch:B.
 ONE_VALUE = re.compile(r"-m[a-z0-9-]+=|[-/]arch:")
 
-Flags = Mapping[str, tuple[str, ...]]
 
-
-@dataclass(frozen=True)
-class OwnFlags:
-    """The flags that a table gives for a level, by compiler family.
-
-    If they `stand_alone`, the flags of the levels that the level requires are not added.
-    """
-
-    flags: Flags
-    optional: Flags
-    stand_alone: bool
-
-
-def read_flags(entry: Section) -> OwnFlags:
-    """Read a level's own flags."""
-    return OwnFlags(
-        flags=_per_dialect(entry, "flags"),
-        optional=_per_dialect(entry, "optional_flags"),
-        stand_alone=entry.boolean("flags_stand_alone", False),
-    )
+def read_flags(entry: Section, key: str) -> Mapping[str, tuple[str, ...]]:
+    """Read flags of a level, by compiler family."""
+    section = entry.section(key)
+    flags = {dialect: section.strings(dialect) for dialect in DIALECTS if dialect in section}
+    for dialect, values in flags.items():
+        for flag in values:
+            reject_flag(flag, section.where(dialect), TableError)
+    section.finish()
+    return flags
 
 
 def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -57,16 +44,6 @@ def units(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for word in rest:
         value = next(rest, None) if word in WITH_VALUE else None
         yield (word,) if value is None else (word, value)
-
-
-def _per_dialect(entry: Section, key: str) -> Flags:
-    section = entry.section(key)
-    flags = {dialect: section.strings(dialect) for dialect in DIALECTS if dialect in section}
-    for dialect, values in flags.items():
-        for flag in values:
-            reject_flag(flag, section.where(dialect), TableError)
-    section.finish()
-    return flags
 
 
 def reject_flag(flag: str, where: str, error: type[IsagenError]) -> None:

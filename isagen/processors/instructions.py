@@ -57,29 +57,16 @@ def read_instructions(section: Section, features: Collection[str]) -> Instructio
     after, alike = dict(section.sections("after")), dict(section.sections("alike"))
     for name, feature in names.texts().items():
         names.check(name, "feature", [feature], features)
-    result = Instructions(
+    asked = section.section("asked")
+    words = asked.section("words")
+    result = section.record(
+        Instructions,
         features=tuple(features),
-        always=frozenset(section.strings("always", ())),
-        names=names.texts(),
-        harmless=section.section("harmless").texts(),
         after={name: entry.string("after") for name, entry in after.items()},
         alike={name: entry.strings("macros") for name, entry in alike.items()},
-        cpu_checks=_cpu_checks(section.section("asked")),
-        checked=section.section("checked").texts(),
+        cpu_checks=asked.record(CpuChecks, words={name: tuple(words.array(name)) for name in words.names()}),
     )
     for entry in (*after.values(), *alike.values()):
         entry.string("reason")
         entry.finish()
-    section.finish()
     return result
-
-
-def _cpu_checks(section: Section) -> CpuChecks:
-    words = section.section("words")
-    return CpuChecks(
-        functions=frozenset(section.strings("functions", ())),
-        variables=section.strings("variables", ()),
-        libc=section.strings("libc", ()),
-        bits=section.strings("bits", ()),
-        words={name: tuple(words.array(name)) for name in words.names()},
-    )

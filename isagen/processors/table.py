@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, parse_toml
 from .features import Features, load_features
-from .flags import OwnFlags, joined, read_flags
+from .flags import joined, read_flags
 from .registry import FOLDER, builtin_tables
 
 # A level's name becomes a macro, an enumerator, a file suffix and part of a symbol (`isa_kernel_NAME__stub`).
@@ -23,7 +23,7 @@ Data = dict[str, Any]  # of a table, as TOML has it
 VERSION = re.compile(r"\d+(\.\d+)*\Z")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Level:
     """A named set of features that kernels are compiled for. The fields are the keys of the table's TOML.
 
@@ -33,15 +33,16 @@ class Level:
 
     name: str
     rank: int
-    requires: tuple[str, ...]
-    below: tuple[str, ...]
-    features: tuple[str, ...]
+    requires: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
     vector_bits: int
-    minimum: Mapping[str, str]
+    minimum: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, tuple[str, ...]]
     optional_flags: Mapping[str, tuple[str, ...]]
-    defines: tuple[str, ...]
-    drop_defines: tuple[str, ...]
+    flags_stand_alone: bool = False
+    defines: tuple[str, ...] = ()
+    drop_defines: tuple[str, ...] = ()
     probe: str
 
 
@@ -54,10 +55,10 @@ class Table:
 
     name: str
     features: Features
-    override: str
-    prologue: str
     levels: tuple[Level, ...]
     files: tuple[Path, ...]
+    override: str = ""
+    prologue: str = ""
     other_levels: frozenset[str] = frozenset()
 
     @property
@@ -116,19 +117,15 @@ def load_table(reference: str, folder: Path, where: str = "") -> Table:
     """
     data, files = _read(reference, folder, where)
     top = Section(data, shown_name(reference), TableError)
-    name = Path(reference).stem
     features = load_features(top)
-    levels = _levels(top, features)
-    table = Table(
-        name=name,
+    return top.record(
+        Table,
+        name=Path(reference).stem,
         features=features,
-        override=top.string("override", ""),
-        prologue=top.string("prologue", ""),
-        levels=levels,
+        levels=_levels(top, features),
         files=files,
+        other_levels=frozenset(),
     )
-    top.finish()
-    return table
 
 
 def _levels(top: Section, features: Features) -> tuple[Level, ...]:
@@ -137,16 +134,13 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
         raise top.fail("levels", "the table has no levels", "add at least [levels.DEFAULT]")
     if len(sections) > MAXIMUM_LEVELS:
         raise top.fail("levels", f"the table has {len(sections)} levels", f"{MAXIMUM_LEVELS} is the most")
+    own = sorted((_level(*item, sections, features) for item in sections.items()), key=lambda level: level.rank)
     levels: dict[str, Level] = {}
-    own: dict[str, OwnFlags] = {}  # of each level
     added: dict[str, set[str]] = {}  # the levels whose flags are among those of each level
-    for level in sorted((_level(*item, sections, features) for item in sections.items()), key=lambda one: one.rank):
+    for level in own:
         entry = sections[level.name]
-        own[level.name] = flags = read_flags(entry)
-        entry.finish()
-        same = next((lower.name for lower in levels.values() if lower.rank == level.rank), None)
-        if same:
-            raise entry.fail("rank", f"is also the rank of {same}", "ranks must differ")
+        if same := [lower for lower in levels if levels[lower].rank == level.rank]:
+            raise entry.fail("rank", f"is also the rank of {same[0]}", "ranks must differ")
         for name in level.requires:
             if name not in levels:
                 remedy = "a level ranks above what it requires"
@@ -155,53 +149,34 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
         required = set(direct).union(*(levels[name].below for name in direct))
         macros = [macro.partition("=")[0] for name in required for macro in levels[name].defines]
         entry.check("drop_defines", "macro of a level below", level.drop_defines, macros)
-        added[level.name] = {level.name}.union(*(() if flags.stand_alone else map(added.__getitem__, direct)))
-        gathered = [one for name, one in own.items() if name in added[level.name]]
+        added[level.name] = {level.name}.union(*(() if level.flags_stand_alone else map(added.__getitem__, direct)))
+        gathered = [one for one in own if one.name in added[level.name]]
+        optional = {family: joined(one.optional_flags.get(family, ()) for one in gathered) for family in level.flags}
         levels[level.name] = replace(
             level,
             below=tuple(name for name in levels if name in required),
-            flags={dialect: joined(one.flags.get(dialect, ()) for one in gathered) for dialect in flags.flags},
+            flags={family: joined(one.flags.get(family, ()) for one in gathered) for family in level.flags},
             optional_flags={
-                dialect: words
-                for dialect in flags.flags
-                if (words := joined(one.optional.get(dialect, ()) for one in gathered)) or dialect in flags.optional
+                family: words for family, words in optional.items() if words or family in level.optional_flags
             },
         )
     return tuple(levels.values())
 
 
 def _level(name: str, entry: Section, levels: Mapping[str, Section], features: Features) -> Level:
-    """Read a level without its flags, and without what it has from the levels that it requires."""
+    """Read a level, with no flags but its own."""
     if not LEVEL_NAME.match(name):
         raise entry.fail(
             "", f"{name!r} cannot be a level's name", "use capitals, digits and single underscores: AVX512_BF16"
         )
-    level = Level(
-        name=name,
-        rank=entry.integer("rank"),
-        requires=entry.strings("requires", ()),
-        below=(),
-        features=entry.strings("features", ()),
-        vector_bits=entry.integer("vector_bits"),
-        minimum=_minimum(entry),
-        flags={},
-        optional_flags={},
-        defines=entry.strings("defines", ()),
-        drop_defines=entry.strings("drop_defines", ()),
-        probe=entry.string("probe"),
-    )
+    flags, optional = read_flags(entry, "flags"), read_flags(entry, "optional_flags")
+    level = entry.record(Level, name=name, below=(), flags=flags, optional_flags=optional)
+    for compiler, version in level.minimum.items():
+        if not VERSION.match(version):
+            raise entry.fail(f"minimum.{compiler}", f"{version!r} is not a version", 'write it as in "12.1"')
     entry.check("requires", "level", level.requires, levels)
     entry.check("features", "feature", level.features, features.features)
     return level
-
-
-def _minimum(entry: Section) -> dict[str, str]:
-    section = entry.section("minimum")
-    minimum = section.texts()
-    for compiler, version in minimum.items():
-        if not VERSION.match(version):
-            raise section.fail(compiler, f"{version!r} is not a version", 'write it as in "12.1"')
-    return minimum
 
 
 # ---- tables that extend tables
