@@ -17,8 +17,9 @@ from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
+from ..planning.kernels import BAD_CHARACTERS
 from ..planning.levels import check_required, level_named
-from ..planning.plan import BAD_CHARACTERS, CopyOptions, make_plan
+from ..planning.plan import CopyOptions, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.compiler import older
 from ..probe.probe import baseline_features, limited_verdicts, probe_all

@@ -14,7 +14,7 @@ from ..model.errors import ConfigError
 from ..model.languages import language_of
 from ..model.plan import BUILT, KernelRow, Limit, Plan
 from ..planning.config import Config
-from ..planning.kernel_settings import matches, settings_of
+from ..planning.kernels import matches, settings_of
 from ..probe.compiler import Compiler, first_error
 from ..processors.features import Features
 from ..processors.flags import units
@@ -56,7 +56,7 @@ def check_own_flags(plan: Plan, features: Features, compilers: Sequence[Compiler
     checked = {level.name: frozenset(level.features) for level in plan.levels}
     for kernel in plan.kernels:
         if kernel.args and kernel.language in by_language:
-            where = settings_of(kernel.source, config).args_where
+            where = settings_of(kernel.source, config).keys["args"]
             _check(kernel, features, by_language[kernel.language], checked, where)
 
 

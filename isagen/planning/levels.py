@@ -9,8 +9,8 @@ from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
 from ..model.plan import BUILT, DISABLED, Plan
 from ..processors.table import Table
+from .cells import CONTAINED
 from .config import Config
-from .contained import REASON as CONTAINED
 
 REQUIRE = "Meson option isa_require"
 

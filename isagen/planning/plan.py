@@ -6,28 +6,20 @@ It is pure: no input or output.
 from __future__ import annotations
 
 import posixpath
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..model.errors import ConfigError, KernelError
+from ..model.errors import ConfigError
 from ..model.files import content_digest
-from ..model.languages import language_of
+from ..model.languages import language_of, takes_macros
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
-from ..processors.table import Level, Table
+from ..processors.table import Table
+from .cells import contained_levels, shim_of, whole_levels, with_shim, without_contained
 from .config import Config
-from .contained import contained_levels, without_contained
-from .kernel_settings import Settings, check_keys, settings_of
+from .kernels import check_kernels, copy_names, settings_of
 from .levels import aliases_of, select_levels
-from .modules import check_module, whole_levels
-from .shims import check_register, shim_of, unsealed, with_shim
 
-# Characters that a path must not contain, each with the end of the message "has a ...". Ninja cannot escape a '|'.
-BAD_CHARACTERS = (
-    ("\\", "backslash in its path, which Meson takes for a slash"),
-    ("|", "'|' in its path, which ninja takes for a separator"),
-)
+UNSEALED = "by the Meson option isa_seal: without the seal, the lowest level's symbols would stand for all"
 
 
 @dataclass(frozen=True)
@@ -66,26 +58,28 @@ def make_plan(
     kernels form, if any. `baseline` are the features that code without a level's flags may use. Raises `ConfigError`
     and `KernelError`.
     """
-    check_module(module, kernels)
-    check_kernels(kernels, config, other_kernels)
-    names = copy_names(kernels, kernel_set)
-    project_levels = select_levels(config.levels, table, f"{config.shown}: levels")
-    packager_levels = select_levels((option_levels,), table, "Meson option isa_levels")
-    generated = generated or {}
+    check_kernels(kernels, config, other_kernels, module)
+    names, generated = copy_names(kernels, kernel_set), generated or {}
+    by_project = _disabled(config.levels, table, f"{config.shown}: levels")
+    by_packager = _disabled((option_levels,), table, "Meson option isa_levels", "the Meson option isa_levels")
     defines = {level: tuple(f"-D{macro}" for macro in table.defines(level)) for level in table.names()}
     rows = []
     for source in kernels:
-        language, name = language_of(source), names[source]
-        settings = settings_of(source, config)
-        check_register(source, settings, config.shown)
-        disabled = _disabled(table, config, settings, project_levels, packager_levels)
-        if not sealed:
-            disabled |= unsealed(source, table)
+        language, name, settings = language_of(source), names[source], settings_of(source, config)
+        args = settings.args or ()
+        by_entry = {}
+        if settings.levels is not None:
+            by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
+        disabled = by_entry | by_packager | by_project
+        if not sealed and not takes_macros(source):
+            # C and C++ can make functions static; of others, a linker would take the symbols of one level.
+            disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
         cells = tuple(
-            _cell(level, disabled.get(level, ""), verdicts[level, language], (*defines[level], *settings.args), name)
+            _cell(level, disabled.get(level, ""), verdicts[level, language], (*defines[level], *args), name)
             for level in table.names()
         )
-        cells = tuple(with_shim(source, settings, cell) for cell in cells)
+        if settings.register:
+            cells = tuple(with_shim(source, cell) for cell in cells)
         if cells[0].verdict == UNAVAILABLE:
             raise ConfigError(
                 f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
@@ -98,11 +92,11 @@ def make_plan(
                 source=source,
                 shown_path=generated.get(source, posixpath.join(source_root, source)),
                 language=language,
-                args=settings.args,
+                args=args,
                 cells=cells,
                 generated=source in generated,
                 header=settings.header,
-                registers=dict(settings.register),
+                registers=settings.register,
             )
         )
     rows = whole_levels(rows) if module else rows
@@ -123,19 +117,11 @@ def make_plan(
 
 
 def _disabled(
-    table: Table,
-    config: Config,
-    settings: Settings,
-    project_levels: frozenset[str],
-    packager_levels: frozenset[str],
+    words: Iterable[str], table: Table, where: str, shown: str = "", lowest_too: bool = True
 ) -> dict[str, str]:
-    """Return the levels that project or packager switched off for one kernel, each with the setting that did so."""
-    disabled = {}
-    if settings.levels is not None:
-        selected = select_levels(settings.levels, table, settings.levels_where, lowest_too=False)
-        disabled = {level: f"by {settings.levels_where}" for level in table.names() if level not in selected}
-    disabled |= {level: "by the Meson option isa_levels" for level in table.names() if level not in packager_levels}
-    return disabled | {level: f"by {config.shown}: levels" for level in table.names() if level not in project_levels}
+    """Return the levels that the `words` of a setting at `where` switch off, each with the reason."""
+    selected = select_levels(words, table, where, lowest_too)
+    return {level: f"by {shown or where}" for level in table.names() if level not in selected}
 
 
 def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
@@ -146,55 +132,6 @@ def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...],
         return Cell(level, UNAVAILABLE, verdict.reason)
     suffix = posixpath.splitext(name)[1]
     return Cell(level, BUILT, verdict.reason, (*verdict.flags, *args), f"{name}.{level}{suffix}")
-
-
-def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = ()) -> None:
-    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for settings that apply to no kernel.
-
-    `other_kernels` are the kernels of other sets.
-    """
-    for source in kernels:
-        if source.endswith(".pyx"):
-            raise KernelError(
-                "is Cython: its functions need the state of their Python module, so stubs cannot call them",
-                where=f"isa_kernels: {source}",
-                remedy="dispatch the module as a whole: isa_module = 'NAME', or 'module': 'NAME' in isa_sets",
-            )
-        language_of(source)
-    for source, count in Counter(kernels).items():
-        if count > 1:
-            raise KernelError("is listed twice", where=f"isa_kernels: {source}", remedy="name every kernel once")
-        if re.search(r"[\n\r]", source):
-            raise KernelError(
-                "has a line break in its name", where=f"isa_kernels: {source!r}", remedy="rename the file"
-            )
-        for character, reason in BAD_CHARACTERS:
-            if character in source:
-                raise KernelError(f"has a {reason}", where=f"isa_kernels: {source}", remedy="rename the file or folder")
-    check_keys(config, (*kernels, *other_kernels))
-
-
-def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
-    """Return a unique name for the copies of each kernel.
-
-    It is the kernel's file name, with as many of the folders above it in front as distinguish it from other kernels. It
-    starts with the set's name, because the copies of all sets are in one folder.
-    """
-    start = f"{kernel_set}." if kernel_set else ""
-    names = {source: posixpath.basename(source) for source in kernels}
-    depth = 1
-    while True:
-        # Names must differ in more than case: some file systems ignore it.
-        counts = Counter(name.casefold() for name in names.values())
-        clashing = [source for source, name in names.items() if counts[name.casefold()] > 1]
-        if not clashing:
-            return {source: start + name for source, name in names.items()}
-        depth += 1
-        for source in clashing:
-            parts = source.split("/")
-            names[source] = "_".join(parts[-depth:])
-            if depth > len(parts):  # folders do not make a_b.cpp and a/b.cpp unique
-                names[source] = f"{kernels.index(source)}_{names[source]}"
 
 
 def _level_rows(
@@ -212,7 +149,9 @@ def _level_rows(
         needed |= {name for verdict in by_language.values() for name in verdict.features}
         features = features_of[level.name] = tuple(name for name in table.features.features if name in needed)
         below = tuple(lower.name for lower in table.below(level.name))
-        below_features = [name for lower in below for name in features_of[lower]]
+        turned_on = {name for verdict in by_language.values() if verdict.flags for name in verdict.features}
+        given = (*table.required_features(level.name), *(name for lower in below for name in features_of[lower]))
+        added = table.features.not_implied(turned_on, given)
         yield LevelRow(
             name=level.name,
             rank=level.rank,
@@ -223,15 +162,8 @@ def _level_rows(
             flags={language: verdict.flags for language, verdict in by_language.items()},
             macros=table.defines(level.name),
             dropped={language: verdict.dropped for language, verdict in by_language.items() if verdict.dropped},
-            added=_added(table, level, by_language.values(), below_features),
+            added=tuple(name for name in features if name in added),
         )
-
-
-def _added(table: Table, level: Level, verdicts: Iterable[Verdict], below_features: Sequence[str]) -> tuple[str, ...]:
-    """Return the features that only a level's flags turn on: neither the table nor a level below it requires them."""
-    features = {name for verdict in verdicts if verdict.flags for name in verdict.features}
-    added = table.features.not_implied(features, (*table.required_features(level.name), *below_features))
-    return tuple(name for name in table.features.features if name in added)
 
 
 def _units(

@@ -10,7 +10,7 @@ from typing import Any
 from ..model.errors import ConfigError
 from ..model.files import write_if_changed
 from ..planning.config import load_config
-from ..planning.kernel_settings import settings_of
+from ..planning.kernels import settings_of
 from .judge import Advice, shown
 
 

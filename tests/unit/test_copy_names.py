@@ -3,7 +3,7 @@
 import pytest
 
 from isagen.model.languages import is_preprocessed, language_of
-from isagen.planning.plan import copy_names
+from isagen.planning.kernels import copy_names
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from isagen.model.errors import ConfigError
 from isagen.planning.config import KernelConfig
-from isagen.planning.kernel_settings import matches
+from isagen.planning.kernels import matches
 from support.plans import cells_of, plan_of
 
 

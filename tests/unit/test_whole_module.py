@@ -13,33 +13,34 @@ from isagen.model.errors import BuildError, ConfigError, KernelError
 from isagen.model.languages import language_of
 from isagen.model.plan import BUILT, DISABLED, UNAVAILABLE, Cell
 from isagen.model.record import LEVEL_OWNER, record_from_json
+from isagen.planning.cells import whole_levels
 from isagen.planning.config import Config
-from isagen.planning.modules import check_module, whole_levels
-from isagen.planning.plan import check_kernels
+from isagen.planning.kernels import check_kernels
 from isagen.processors.features import features_of
 from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import decoder_of
 from support.model import build_of, kernel_row, plan_of, record_of, registered_at
 
+CONFIG = Config(Path("isa.toml"))
 LEVELS = ["DEFAULT", "AVX2", "AVX512"]
 
 
 @pytest.mark.parametrize("name", ["a b", "é", "1x", "pkg._core", "_x-y"])
 def test_names_that_no_module_has(name):
     with pytest.raises(ConfigError, match="cannot name an extension module"):
-        check_module(name, ["a.c"])
+        check_kernels(["a.c"], CONFIG, module=name)
 
 
 def test_a_module_needs_a_source_and_no_module_needs_none():
     with pytest.raises(ConfigError, match="the module _core has no source"):
-        check_module("_core", [])
-    check_module("_core", ["a.c"])
-    check_module("", [])
+        check_kernels([], CONFIG, module="_core")
+    check_kernels(["a.c"], CONFIG, module="_core")
+    check_kernels([], CONFIG)
 
 
 def test_cython_sources_are_refused_with_the_remedy():
     with pytest.raises(KernelError, match=r"isa_kernels: a/_x\.pyx: is Cython.*\n.*isa_module = 'NAME'"):
-        check_kernels(["a/_x.pyx"], Config(Path("isa.toml")))
+        check_kernels(["a/_x.pyx"], CONFIG)
     assert [language_of(f"_x.pyx.{suffix}") for suffix in ("c", "cpp")] == ["c", "cpp"]
 
 

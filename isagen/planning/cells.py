@@ -1,0 +1,89 @@
+"""Cells that depend on other cells or on the whole build: contained levels, whole modules, and shims."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from ..model.errors import ConfigError
+from ..model.languages import takes_macros
+from ..model.plan import BUILT, DISABLED, Cell, KernelRow, Verdict
+from ..processors.table import Table
+
+CONTAINED = "the baseline contains it"
+
+
+def contained_levels(
+    languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
+) -> frozenset[str]:
+    """Return the levels that need only features of the `baseline`, in all `languages`: every CPU supports them."""
+    if not baseline:
+        return frozenset()
+    beyond = {
+        level
+        for (level, language), verdict in verdicts.items()
+        if language in languages and not set(verdict.features) <= set(baseline)
+    }
+    return frozenset(level for level, language in verdicts if language in languages and level not in beyond)
+
+
+def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
+    """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
+
+    `levels` are those that the baseline contains: the best one always runs. The lowest level stays too, because a stub
+    calls it if an override forbids all others.
+    """
+    contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
+    reason = f"{CONTAINED}, and {contained[-1].level}, which runs in its place" if contained else ""
+    left_out = [cell.level for cell in contained[1:-1]]
+    return tuple(Cell(cell.level, DISABLED, reason) if cell.level in left_out else cell for cell in cells)
+
+
+def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
+    """Return the kernels of one module, built only at the levels at which all of them are built.
+
+    Raises `ConfigError` for a source that is not built at the lowest level.
+    """
+    first_lacking: dict[str, tuple[str, Cell]] = {}
+    for row in rows:
+        for cell in row.cells:
+            if cell.verdict != BUILT:
+                first_lacking.setdefault(cell.level, (row.source, cell))
+
+    lowest = rows[0].cells[0].level
+    if lowest in first_lacking:
+        source, lacking = first_lacking[lowest]
+        raise ConfigError(
+            f"{source} is a source of a module, which is built as a whole, but is not built at {lowest}",
+            where=lacking.reason.removeprefix("by "),
+            remedy=f"name {lowest} among its levels",
+        )
+
+    def whole(cell: Cell) -> Cell:
+        if cell.verdict != BUILT or cell.level not in first_lacking:
+            return cell
+        source, lacking = first_lacking[cell.level]
+        return Cell(cell.level, lacking.verdict, f"its module is not built without {source}: {lacking.reason}")
+
+    return [replace(row, cells=tuple(map(whole, row.cells))) for row in rows]
+
+
+def with_shim(source: str, cell: Cell) -> Cell:
+    """Return the `cell` of a kernel with registrations, with a shim if its copy cannot register its functions."""
+    if not cell.copy or takes_macros(source):
+        return cell
+    name = cell.copy.rpartition(f".{cell.level}.")[0]
+    return replace(cell, shim=f"{name}.stubs.{cell.level}.c")
+
+
+def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Verdict], table: Table) -> Cell:
+    """Return the shim of a kernel's `cell` as another cell, with the flags of a C copy.
+
+    If C cannot be built at the level, the shim is compiled without the level's flags: it contains no code.
+    """
+    flags = cell.flags
+    if kernel.language != "c":
+        verdict = verdicts[cell.level, "c"]
+        defines = (f"-D{macro}" for macro in table.defines(cell.level))
+        flags = (*(verdict.flags if verdict.available else ()), *defines)
+    return replace(cell, copy=cell.shim, shim="", flags=flags)

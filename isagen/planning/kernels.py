@@ -1,0 +1,136 @@
+"""Kernel sources: which ones a set may have, their settings in isa.toml, and the names of their copies."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ..model.errors import ConfigError, KernelError, did_you_mean
+from ..model.languages import language_of, takes_macros
+from .config import WILDCARD, Config, KernelConfig
+
+# Characters that a path must not contain, each with the end of the message "has a ...". Ninja cannot escape a '|'.
+BAD_CHARACTERS = (
+    ("\\", "backslash in its path, which Meson takes for a slash"),
+    ("|", "'|' in its path, which ninja takes for a separator"),
+)
+MODULE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# Wildcards as regular expressions: `**/` matches any number of folders, `*` and `?` match within a folder.
+WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True)
+class Settings(KernelConfig):
+    """The settings of one kernel; `keys` names the key of isa.toml that each is from."""
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+def settings_of(source: str, config: Config) -> Settings:
+    """Return a kernel's settings: each from the entry of its own path, or else from the last pattern that has it."""
+    entries = [key for key in config.kernels if key != source and matches(key, source)]
+    entries += [source] if source in config.kernels else []
+    settings: dict[str, Any] = {}
+    keys: dict[str, str] = {}
+    for key in entries:
+        given = {name: value for name, value in vars(config.kernels[key]).items() if value not in (None, "", {})}
+        settings |= given
+        keys |= {name: f"{config.shown}: kernels.{key!r}.{name}" for name in given}
+    return Settings(**settings, keys=keys)
+
+
+def matches(pattern: str, source: str) -> bool:
+    """Return whether a pattern matches the path of a kernel."""
+    return _expression(pattern).fullmatch(source) is not None
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join(WILDCARDS.get(part, re.escape(part)) for part in WILDCARD.split(pattern)))
+
+
+def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = (), module: str = "") -> None:
+    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for settings that apply to no kernel.
+
+    `other_kernels` are the kernels of other sets. `module` is the extension module that the kernels form, if any.
+    """
+    if module and not MODULE_NAME.fullmatch(module):
+        remedy = "use letters, digits and _; the packages above it are isa_subdir"
+        raise ConfigError(f"{module!r} cannot name an extension module", where="isa_module", remedy=remedy)
+    if module and not kernels:
+        remedy = "name its sources with files(): C, C++ or Cython"
+        raise ConfigError(f"the module {module} has no source", where="isa_kernels", remedy=remedy)
+    for source, count in Counter(kernels).items():
+        where = f"isa_kernels: {source}"
+        if source.endswith(".pyx"):
+            raise KernelError(
+                "is Cython: its functions need the state of their Python module, so stubs cannot call them",
+                where=where,
+                remedy="dispatch the module as a whole: isa_module = 'NAME', or 'module': 'NAME' in isa_sets",
+            )
+        language_of(source)
+        if count > 1:
+            raise KernelError("is listed twice", where=where, remedy="name every kernel once")
+        if re.search(r"[\n\r]", source):
+            raise KernelError(
+                "has a line break in its name", where=f"isa_kernels: {source!r}", remedy="rename the file"
+            )
+        for character, reason in BAD_CHARACTERS:
+            if character in source:
+                raise KernelError(f"has a {reason}", where=where, remedy="rename the file or folder")
+        _check_register(source, settings_of(source, config), f"{config.shown}: kernels.{source!r}")
+    every = (*kernels, *other_kernels)
+    for key in config.kernels:
+        if key in every or any(matches(key, source) for source in every):
+            continue
+        message, remedy = f"{key!r} is not among the kernels", did_you_mean(key, every)
+        if WILDCARD.search(key):
+            message = f"the pattern {key!r} matches no kernel"
+            shown = f"{', '.join(every[:5])}{', ...' if len(every) > 5 else ''}"
+            remedy = f"* stays in a folder, and **/ stands for any folders; kernels: {shown}"
+        remedy += " (paths start at the project's root)"
+        raise ConfigError(message, where=f"{config.shown}: kernels", remedy=remedy)
+
+
+def _check_register(source: str, settings: Settings, where: str) -> None:
+    """Raise `ConfigError` for a registration of a kernel `source` that cannot work; `where` names its entry."""
+    if takes_macros(source):
+        return
+    if settings.register and not settings.header:
+        remedy = 'add header = "stubs.h", as a C source would include it'
+        raise ConfigError("register needs the header that declares the stubs", where=where, remedy=remedy)
+    for stub, function in settings.register.items():
+        if "::" in function:
+            raise ConfigError(
+                f"{function!r} is no symbol: {source} defines functions as C names them",
+                where=f"{where}.register.{stub}",
+                remedy="name the symbol: of Fortran what bind(c) gives, of assembly the global label",
+            )
+
+
+def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
+    """Return a unique name for the copies of each kernel.
+
+    It is the kernel's file name, with as many of the folders above it in front as distinguish it from other kernels. It
+    starts with the set's name, because the copies of all sets are in one folder.
+    """
+    start = f"{kernel_set}." if kernel_set else ""
+    names = {source: posixpath.basename(source) for source in kernels}
+    depth = 1
+    while True:
+        # Names must differ in more than case: some file systems ignore it.
+        counts = Counter(name.casefold() for name in names.values())
+        clashing = [source for source, name in names.items() if counts[name.casefold()] > 1]
+        if not clashing:
+            return {source: start + name for source, name in names.items()}
+        depth += 1
+        for source in clashing:
+            parts = source.split("/")
+            names[source] = "_".join(parts[-depth:])
+            if depth > len(parts):  # folders do not make a_b.cpp and a/b.cpp unique
+                names[source] = f"{kernels.index(source)}_{names[source]}"
