@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..model.command_words import split_words
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
 from ..model.plan import Cell, Plan
-from ..model.plan_file import outputs_of, read_plan
+from ..model.plan_file import outputs_folder, read_plan
 
 NINJA_FILE = "build.ninja"
 WARNING = (
@@ -59,8 +60,7 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
         commands = json.loads(content.decode(errors="surrogateescape"))
     except (OSError, ValueError):
         return []
-    folder = os.path.dirname(plan_path)
-    place = os.path.relpath(outputs_of(folder), root).replace(os.sep, "/")
+    place = os.path.relpath(outputs_folder(Path(plan_path).parent), root).replace(os.sep, "/")
     start = "" if place == "." else f"{place}/"
     copies = {f"{start}{cell.copy}": (source, cell.level) for source, cell in _copies(read_plan(plan_path).plan, level)}
     present = {command["file"] for command in commands if OUTPUT not in command}

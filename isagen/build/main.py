@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.plan_file import outputs_of
+from ..model.plan_file import outputs_folder
 from .last_run import LastRun
 
 
@@ -33,8 +34,6 @@ def _emit(words: Sequence[str]) -> int:
     _, plan, folder, *generated = words
     last_run = LastRun(_memo_path(plan, folder, "emitted"), words)
     if last_run.changed != set():
-        from pathlib import Path
-
         from .emit import emit
 
         written, read = emit(Path(plan), folder, generated[1:])
@@ -64,8 +63,7 @@ def _configured(words: Sequence[str]) -> int:
     from .configured import COMPILED_TWICE, WARNING, add_entries, is_used
 
     root = os.environ["MESON_BUILD_ROOT"]
-    folder = os.path.dirname(words[1])
-    if not is_used(os.path.join(outputs_of(folder), words[2]), root):
+    if not is_used(os.path.join(outputs_folder(Path(words[1]).parent), words[2]), root):
         print(WARNING, file=sys.stderr)
     if len(words) > 3:
         for path in add_entries(root, words[1], words[3], words[4:]):

@@ -50,7 +50,7 @@ def work_of(plan_path: Path, folder: str, plan_files: Iterable[str]) -> Work:
     plan = build.plan
     known, compiled_folder = CompiledObjects(plan), os.fspath(outputs_folder(plan_path.parent))
     sources = {cell.copy: kernel.source for kernel, cell in plan.copies()}
-    shims, below = plan.shims(), {level.name: level.below for level in plan.levels}
+    shims, below = plan.shims(), {level.name: level.requires for level in plan.levels}
     levels = []
     for level in plan.built_levels():
         objects = tuple(

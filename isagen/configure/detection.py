@@ -76,7 +76,7 @@ def _used(features: Features, names: set[str]) -> list[Feature]:
 def _level(
     level: LevelRow, levels: Sequence[LevelRow], features: Features, numbers: Mapping[str, int], size: int
 ) -> dict[str, Any]:
-    allowed = {level.name, *level.below}
+    allowed = {level.name, *level.requires}
     return {
         "name": level.name,
         "built": level.verdict == BUILT,

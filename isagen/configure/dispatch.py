@@ -187,10 +187,10 @@ def _meaning(meaning: str, plan: Plan, always: bool) -> dict[str, Any]:
     names = [level.name for level in plan.levels]
     if meaning.startswith("-"):
         off = meaning[1:]
-        allowed = {level.name for level in plan.levels if level.name != off and off not in level.below}
+        allowed = {level.name for level in plan.levels if level.name != off and off not in level.requires}
         asked = -1
     else:
         index = names.index(meaning)
-        allowed, asked = {meaning, *plan.levels[index].below}, -1 if always else index
+        allowed, asked = {meaning, *plan.levels[index].requires}, -1 if always else index
     mask = sum(1 << place for place, name in enumerate(names) if name in allowed)
     return {"asked": asked, "allowed": f"0x{mask:x}u"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ..model.matrix import LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
+from ..model.matrix import BuildLevel, LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
 from ..model.plan import BUILT, Build, KernelRow, LevelRow
 from .baseline import baseline_origin, beyond_architecture
 from .paths import without_paths, word_without_path
@@ -80,18 +80,7 @@ def _with_code(
 
 
 def _level(level: LevelRow) -> MatrixLevel:
-    return MatrixLevel(
-        name=level.name,
-        rank=level.rank,
-        verdict=level.verdict,
-        reason=level.reason,
-        requires=level.below,
-        features=level.features,
-        flags=level.flags,
-        macros=level.macros,
-        dropped=level.dropped,
-        compiled=None,
-    )
+    return MatrixLevel(**{field.name: getattr(level, field.name) for field in fields(BuildLevel)}, compiled=None)
 
 
 def _kernel(kernel: KernelRow) -> MatrixKernel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -11,14 +11,11 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
-# Metadata key of a field that data of an earlier version may lack: it then has its default.
-ADDED = "added"
-
 
 def from_data(kind: type[T], data: Any) -> T:
     """Return the instance of `kind` that `data`, read from JSON, describes.
 
-    Raises ValueError with the field's name if a field is unknown, has another type, or is missing and not `ADDED`.
+    Raises ValueError with the field's name if a field is unknown, has another type, or is missing without a default.
     """
     read: Callable[[Any], T] = _reader(kind)  # type: ignore[arg-type]
     try:
@@ -47,7 +44,7 @@ def _reader(kind: Any) -> Reader:
 def _instance(kind: Any) -> Reader:
     types = get_type_hints(kind)
     readers = {field.name: _reader(types[field.name]) for field in fields(kind)}
-    needed = {field.name for field in fields(kind) if ADDED not in field.metadata}
+    needed = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
 
     def read(data: Any) -> Any:
         names = _checked(dict, data).keys()

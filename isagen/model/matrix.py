@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .aliases import Alias
-from .codec import ADDED
 from .names import MATRIX_FORMAT as MATRIX_FORMAT
 
 
@@ -62,7 +61,7 @@ class MatrixCell:
     code: Code | None = None
     same_as: str = ""
     seconds: float | None = None
-    folded: str = field(default="", metadata={ADDED: True})
+    folded: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,11 @@ class MatrixKernel:
 
 
 @dataclass(frozen=True)
-class MatrixLevel:
+class BuildLevel:
     """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
 
     `requires` are the levels that it requires, directly or not. Its kernels see the `macros` defined. `dropped` are
-    (flag, reason) of the optional flags that the compiler refuses. `compiled` is None if it is unknown whether the
-    level's code is compiled.
+    (flag, reason) of the optional flags that the compiler refuses.
     """
 
     name: str
@@ -93,6 +91,12 @@ class MatrixLevel:
     flags: Mapping[str, tuple[str, ...]]
     macros: tuple[str, ...]
     dropped: Mapping[str, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True)
+class MatrixLevel(BuildLevel):
+    """One level of a matrix. `compiled` is None if it is unknown whether the level's code is compiled."""
+
     compiled: bool | None
 
 
@@ -134,9 +138,9 @@ class Matrix:
     audit_reason: str
     levels: tuple[MatrixLevel, ...]
     kernels: tuple[MatrixKernel, ...]
-    aliases: tuple[Alias, ...] = field(default=(), metadata={ADDED: True})
-    baseline_only: str = field(default="", metadata={ADDED: True})
-    withhold: str = field(default="", metadata={ADDED: True})
+    aliases: tuple[Alias, ...] = ()
+    baseline_only: str = ""
+    withhold: str = ""
 
     def level(self, name: str) -> MatrixLevel | None:
         """Return the level of a name in any case; None if the table has no such level."""
@@ -158,7 +162,7 @@ class KernelCode:
 
     stubs: tuple[str, ...]
     code: Code | None
-    folded: str = field(default="", metadata={ADDED: True})
+    folded: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 # Files and folders that configuring writes beside the fragment's outputs. Each set of kernels has its own plan.
 PLAN_FILE = "isa_plan.json"
@@ -56,24 +57,21 @@ def guard_name(level: str) -> str:
     return f"isa_guard_{level}.h"
 
 
+def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
+    return ".".join(filter(None, (name, kernels, suffix)))
+
+
+# The names of a set's folder of generated headers, and of its sources by Meson language: of dispatch, of its stubs with
+# their kernels, and of a whole module's front module. The set's name is "" if a project has only one set.
+headers_folder = partial(_of_set, "isa_include")
+dispatch_name = partial(_of_set, "isa_dispatch")
+stubs_name = partial(_of_set, "isa_stubs")
+front_name = partial(_of_set, "isa_front")
+
+
 def plan_name(kernels: str = "") -> str:
     """Return the name of the plan file of a set of kernels, named `kernels`; "" if a project has only one set."""
     return _of_set("isa_plan", kernels, "json")
-
-
-def headers_folder(kernels: str = "") -> str:
-    """Return the name of the folder of a set's generated headers."""
-    return _of_set("isa_include", kernels)
-
-
-def dispatch_name(kernels: str, language: str) -> str:
-    """Return the file name of a set's dispatch source in a Meson language."""
-    return _of_set("isa_dispatch", kernels, language)
-
-
-def stubs_name(kernels: str, language: str) -> str:
-    """Return the file name of the source that lists a set's stubs with their kernels, in a Meson language."""
-    return _of_set("isa_stubs", kernels, language)
 
 
 def symbols_suffix(project: str, kernels: str) -> str:
@@ -87,18 +85,9 @@ def symbols_suffix(project: str, kernels: str) -> str:
     return "".join(parts) + (f"_set_{kernels}" if kernels else "")
 
 
-def front_name(kernels: str, language: str) -> str:
-    """Return the file name of the source of a whole module's front module, in a Meson language."""
-    return _of_set("isa_front", kernels, language)
-
-
 def registrations_name(level: str, kernels: str = "") -> str:
     """Return the name of the file that contains the registrations of a set's objects of `level`."""
     return _of_set(f"isa_{level}", kernels, "json")
-
-
-def _of_set(name: str, kernels: str, suffix: str = "") -> str:
-    return ".".join(filter(None, (name, kernels, suffix)))
 
 
 def sealed_name(copy: str, level: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from .aliases import Alias
 from .languages import can_be_included
+from .matrix import BuildLevel, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 
@@ -68,22 +69,12 @@ class KernelRow:
 
 
 @dataclass(frozen=True)
-class LevelRow:
-    """One level: its verdict for the whole build, its flags by language, its features, and the macros that it defines.
+class LevelRow(BuildLevel):
+    """One level of a plan.
 
-    `below` are the levels that it requires, directly or not. `added` are the features that its flags turn on although
-    neither the table nor a level below names them.
+    `added` are the features that its flags turn on although neither the table nor a level below names them.
     """
 
-    name: str
-    rank: int
-    verdict: str
-    reason: str
-    below: tuple[str, ...]
-    features: tuple[str, ...]
-    flags: Mapping[str, tuple[str, ...]]
-    macros: tuple[str, ...]
-    dropped: Mapping[str, tuple[tuple[str, str], ...]]
     added: tuple[str, ...] = ()
 
 
@@ -193,12 +184,9 @@ class LinkAudit:
 
 
 @dataclass(frozen=True)
-class CompilerUse:
-    """A compiler of the build: Meson's id, version, name in messages, command, and the project's arguments for it."""
+class CompilerUse(MatrixCompiler):
+    """A compiler of the build, with its command and the project's arguments for it."""
 
-    id: str
-    version: str
-    name: str
     command: tuple[str, ...]
     args: tuple[str, ...]
 

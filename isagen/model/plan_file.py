@@ -19,7 +19,7 @@ from .registrations import Registrations
 T = TypeVar("T")
 
 # Raise it for a change that an older reader does not understand.
-PLAN_FORMAT = 12
+PLAN_FORMAT = 13
 # The first keys of the objects that begin a line in a plan: levels and units, kernels, cells.
 FIRST_KEYS = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
@@ -84,18 +84,10 @@ def outputs_folder(folder: Path) -> Path:
 
     That is `folder` itself, or with Meson's option layout=flat one folder for the whole build.
     """
-    return Path(outputs_of(os.fspath(folder)))
-
-
-def outputs_of(folder: str) -> str:
-    """Do as `outputs_folder` does, with strings."""
-    root, above = folder, os.path.dirname(folder)
-    while not os.path.isdir(os.path.join(root, "meson-private")):
-        if root in ("", above):
-            return folder
-        root, above = above, os.path.dirname(above)
-    flat = os.path.join(root, "meson-out")
-    return flat if os.path.isdir(flat) else folder
+    for root in (folder, *folder.parents):
+        if (root / "meson-private").is_dir():
+            return root / "meson-out" if (root / "meson-out").is_dir() else folder
+    return folder
 
 
 def find_plans(folder: Path) -> list[Path]:
@@ -126,18 +118,12 @@ def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
             data: Any = json.load(stream)
         if not isinstance(data, dict):
             raise ValueError("it is no JSON object")
-    except OSError as problem:
-        raise PlanError(f"cannot be read: {problem.strerror}", where=str(path), remedy=remedy) from None
-    except (ValueError, RecursionError) as problem:
-        raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
-    file_format = data.pop("format", None)
-    if file_format != PLAN_FORMAT or isinstance(file_format, bool):
-        raise PlanError(
-            f"is of format {file_format}, and this isagen reads format {PLAN_FORMAT}: another version wrote it",
-            where=str(path),
-            remedy=remedy,
-        )
-    try:
-        return from_data(kind, data)
-    except ValueError as problem:
-        raise PlanError(f"cannot be read: it is damaged: {problem}", where=str(path), remedy=remedy) from None
+        file_format = data.pop("format", None)
+        if file_format == PLAN_FORMAT and not isinstance(file_format, bool):
+            return from_data(kind, data)
+        problem = f"is of format {file_format}, and this isagen reads format {PLAN_FORMAT}: another version wrote it"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    except (ValueError, RecursionError) as error:
+        problem = f"cannot be read: it is damaged: {error}"
+    raise PlanError(problem, where=str(path), remedy=remedy)

@@ -86,6 +86,6 @@ def record_from_json(text: bytes | str, shown: str) -> Record:
                 where=shown,
                 remedy="audit it with an isagen as new as the one that built it",
             )
-        return from_data(Record, {"module": "", **data})
+        return from_data(Record, data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise AuditError(f"its record is damaged: {problem}", where=shown) from None

@@ -157,7 +157,7 @@ def _level_rows(
             rank=level.rank,
             verdict=best.verdict,
             reason=best.reason,
-            below=below,
+            requires=below,
             features=features,
             flags={language: verdict.flags for language, verdict in by_language.items()},
             macros=table.defines(level.name),

@@ -16,7 +16,9 @@ from isagen.model.registrations import Registered, Registrations
 
 def level_row(name: str, **changes) -> LevelRow:
     """A level that is built, with nothing special about it."""
-    row = LevelRow(name=name, rank=0, verdict=BUILT, reason="", below=(), features=(), flags={}, macros=(), dropped={})
+    row = LevelRow(
+        name=name, rank=0, verdict=BUILT, reason="", requires=(), features=(), flags={}, macros=(), dropped={}
+    )
     return replace(row, **changes)
 
 

@@ -29,7 +29,9 @@ def whole_build() -> Build:
     kernels = [kernel_row("k/ä b.cpp", {"DEFAULT": "ä b.cpp.DEFAULT.cpp", "AVX2": ""})]
     unit = Unit("isa_DEFAULT__1", "DEFAULT", ("ä b.cpp.DEFAULT.cpp",), {"cpp": ("-iquote", '"', "\\")})
     plan = replace(plan_of(LEVELS, kernels), units=(unit,), override="X_ISA")
-    level = replace(plan.levels[1], flags={"cpp": ("-mavx2",)}, dropped={"cpp": (("-mx", "no"),)}, below=("DEFAULT",))
+    level = replace(
+        plan.levels[1], flags={"cpp": ("-mavx2",)}, dropped={"cpp": (("-mx", "no"),)}, requires=("DEFAULT",)
+    )
     plan = replace(plan, levels=(plan.levels[0], level))
     record = record_of(levels={"AVX2": ("avx2",)}, allow=(Allowance("f*", "why"),), baseline=("sse2",))
     return replace(build_of(plan, record), link_audit=LinkAudit("error", "a test", {"ld": "/usr/bin/ld"}), lto=True)

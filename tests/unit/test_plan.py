@@ -122,7 +122,7 @@ def test_level_row_has_the_best_verdict_of_its_cells(table):
     rows = {row.name: row for row in plan_of(table, "a.c", "b.cpp", own=own, verdicts=verdicts).levels}
     assert (rows["HUGE"].verdict, rows["HUGE"].reason) == ("unavailable", "no such flag")
     assert rows["WIDE"].verdict == "built"
-    assert rows["WIDE_VNNI"].below == ("BASE", "WIDE")
+    assert rows["WIDE_VNNI"].requires == ("BASE", "WIDE")
     assert [row.rank for row in rows.values()] == [0, 10, 20, 30]
 
 

@@ -46,7 +46,7 @@ def phases_of(build: Build, usable: Sequence[str], stubs: Sequence[Sequence[str]
     rows = {level.name: level for level in build.plan.levels}
     phases = [(ORDINARY, "")]
     for level in usable:
-        allowed = {level, *rows[level].below}
+        allowed = {level, *rows[level].requires}
         for number, found in enumerate(stubs):
             best = max((name for name in found if name in allowed), key=lambda name: rows[name].rank)
             phases += [(STUBS + number, best), (ORDINARY, "")]
