@@ -30,13 +30,13 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
         leads = list(references.possible_targets(number))
         if level:
             outside.update(address for address in leads if not subject.level_at(address))
-        if all(subject.level_at(address) in ("", level) for address in leads):
+        if all(_is_at_hand(subject, level, subject.level_at(address)) for address in leads):
             continue
         for reference in references.of(number):
             target_level = subject.level_at(reference.target)
             callee = code.functions.at(reference.target)
             findings, what = (called, "called") if reference.kind in DIRECT else (taken, "its address is taken")
-            if target_level == level or target_level not in above or callee in findings:
+            if target_level not in above or callee in findings or _is_at_hand(subject, level, target_level):
                 continue
             symbol, name = code.name(callee), code.name(number)
             if not subject.allowances.cover(symbol) and not subject.allowances.cover(name):
@@ -44,6 +44,17 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
                 kind = "past" if findings is called else "address"
                 findings[callee] = subject.fault(kind, symbol, why, target_level)
     return list({**taken, **called}.values()), outside
+
+
+def _is_at_hand(subject: Subject, level: str, target: str) -> bool:
+    """Return whether code of a level may name that of a `target` level: the same, or one that it requires.
+
+    Each CPU that runs the one runs the other too. Ordinary code has no level, nor has code that all levels may name.
+    """
+    features = subject.levels
+    return target in ("", level) or (
+        level in features and target in features and set(features[target]) <= set(features[level])
+    )
 
 
 def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ If any initialiser calls through a pointer, every function whose address initial
 must keep to the baseline, and the names in it count. Virtual functions of classes derived from the C++ library's always
 count as run, because library code calls them: a stream calls its buffer's.
 
+Code of levels below is not followed, so that no initialiser may name it.
+
 The rule reads names from relocations and direct references, and follows no values.
 """
 
@@ -59,16 +61,23 @@ class Initialisers:
     """The code of a level that runs at load or exit.
 
     `objects` are the objects of the level. `defined` maps each name to the index of one object that defines it: several
-    define a weak name. `private_names` are the names that no other level may use.
+    define a weak name. `private_names` are the names that no other level may use, and `lower_names` those of levels
+    below.
     """
 
     def __init__(
-        self, level: str, objects: Sequence[LevelObject], defined: Mapping[str, int], private_names: Collection[str]
+        self,
+        level: str,
+        objects: Sequence[LevelObject],
+        defined: Mapping[str, int],
+        private_names: Collection[str],
+        lower_names: Collection[str] = (),
     ) -> None:
         self._level = level
         self._objects = objects
         self._defined = defined
         self._private_names = private_names
+        self._lower_names = lower_names
         self._exposed: dict[int, frozenset[int]] = {}  # a memo of `_is_exposed`
         self._reached: dict[int, ReachableCode] = {}  # by the index of an object
         self._calls_pointers = False  # whether any code that runs calls through a pointer
@@ -82,7 +91,8 @@ class Initialisers:
             followed.update(new)
             for number, root in new:
                 self._follow(number, [root])
-        return [*(finding for group in self._groups() for finding in self._leaks(group)), *self._beyond_baseline()]
+        leaks = (finding for group in self._groups() for finding in self._leaks(group))
+        return [*leaks, *self._of_lower_levels(), *self._beyond_baseline()]
 
     def _follow(self, number: int, roots: Sequence[Root]) -> None:
         self._reached[number] = self._objects[number].reached
@@ -239,6 +249,15 @@ class Initialisers:
             variables = owner.subject.code.variables
             self._exposed[number] = frozenset(variables.extent(target)[0] for target in pointed)
         return start in self._exposed[number]
+
+    def _of_lower_levels(self) -> Iterator[Finding]:
+        """Yield the functions that name code of a level below."""
+        for number in self._reached if self._lower_names else ():
+            for owner, function, name in self._stores(number):
+                if name in self._lower_names:
+                    finding = self._reached[owner].described("address", function, frozenset())
+                    detail = f"{finding.detail}; uses {demangle(name)}, of a level below, which is not checked"
+                    yield replace(finding, detail=detail, kernel=self._objects[number].source, level=self._level)
 
     # ---- code that pointers may lead to
 

@@ -147,12 +147,12 @@ class Format(Protocol):
         """Read an object."""
 
     def seal(
-        self, file: Any, level: str, mark: str, private: Collection[str] = (), bounded_sections: Collection[str] = ()
+        self, file: Any, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
     ) -> bytes:
         """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-        The names of its `weak_code_and_constants` become private to the level, and the names in `private` too.
-        `bounded_sections` are the sections of which other objects of the level use the bounds.
+        The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level
+        that it maps to. `bounded_sections` are the sections of which other objects of the level use the bounds.
         """
 
     def emptied(self, file: Any) -> bytes:

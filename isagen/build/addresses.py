@@ -8,7 +8,7 @@ share do not point to a level's code, and neither do sections that code finds by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ..binary.formats import demangle
 from ..binary.sealing_protocol import PointerTargets
@@ -22,11 +22,13 @@ FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    `initialised_variables` are weak or unique variables with dynamic initialisation, and their guards: private names.
+    They use the names `lower` of levels below. `initialised_variables` are weak or unique variables with dynamic
+    initialisation, and their guards: private names.
     """
 
-    def __init__(self, level: str, objects: Sequence[Compiled]) -> None:
+    def __init__(self, level: str, objects: Sequence[Compiled], lower: Collection[str] = ()) -> None:
         self._level = level
+        self._lower = lower
         self._kernel_prefix, self._without_prefix = registration_prefixes(level)
         self._definitions: dict[str, list[CompiledSymbol]] = {}
         for compiled in objects:
@@ -63,7 +65,9 @@ class LevelAddresses:
                 yield symbol
 
     def _code_behind(self, targets: PointerTargets) -> str:
-        """Return a function of the level that pointers lead to, directly or through other data; "" if there is none."""
+        """Return what pointers lead to, directly or through other data: a function of the level, or a name of a level
+        below; "" if they lead to neither.
+        """
         seen: set[str] = set()
         waiting = [targets]
         while waiting:
@@ -71,6 +75,8 @@ class LevelAddresses:
             if targets.local_code:
                 return targets.local_code[0]
             for name in sorted(set(targets.global_names) - seen):
+                if name in self._lower:
+                    return name
                 seen.add(name)
                 for symbol in self._definitions.get(name, ()):
                     if symbol.code:
@@ -95,7 +101,7 @@ class LevelAddresses:
                 )
 
     def _check_registered(self, source: str, symbol: CompiledSymbol) -> None:
-        if self._code_behind(symbol.pointer_targets):
+        if self._code_behind(symbol.pointer_targets) not in ("", *self._lower):
             return
         stub = symbol.name.removeprefix(self._kernel_prefix)
         names = symbol.pointer_targets.global_names

@@ -16,18 +16,20 @@ from .compiled import Compiled
 Item = tuple[str, Compiled]
 
 
-def check_at_load(record: Record, mode: str, level: str, items: Sequence[Item], private: Collection[str]) -> None:
+def check_at_load(
+    record: Record, mode: str, level: str, items: Sequence[Item], private: Collection[str], lower: Collection[str]
+) -> None:
     """Raise `BuildError` for the first fault, or print all faults if `mode` is warn.
 
-    `record` is the record of the build, and `private` are the private names of the level. Three kinds of levels are not
-    checked: levels that need only the baseline's features, levels of processors without a decoder, and levels whose
-    objects run nothing at load or exit.
+    `record` is the record of the build. `private` are the private names of the level, and `lower` the names of levels
+    below that it uses. Three kinds of levels are not checked: levels that need only the baseline's features, levels of
+    processors without a decoder, and levels whose objects run nothing at load or exit.
     """
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
     if mode == "off" or not numbers:
         return
     with ExitStack() as stack:
-        for finding in _findings(record, level, items, numbers, private, stack):
+        for finding in _findings(record, level, items, numbers, private, lower, stack):
             problem = BuildError(
                 f"{finding.kernel} at {level}: {_shown(finding)}", where=_variable(finding), remedy=_remedy(finding)
             )
@@ -42,6 +44,7 @@ def _findings(
     items: Sequence[Item],
     numbers: Sequence[int],
     private: Collection[str],
+    lower: Collection[str],
     stack: ExitStack,
 ) -> Sequence[Finding]:
     """Return the faults in the `items` with these `numbers`. The `stack` closes the objects that are opened."""
@@ -74,7 +77,7 @@ def _findings(
         for symbol in compiled.symbols
         if symbol.defined
     }
-    return Initialisers(level, objects, defined, private).findings(numbers)
+    return Initialisers(level, objects, defined, private, lower).findings(numbers)
 
 
 def _variable(finding: Finding) -> str:

@@ -82,19 +82,19 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
 
 
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the references of a level's objects to names that are private to other levels."""
+    """Yield the references of a level's objects to names that are private to levels that it does not require."""
+    below = {level.name: level.requires for level in objects.plan.levels}
     ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.defined}
     for level, paths in objects.by_level.items():
         symbols = [(path, symbol) for path in paths for symbol in load_object(path).symbols]
         defined = ordinary.union(symbol.name for _, symbol in symbols if symbol.defined)
         for path, symbol in symbols:
-            if not symbol.defined and symbol.name not in defined and symbol.name in objects.private_names:
+            owners = objects.private_names.get(symbol.name, ()) if not symbol.defined else ()
+            if owners and symbol.name not in defined and not set(owners).intersection(below[level]):
                 yield BuildError(
-                    f"{objects.kernel(path)} refers to it at {level}, but it is private to "
-                    f"{', '.join(objects.private_names[symbol.name])}",
+                    f"{objects.kernel(path)} refers to it at {level}, but it is private to {', '.join(owners)}",
                     where=demangle(symbol.name),
-                    remedy="let each level have it, static in a header that its sources include; or define it in an "
-                    "ordinary source",
+                    remedy=f"define it at {level}, at a level that {level} requires, or in an ordinary source",
                 )
 
 

@@ -18,9 +18,9 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# What is equal for two copies that fold: the stubs that they register, those that they register without a kernel, and
-# the digests of their objects.
-Key = tuple[tuple[str, ...], ...]
+# What is equal for two copies that fold: the stubs that they register, those that they register without a kernel, the
+# names of levels below that they use with these levels, and the digests of their objects.
+Key = tuple[object, ...]
 
 
 class Folding:
@@ -30,17 +30,20 @@ class Folding:
         self._below = below
         self._keys: dict[str, dict[str, Key]] = {}
 
-    def folded(self, registered: Registrations, objects: Objects, private: Iterable[str]) -> dict[str, str]:
+    def folded(
+        self, registered: Registrations, objects: Objects, private: Iterable[str], lower: Mapping[str, str]
+    ) -> dict[str, str]:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
-        `private` are the names that sealing renames at the level. Callers pass levels in order, the lowest first.
+        `private` are the names that sealing renames at the level, and `lower` those of levels below that its objects
+        use, each with its level. Callers pass levels in order, the lowest first.
         """
         level, names = registered.level, frozenset(private)
-        self._keys[level] = dict(_keys_of(registered, objects, names))
-        lower = [(name, keys) for name, keys in self._keys.items() if name in self._below[level]]
+        self._keys[level] = dict(_keys_of(registered, objects, names, lower))
+        levels = [(name, keys) for name, keys in self._keys.items() if name in self._below[level]]
         folded = {}
         for source, key in self._keys[level].items():
-            target = next((name for name, keys in lower if keys.get(source) == key), None)
+            target = next((name for name, keys in levels if keys.get(source) == key), None)
             if target is not None:
                 folded[source] = target
         groups = _sharing_groups(objects, names)
@@ -61,13 +64,17 @@ def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[
     return {frozenset(group) for group in sources.values() if len(group) > 1}
 
 
-def _keys_of(registered: Registrations, objects: Objects, private: frozenset[str]) -> Iterator[tuple[str, Key]]:
+def _keys_of(
+    registered: Registrations, objects: Objects, private: frozenset[str], lower: Mapping[str, str]
+) -> Iterator[tuple[str, Key]]:
     """Yield each kernel source that contains only what may fold, with its key."""
     prefixes = registration_prefixes(registered.level)
     for source, copies in objects.items():
-        if all(_can_fold(compiled, private, prefixes) for compiled in copies):
+        if all(_can_fold(compiled, private.union(lower), prefixes) for compiled in copies):
             stubs = registered.kernels[source]
-            yield source, (stubs.registers, stubs.without, tuple(compiled.code.digest for compiled in copies))
+            used = {symbol.name for compiled in copies for symbol in compiled.symbols} & lower.keys()
+            digests = tuple(compiled.code.digest for compiled in copies)
+            yield source, (stubs.registers, stubs.without, tuple((name, lower[name]) for name in sorted(used)), digests)
 
 
 def _can_fold(compiled: Compiled, private: frozenset[str], prefixes: tuple[str, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..binary.formats import format_of, load_object
 from ..model.files import content_digest, read_bytes, write_if_changed
@@ -15,16 +15,17 @@ from .sealing_work import Work
 class Recipe:
     """How to make the sealed object at `path`: everything that its content depends on.
 
-    The compiled object is at `compiled`, and has the `content_digest`. `private_names` are the private names in it, and
-    `bounded_sections` the sections whose __start_ and __stop_ symbols the objects of the `level` use. The object is
-    emptied if it `folds`. If the kernels form a `module`, it is copied, and the `notes` (owner, text) are added.
+    The compiled object is at `compiled`, and has the `content_digest`. `private_names` are the private names in it,
+    each with its level, and `bounded_sections` the sections whose __start_ and __stop_ symbols the objects of the
+    `level` use. The object is emptied if it `folds`. If the kernels form a `module`, it is copied, and the `notes`
+    (owner, text) are added.
     """
 
     path: str
     compiled: str
     content_digest: str
     level: str
-    private_names: tuple[str, ...] = ()
+    private_names: Mapping[str, str] = field(default_factory=dict)
     bounded_sections: tuple[str, ...] = ()
     notes: tuple[tuple[str, bytes], ...] = ()
     folds: bool = False

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -82,6 +83,8 @@ class _Run:
         self._compiled: dict[str, Compiled] = {}
         self._folding = Folding({level.name: level.below for level in work.levels})
         self._registrations: list[Registrations] = []
+        # By level: its private functions and variables, each with the level whose sealed object defines it.
+        self._owners: dict[str, dict[str, str]] = {}
 
     def seal(self, level: LevelWork) -> None:
         """Seal the objects of one level, and write its registrations."""
@@ -89,9 +92,10 @@ class _Run:
             registrations = announced_registrations(level.name, [(one.compiled, one.source) for one in level.objects])
         else:
             objects = [self._object(paths.compiled, level.name) for paths in level.objects]
-            registrations, private = self._check(level, objects)
+            lower = self._lower_names(level, objects)
+            registrations, private = self._check(level, objects, lower)
             if self._build.sealing.active:
-                for recipe in self._recipes(level, registrations, objects, private):
+                for recipe in self._recipes(level, registrations, objects, private, lower):
                     self._outputs.write(recipe)
         self._registrations.append(registrations)
         self._outputs.write_file(level.registrations, registrations_text(registrations))
@@ -100,13 +104,22 @@ class _Run:
         self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._measure)
         return self._compiled[path]
 
-    def _check(self, level: LevelWork, objects: Sequence[Compiled]) -> tuple[Registrations, frozenset[str]]:
+    def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:
+        """Return the names that a level uses and only levels below define; each with the best of these levels."""
+        symbols = [symbol for compiled in objects for symbol in compiled.symbols]
+        used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
+        owners = ChainMap(*(self._owners[below] for below in reversed(level.below) if below in self._owners))
+        return {name: owners[name] for name in used if name in owners}
+
+    def _check(
+        self, level: LevelWork, objects: Sequence[Compiled], lower: Mapping[str, str]
+    ) -> tuple[Registrations, frozenset[str]]:
         """Check the objects of one level; return its registrations, and the names that are private to the level.
 
         Names of weak constants that point to no code are not among these: `_recipes` adds them.
         """
         plan, sealing = self._build.plan, self._build.sealing
-        addresses = LevelAddresses(level.name, objects)
+        addresses = LevelAddresses(level.name, objects, lower)
         registrations = registrations_of(
             level.name,
             [
@@ -132,17 +145,28 @@ class _Run:
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
         )
-        check_at_load(self._build.record, self._build.link_audit.mode, level.name, sources, private)
+        check_at_load(self._build.record, self._build.link_audit.mode, level.name, sources, private, lower)
         if sealing.fold:
             by_source: dict[str, list[Compiled]] = {}
             for source, compiled in sources:
                 by_source.setdefault(source, []).append(compiled)
-            folded = self._folding.folded(registrations, by_source, private | weak)
+            folded = self._folding.folded(registrations, by_source, private | weak, lower)
             registrations = replace(registrations, folded=folded)
+        self._owners[level.name] = {
+            symbol.name: registrations.folded.get(source, level.name)
+            for source, compiled in sources
+            for symbol in compiled.symbols
+            if symbol.defined and symbol.name in registrations.private_names
+        }
         return registrations, private
 
     def _recipes(
-        self, level: LevelWork, registrations: Registrations, objects: Sequence[Compiled], private: frozenset[str]
+        self,
+        level: LevelWork,
+        registrations: Registrations,
+        objects: Sequence[Compiled],
+        private: frozenset[str],
+        lower: Mapping[str, str],
     ) -> Iterator[Recipe]:
         """Yield the recipes of the sealed objects of a level."""
         record = self._build.record
@@ -163,8 +187,9 @@ class _Run:
             if paths.source in registrations.folded:
                 yield Recipe(*inputs, folds=True)
             else:
-                own = tuple(symbol.name for symbol in compiled.symbols if symbol.name in names)
-                yield Recipe(*inputs, own, bounded)
+                used = [symbol.name for symbol in compiled.symbols]
+                private_to = {**lower, **dict.fromkeys(names, level.name)}
+                yield Recipe(*inputs, {name: private_to[name] for name in used if name in private_to}, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
         """Write the stub table, after all levels are sealed, and return the paths of all outputs.

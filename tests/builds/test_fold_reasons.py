@@ -212,7 +212,7 @@ def folded(folder, compiler, case):
             one.name for file in files for one in file.symbols if one.weak_code_or_constant
         }
         registered = Registrations(level, {name: Registered((name,)) for name in objects}, {})
-        found = folding.folded(registered, objects, private)
+        found = folding.folded(registered, objects, private, {})
     return found
 
 
@@ -220,6 +220,19 @@ def folded(folder, compiler, case):
 def test_a_case(tmp_path, compiler, name):
     need(compiler)
     assert folded(tmp_path, compiler, CASES[name]) == dict.fromkeys(CASES[name].fold, "LOW")
+
+
+@pytest.mark.parametrize(("level", "expected"), [("BASE", {"a": "LOW"}), ("LOW", {})])
+def test_a_copy_that_uses_a_function_of_a_level_below(tmp_path, level, expected):
+    """Copies fold if the name means the function of the same level."""
+    need("gcc")
+    (tmp_path / "a.c").write_text("int helper(int);\nint run(int x);\nint run(int x) { return helper(x); }\n")
+    subprocess.run(["gcc", "-fPIC", "-c", tmp_path / "a.c", "-o", tmp_path / "a.o"], check=True)
+    folding, found = Folding({"LOW": (), "HIGH": ("LOW",)}), {}
+    for at, lower in (("LOW", "BASE"), ("HIGH", level)):
+        registered = Registrations(at, {"a": Registered(("a",))}, {})
+        found = folding.folded(registered, {"a": [read_object(tmp_path / "a.o", at)]}, {"run"}, {"helper": lower})
+    assert found == expected
 
 
 @pytest.mark.parametrize("high", [False, True])
@@ -238,5 +251,5 @@ def test_a_registered_copy_of_assembly(tmp_path, high):
             subprocess.run(["gcc", "-fPIC", "-c", tmp_path / source, "-o", made], check=True)
             files.append(read_object(made, level))
         private = LevelAddresses(level, files).private_names()
-        found = folding.folded(Registrations(level, {"a": Registered(("a",))}, {}), {"a": files}, private)
+        found = folding.folded(Registrations(level, {"a": Registered(("a",))}, {}), {"a": files}, private, {})
     assert found == ({} if high else {"a": "LOW"})

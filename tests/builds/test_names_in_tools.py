@@ -194,7 +194,7 @@ def sealed_kernel(folder: Path, text: str, *compile_: str, suffix: str = ".cpp")
     private = LevelAddresses("AVX2", [read_object(plain, "AVX2")]).private_names()
     sealed = folder / "sealed.o"
     file = load_object(plain)
-    sealed.write_bytes(format_of(file).seal(file, "AVX2", "7", private))
+    sealed.write_bytes(format_of(file).seal(file, "AVX2", "7", dict.fromkeys(private, "AVX2")))
     return sealed
 
 

@@ -168,16 +168,64 @@ def test_a_bad_name_of_a_function_that_withholds(new_project):
     assert "isa.toml: withhold: 'a b' cannot name a function in C\n  use letters, digits and _" in said
 
 
-def test_a_source_that_calls_a_function_of_another_level(new_project):
+def test_a_source_that_calls_a_function_of_a_higher_level(new_project):
     project = new_project("per_level")
-    project.edit("ops-avx2.c", "data[i] *= factor;", "scale_c(data + i, factor, 1);")
+    project.edit("ops-c.c", "data[i] *= factor;", "scale_avx2(data + i, factor, 1);")
     project.setup("-Disa_levels=AVX2")
     said = project.ninja(check=False)
     assert (
-        "isagen: error: scale_c: ops-avx2.c refers to it at AVX2, but it is private to DEFAULT\n"
-        "  let each level have it, static in a header that its sources include; or define it in an ordinary source"
+        "isagen: error: scale_avx2: ops-c.c refers to it at DEFAULT, but it is private to AVX2\n"
+        "  define it at DEFAULT, at a level that DEFAULT requires, or in an ordinary source"
     ) in said
     assert said.count("isagen: error:") == 1
+
+
+@pytest.mark.parametrize("helpers", [["c"], ["c", "avx2"], ["c", "avx512"], ["c", "avx2", "avx512"]])
+def test_a_source_takes_a_function_of_its_own_level_or_the_best_below(new_project, helpers):
+    project = new_project("per_level")
+    project.edit("ops.h", "#endif", "const char *helper(void);\n#endif")
+    for name in ("avx2", "avx512"):
+        project.edit(f"ops-{name}.c", "return __FILE__;", "return helper();")
+    for name in helpers:
+        source = project.folder / f"ops-{name}.c"
+        source.write_text(f'{source.read_text()}\nconst char *helper(void) {{ return "{name}"; }}\n')
+    project.edit("meson.build", "test('direct', executable('direct', 'direct.c', dependencies: isa_levels_dep))", "")
+    project.setup("-Disa_levels=AVX2,AVX512")
+    project.ninja()
+    own, lower = ("avx512" if "avx512" in helpers else ""), ("avx2" if "avx2" in helpers else "c")
+    expected = {"DEFAULT": ["../ops-c.c", "../ops-c.c"], "AVX2": [lower, "../ops-c.c"], "AVX512": [lower, own or lower]}
+    for level in [level for level in SOURCES if level in supported_levels()]:
+        assert project.run(project.path("ops"), OPS_ISA=level).stdout.split()[3:] == expected[level]
+    (sealed,) = project.path("isagen").rglob("isa_AVX512.*ops-avx512.c.o")
+    level = {"avx512": "avx512", "avx2": "avx2", "c": "default"}[own or lower]
+    assert re.search(rf"helper\.{level}\.\d+$", project.run("nm", sealed).stdout, re.M)
+
+
+def test_no_initialiser_calls_a_function_of_a_level_below(new_project):
+    project = new_project("per_level")
+    project.edit(
+        "ops-avx512.c",
+        "float total_avx512(",
+        "__attribute__((constructor)) static void start(void)\n{\n  scale_avx2(0, 1, 0);\n}\n\nfloat total_avx512(",
+    )
+    project.setup("-Disa_levels=AVX2,AVX512")
+    said = project.ninja(check=False)
+    assert "uses scale_avx2, of a level below, which is not checked" in said
+    assert said.count("isagen: error:") == 1
+
+
+def test_no_shared_variable_points_to_a_function_of_a_level_below(new_project):
+    project = new_project("per_level")
+    project.edit(
+        "ops-avx512.c",
+        "float total_avx512(",
+        "extern scale_fn shared;\n__attribute__((weak)) scale_fn shared = scale_avx2;\n\nfloat total_avx512(",
+    )
+    project.setup("-Disa_levels=AVX2,AVX512")
+    said = project.ninja(check=False)
+    assert (
+        "shared: this variable of ops-avx512.c is shared by all levels, but points to scale_avx2, a function of" in said
+    )
 
 
 def test_a_level_whose_kernel_registers_nothing_lost_no_code(new_project):

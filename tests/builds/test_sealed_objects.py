@@ -34,7 +34,7 @@ def seal(level: str, *objects: Path) -> list[Path]:
     bounded = frozenset().union(*(file.bounded_sections for file in files))
     places = [path.with_suffix(f".{level}.o") for path in objects]
     for place, file in zip(places, files, strict=True):
-        place.write_bytes(sealed(file, level, MARK, private, bounded))
+        place.write_bytes(sealed(file, level, MARK, dict.fromkeys(private, level), bounded))
     return places
 
 
@@ -123,7 +123,7 @@ def test_sealing_twice_gives_the_same_bytes(tmp_path):
     need("g++")
     path = compiled(tmp_path, "x.cpp", CXX, "g++", "-g")
     file = ElfObject.load(path)
-    assert sealed(file, "AVX2", MARK) == sealed(file, "AVX2", MARK)
+    assert sealed(file, "AVX2", MARK, {}) == sealed(file, "AVX2", MARK, {})
 
 
 def test_objects_of_one_level_go_on_sharing_and_refer_to_each_other(tmp_path):
@@ -248,7 +248,7 @@ def test_projects_in_one_program_have_names_of_their_own(tmp_path):
     need("g++")
     text = "template <class T> T f(T x) { return x; }\nint a() { return f(1); }\n"
     elf = ElfObject.load(compiled(tmp_path, "x.cpp", text, "g++"))
-    one, other = (ElfObject(sealed(elf, "AVX2", mark), Path(mark)) for mark in ("1", "2"))
+    one, other = (ElfObject(sealed(elf, "AVX2", mark, {}), Path(mark)) for mark in ("1", "2"))
     assert {s.name for s in one.symbols} & {s.name for s in other.symbols} == {"_Z1av"}
 
 
@@ -290,7 +290,7 @@ def test_damaged_objects_are_errors_and_nothing_else(tmp_path, name, text, comma
             damaged[place] = chance.randrange(256)
         damaged = damaged[: chance.choice((len(whole), len(whole), chance.randrange(len(whole))))]
         try:
-            sealed(ElfObject(bytes(damaged), Path("damaged.o")), "AVX2", MARK)
+            sealed(ElfObject(bytes(damaged), Path("damaged.o")), "AVX2", MARK, {})
         except BuildError as problem:
             errors += 1
             assert str(problem).startswith("damaged.o: is not an object file that isagen can read")

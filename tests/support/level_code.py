@@ -60,7 +60,7 @@ class Level:
         """Seal and link it, as builds do."""
         private = LevelAddresses(LEVEL, [read_object(self.object, LEVEL)]).private_names()
         file = load_object(self.object)
-        sealed = format_of(file).seal(file, LEVEL, "1", private)
+        sealed = format_of(file).seal(file, LEVEL, "1", dict.fromkeys(private, LEVEL))
         kernel, note, library = (self.folder / name for name in ("sealed.o", "note.s", "library.so"))
         kernel.write_bytes(sealed)
         note.write_text(assembly_of(RECORD))

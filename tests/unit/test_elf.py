@@ -41,7 +41,7 @@ X86_64 = Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
 def test_objects_of_all_layouts_are_sealed(tmp_path, order, wide):
     path = tmp_path / "a.o"
     path.write_bytes(with_function(b"_Z1fv", order, wide))
-    content = elf.seal(load_object(path), "AVX2", "7")
+    content = elf.seal(load_object(path), "AVX2", "7", {})
     sealed = ElfObject(content, path)
     assert [found.name for found in sealed.symbols] == ["_Z1fv.avx2.7"]
     assert sealed.symbols[0].hidden
@@ -67,7 +67,7 @@ def test_packed_relocations_are_sealed_but_not_audited(tmp_path):
     parts = [Part(b".text", 1, b"\xc3", 6), Part(b".crel.text", CREL, b"\0", link=0, info=1)]
     path = tmp_path / "a.o"
     path.write_bytes(elf_object(parts))
-    content = elf.seal(load_object(path), "AVX2", "7")
+    content = elf.seal(load_object(path), "AVX2", "7", {})
     assert ElfObject(content, path).sections[1].name == ".isa_text.AVX2"
     with pytest.raises(AuditError, match=r"a\.o: is not an ELF file that can be read: section \.crel\.text .*CREL"):
         audit_targets([path], X86_64)

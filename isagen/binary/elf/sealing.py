@@ -12,7 +12,7 @@ a program or library, even of a stripped one, show which code belongs to which l
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from ..itanium import is_type
 from ..private_names import private_name
@@ -26,19 +26,19 @@ from .renaming import Renaming
 
 
 def sealed(
-    file: ElfObject, level: str, mark: str, private: Collection[str] = (), bounded_sections: Collection[str] = ()
+    file: ElfObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level, and the names in `private` too.
-    `bounded_sections` are the sections of which other objects of the level use the bounds.
+    The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level that
+    it maps to. `bounded_sections` are the sections of which other objects of the level use the bounds.
     """
     merged = file.weak_code_and_constants
-    renamed = {*private, *(symbol.name for symbol in merged)}
+    renamed = {**private, **dict.fromkeys((symbol.name for symbol in merged), level)}
     changes = Renaming(file)
     for symbol in file.symbols:
         if symbol.name in renamed:
-            changes.rename_symbol(symbol.number, private_name(symbol.name, level, mark))
+            changes.rename_symbol(symbol.number, private_name(symbol.name, renamed[symbol.name], mark))
             if symbol.defined:
                 changes.hide_symbol(symbol.number)
         if symbol.defined and symbol.binding == Binding.GLOBAL and is_type(symbol.name):

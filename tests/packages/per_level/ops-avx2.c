@@ -8,8 +8,7 @@ void scale_avx2(float *data, float factor, size_t n)
   size_t i = 0;
   for (; i + 8 <= n; i += 8)
     _mm256_storeu_ps(data + i, _mm256_mul_ps(_mm256_loadu_ps(data + i), factors));
-  for (; i < n; i++)
-    data[i] *= factor;
+  scale_c(data + i, factor, n - i);
 }
 
 const char *scale_source_avx2(void)
