@@ -71,9 +71,10 @@ def run(options: argparse.Namespace) -> int:
 
 def ipex_text(cpu: Cpu) -> str:
     """Return what IPEX's tool cpu_features writes: registers, states that the OS saves, and IPEX's list of features."""
+    report = cpu.features.report
     lines = [f"{name.upper()}: {value:016x}" for name, value in cpu.registers.items()]
-    lines += [f"os --> {name}: {json.dumps(state in cpu.saved)}" for name, state in cpu.features.report.os]
-    lines += [f"{name}:\t\t\t{json.dumps(feature in cpu.bits)}" for name, feature in cpu.features.report.features]
+    lines += [f"os --> {name}: {json.dumps(state in cpu.saved)}" for name, state in report.os.items()]
+    lines += [f"{name}:\t\t\t{json.dumps(report.names.get(name, name) in cpu.bits)}" for name in report.features]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -113,6 +113,10 @@ class Section:
         """Read a table whose values are strings."""
         return {key: self.string(key) for key in self._data}
 
+    def lists(self) -> dict[str, tuple[str, ...]]:
+        """Read a table whose values are lists of strings."""
+        return {key: self.strings(key) for key in self._data}
+
     def check(self, key: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
         """Raise for the first of `names`, the value of `key`, that is not in `known`; `what` is a noun for names."""
         for name in names:
@@ -146,6 +150,7 @@ READERS: Mapping[Any, Callable[[Section, str], Any]] = {
     tuple[str, ...]: Section.strings,
     frozenset[str]: lambda section, key: frozenset(section.strings(key)),
     Mapping[str, str]: lambda section, key: section.section(key).texts(),
+    Mapping[str, tuple[str, ...]]: lambda section, key: section.section(key).lists(),
 }
 
 

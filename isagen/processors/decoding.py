@@ -87,38 +87,24 @@ class Instruction(Protocol):
 
 
 class Decoder(Protocol):
-    """The instructions of one processor."""
+    """The instructions of one processor.
 
-    @property
-    def name(self) -> str:
-        """The name of the processor and of its features file."""
+    `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
+    code of bytes that are no known instruction. The other sizes, in bytes, are those of the `longest` instruction, of
+    the largest entry of the linker's tables of jumps, and of the data that a compiler may put before a function's
+    instructions, at the start of a function that starts with `mark`.
+    """
+
+    name: str
+    abi: Abi
+    invalid: int
+    longest: int
+    jump_size: int
+    mark: bytes
+    mark_size: int
 
     def __hash__(self) -> int:
         """Return the hash: decoders are keys of caches."""
-
-    @property
-    def abi(self) -> Abi:
-        """The conventions of the code."""
-
-    @property
-    def invalid(self) -> int:
-        """The code of bytes that are no known instruction."""
-
-    @property
-    def longest(self) -> int:
-        """The size of the longest instruction in bytes."""
-
-    @property
-    def jump_size(self) -> int:
-        """The largest size in bytes of an entry of the linker's tables of jumps."""
-
-    @property
-    def mark(self) -> bytes:
-        """The first bytes of the data that a compiler may put before a function's instructions."""
-
-    @property
-    def mark_size(self) -> int:
-        """The size in bytes of that data, at the start of a function that starts with `mark`."""
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         """Yield the instructions in `raw`, the bytes at an address."""

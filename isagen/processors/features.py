@@ -43,15 +43,20 @@ class Feature:
 
     def is_on(self, macros: Mapping[str, str]) -> bool:
         """Return whether code may use the feature if a compiler predefines `macros`, values by name."""
-        return any(is_defined(macro, macros) for macro in self.macros)
+        wanted = (macro.partition("=") for macro in self.macros)
+        return any(name in macros and (not compared or macros[name] == value) for name, compared, value in wanted)
 
 
 @dataclass(frozen=True)
 class IpexReport:
-    """The lines of `isagen cpu --format ipex`: (name, state) for the OS, and (name, feature) for the CPU."""
+    """The lines of `isagen cpu --format ipex`: states of the OS by name, and features, some of which IPEX names itself.
 
-    os: tuple[tuple[str, str], ...]
-    features: tuple[tuple[str, str], ...]
+    `names` maps such names to features.
+    """
+
+    os: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,9 @@ class Features:
     processor: Processor
     states: Mapping[str, State]
     features: Mapping[str, Feature]
-    ignored_macros: tuple[str, ...]
     report: IpexReport
     instructions: Instructions
+    ignored_macros: tuple[str, ...] = ()
     cpu_macros: str = ""
     never_required: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -117,12 +122,6 @@ class Features:
         return tuple(name for name in needed if normal_name(name) not in present)
 
 
-def is_defined(macro: str, macros: Mapping[str, str]) -> bool:
-    """Return whether `macros` have a macro NAME, or NAME=VALUE with that value."""
-    name, compared, value = macro.partition("=")
-    return name in macros and (not compared or macros[name] == value)
-
-
 def load_features(top: Section) -> Features:
     """Read the features file that a table names; add the table's own features and ignored macros."""
     reference = top.string("features")
@@ -153,38 +152,14 @@ def _read(processor: Processor) -> Features:
     section = read_toml(processor.home / "features.toml", TableError, f"features {processor.name}")
     states = dict(_states(section, processor))
     features = _features(section, "features", processor, states, {})
-    never = section.section("never_required")
-    for name in never.names():
-        never.check(name, "feature", [name], features)
-    result = Features(
+    return section.record(
+        Features,
         processor=processor,
         states=states,
         features=features,
-        ignored_macros=section.strings("ignored_macros", ()),
-        report=_report(section.section("report"), features, states),
+        report=section.section("report").record(IpexReport),
         instructions=read_instructions(section.section("instructions"), features),
-        cpu_macros=_pattern(section, "cpu_macros"),
-        never_required=never.texts(),
-        implied=_implied(section.section("implied"), features),
     )
-    section.finish()
-    return result
-
-
-def _pattern(section: Section, key: str) -> str:
-    pattern = section.string(key, "")
-    try:
-        re.compile(pattern)
-    except re.error as problem:
-        raise section.fail(key, f"{pattern!r} is no regular expression: {problem}") from None
-    return pattern
-
-
-def _implied(section: Section, features: Mapping[str, Feature]) -> dict[str, tuple[str, ...]]:
-    result = {name: section.strings(name) for name in section.names()}
-    for name, implied in result.items():
-        section.check(name, "feature", (name, *implied), features)
-    return result
 
 
 def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:
@@ -208,12 +183,3 @@ def _features(
                 raise entry.fail("needs", f"there is no feature {needed!r} before it", did_you_mean(needed, earlier))
         features[name] = feature
     return features
-
-
-def _report(section: Section, features: Mapping[str, Feature], states: Mapping[str, State]) -> IpexReport:
-    names, os = section.section("names").texts(), section.section("os").texts()
-    lines = tuple((name, names.get(name, name)) for name in section.strings("features", ()))
-    section.check("os", "state", os.values(), states)
-    section.check("features", "feature", dict(lines).values(), features)
-    section.finish()
-    return IpexReport(tuple(os.items()), lines)

@@ -53,10 +53,7 @@ def normal_name(name: str) -> str:
 
 def read_instructions(section: Section, features: Collection[str]) -> Instructions:
     """Read the part about instructions of a features file that defines `features`."""
-    names = section.section("names")
     after, alike = dict(section.sections("after")), dict(section.sections("alike"))
-    for name, feature in names.texts().items():
-        names.check(name, "feature", [feature], features)
     asked = section.section("asked")
     words = asked.section("words")
     result = section.record(

@@ -1,10 +1,13 @@
 """Features files: the kinds of features, errors, and AVX10, which has a version."""
 
+import re
+
 import pytest
 
 from isagen.model.errors import TableError
 from isagen.processors.detection import detect
 from isagen.processors.features import read_features
+from isagen.processors.registry import processor_names
 from isagen.processors.sources import Condition, Source
 from isagen.processors.table import load_table
 from isagen.processors.x86.registers import X86Machine
@@ -51,6 +54,17 @@ def test_an_own_feature_that_is_replaced_keeps_its_place(tmp_path):
     (tmp_path / "own.toml").write_text(text + "[extra_features]\n" + needs)
     with pytest.raises(TableError, match="there is no feature 'avx10_1' before it"):
         load_table("own.toml", tmp_path)
+
+
+@pytest.mark.parametrize("name", processor_names())
+def test_a_features_file_names_features_and_states_that_it_has(name):
+    found = read_features(name)
+    implied = {*found.implied, *(other for others in found.implied.values() for other in others)}
+    reported = {found.report.names.get(feature, feature) for feature in found.report.features}
+    named = {*found.never_required, *implied, *reported, *found.instructions.names.values()}
+    assert named <= found.features.keys()
+    assert set(found.report.os.values()) <= found.states.keys()
+    re.compile(found.cpu_macros)
 
 
 # ---- what flags turn on
