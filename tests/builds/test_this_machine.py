@@ -102,7 +102,7 @@ __asm__(".text\ncpuid_code: .byte CPUID\nxgetbv_code: .byte XGETBV\n");
 static u32 check(u32 leaf, u32 subleaf)
 {
   u32 r[5] = {1, 1, 1, 1, 77}, e[4], wrong = 0;
-  register u32 kept __asm__("KEPT") = 78; /* a register that calls preserve, and the code uses */
+  register u32 kept __asm__("ebx") = 78; /* a register that calls preserve, and the code uses */
   __asm__ volatile("" : "+r"(kept));
   cpuid_code(leaf, subleaf, r);
   __asm__ volatile("" : "+r"(kept));
@@ -128,24 +128,18 @@ __attribute__((used)) static int test(void)
   return wrong ? 1 : 42;
 }
 
-/* No C library: there is none for 32 bits everywhere. */
-__asm__(".globl _start\n_start: START\n");
+__asm__(".globl _start\n_start: and $-16, %rsp; call test; mov %eax, %edi; mov $60, %eax; syscall\n");
 """
-START = {
-    64: "and $-16, %rsp; call test; mov %eax, %edi; mov $60, %eax; syscall",
-    32: "and $-16, %esp; call test; mov %eax, %ebx; mov $1, %eax; int $0x80",
-}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the program calls Linux")
 @pytest.mark.parametrize(
-    ("name", "convention", "bits"),
-    [("SYSTEM_V_64", "", 64), ("MICROSOFT_64", "__attribute__((ms_abi))", 64), ("CDECL_32", "", 32)],
+    ("name", "convention"),
+    [("SYSTEM_V_64", ""), ("MICROSOFT_64", "__attribute__((ms_abi))")],
 )
-def test_the_machine_code_of_each_calling_convention(tmp_path, name, convention, bits):
+def test_the_machine_code_of_each_calling_convention(tmp_path, name, convention):
     need("gcc")
-    text = CALL.replace("CONVENTION", convention).replace("START", START[bits])
-    text = text.replace("KEPT", "ebx" if bits == 64 else "edi")
+    text = CALL.replace("CONVENTION", convention)
     text = text.replace("LEAVES", ", ".join(f"{{{leaf}u, {subleaf}u}}" for leaf, subleaf in LEAVES))
     code = getattr(machine_code, name)
     for field in fields(code):
@@ -153,7 +147,7 @@ def test_the_machine_code_of_each_calling_convention(tmp_path, name, convention,
         text = text.replace(f".byte {field.name.upper()}", f".byte {octets}")
     (tmp_path / "call.c").write_text(text)
     flags = [
-        f"-m{bits}",
+        "-m64",
         "-O2",
         "-ffreestanding",
         "-fno-stack-protector",
@@ -163,16 +157,17 @@ def test_the_machine_code_of_each_calling_convention(tmp_path, name, convention,
         "-no-pie",
     ]
     subprocess.run(["gcc", *flags, tmp_path / "call.c", "-o", tmp_path / "call"], check=True)
-    try:
-        done = subprocess.run([tmp_path / "call"], check=False)
-    except OSError:
-        pytest.skip(f"this system runs no programs of {bits} bits")
-    assert done.returncode == 42
+    assert subprocess.run([tmp_path / "call"], check=False).returncode == 42
 
 
 def test_the_code_of_this_process_is_the_one_that_runs():
-    expected = machine_code.SYSTEM_V_64 if ctypes.sizeof(ctypes.c_void_p) == 8 else machine_code.CDECL_32
-    assert sys.platform == "win32" or machine_code.own_code() is expected
+    assert sys.platform == "win32" or machine_code.own_code() is machine_code.SYSTEM_V_64
+
+
+def test_a_process_of_32_bits_is_refused(monkeypatch):
+    monkeypatch.setattr(ctypes, "sizeof", lambda kind: 4)
+    with pytest.raises(CpuError, match=r"a process of 32 bits cannot ask this CPU\n  run isagen with a Python of 64"):
+        ThisMachine()
 
 
 # ---- where memory cannot be made executable, and on macOS

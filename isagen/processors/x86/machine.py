@@ -30,6 +30,8 @@ class ThisMachine(X86Machine):
                 f"this CPU ({platform.machine()}) is not an x86 CPU: it has no CPUID",
                 remedy="only x86 CPUs can be asked so far",
             )
+        if ctypes.sizeof(ctypes.c_void_p) == 4:
+            raise CpuError("a process of 32 bits cannot ask this CPU", remedy="run isagen with a Python of 64 bits")
         code = own_code()
         try:
             self._memory = ExecutableMemory(code.cpuid + code.xgetbv)
@@ -56,7 +58,7 @@ class ThisMachine(X86Machine):
 
     def permission(self, component: int) -> bool:
         """Request an XSAVE component from Linux for this process; return whether Linux then reports the permission."""
-        if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) == 4:
+        if sys.platform != "linux":
             return True
         return _is_permitted(component) or (
             _arch_prctl(ARCH_REQ_XCOMP_PERM, ctypes.c_ulong(component)) and _is_permitted(component)

@@ -2,8 +2,8 @@
 
 Python has no way to execute either instruction, and isagen has no compiled module.
 
-Sources: Intel, Software Developer's Manual, volume 2 (the instructions and their encodings); System V ABI, AMD64 and
-Intel386 supplements (psABI), "Function Calling Sequence"; Microsoft, "x64 calling convention"; mprotect(2).
+Sources: Intel, Software Developer's Manual, volume 2 (the instructions and their encodings); System V ABI, AMD64
+supplement (psABI), "Function Calling Sequence"; Microsoft, "x64 calling convention"; mprotect(2).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MachineCode:
     xgetbv: bytes
 
 
-# Both 64-bit conventions preserve rbx; `registers` is in r8 here.
+# Both conventions preserve rbx; `registers` is in r8 here.
 _CPUID_64 = (
     "0fa2"  # cpuid
     "418900"  # mov [r8], eax
@@ -60,35 +60,10 @@ MICROSOFT_64 = MachineCode(
     ),
     bytes.fromhex(_XGETBV_64),  # the index is in ecx
 )
-# Of both System V and Microsoft's cdecl: arguments on the stack, a result of 64 bits in edx:eax.
-CDECL_32 = MachineCode(
-    bytes.fromhex(
-        "53"  # push ebx
-        "57"  # push edi
-        "8b44240c"  # mov eax, [esp+12]
-        "8b4c2410"  # mov ecx, [esp+16]
-        "0fa2"  # cpuid
-        "8b7c2414"  # mov edi, [esp+20]
-        "8907"  # mov [edi], eax
-        "895f04"  # mov [edi+4], ebx
-        "894f08"  # mov [edi+8], ecx
-        "89570c"  # mov [edi+12], edx
-        "5f"  # pop edi
-        "5b"  # pop ebx
-        "c3"  # ret
-    ),
-    bytes.fromhex(
-        "8b4c2404"  # mov ecx, [esp+4]
-        "0f01d0"  # xgetbv
-        "c3"  # ret
-    ),
-)
 
 
 def own_code() -> MachineCode:
-    """Return the code for the calling convention of this x86 process."""
-    if ctypes.sizeof(ctypes.c_void_p) == 4:
-        return CDECL_32
+    """Return the code for the calling convention of this x86-64 process."""
     return MICROSOFT_64 if sys.platform in ("win32", "cygwin") else SYSTEM_V_64
 
 
