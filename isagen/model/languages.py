@@ -41,7 +41,7 @@ def language_of(source: str) -> str:
 
 def takes_macros(source: str) -> bool:
     """Return whether a kernel source can use isagen's macros: only C and C++ can."""
-    return language_of(source) != "fortran" and not is_assembly(source)
+    return language_of(source) != "fortran" and not source.endswith(".S")
 
 
 def can_be_included(source: str) -> bool:
@@ -56,8 +56,3 @@ def is_preprocessed(source: str) -> bool:
     """Return whether compilers preprocess a Fortran source: its suffix has capitals or is .fpp."""
     suffix = posixpath.splitext(source)[1]
     return suffix.isupper() or suffix == ".fpp"
-
-
-def is_assembly(source: str) -> bool:
-    """Return whether a kernel source is preprocessed assembly."""
-    return posixpath.splitext(source)[1] == ".S"

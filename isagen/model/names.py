@@ -104,8 +104,3 @@ def is_sealed_name(name: str, level: str) -> bool:
 def copy_of_object(name: str) -> str:
     """Return the file name of the copy that an object file is compiled from: Meson adds a prefix and a suffix."""
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
-
-
-def flat_name(path: str) -> str:
-    """Return a path as Meson writes it in an object's name."""
-    return path.replace("/", "_").replace(":", "_")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .files import AnyPath
-from .names import copy_of_object, flat_name
+from .names import copy_of_object
 from .plan import Plan
 
 
@@ -19,7 +19,11 @@ class CompiledObjects:
 
     def __init__(self, plan: Plan) -> None:
         self._kernels = {cell.copy: (cell.level, kernel.source) for kernel, cell in plan.copies()}
-        self._copies = {(unit_folder(unit.name), flat_name(copy)): copy for unit in plan.units for copy in unit.copies}
+        # Meson writes paths with underscores in objects' names.
+        flat = str.maketrans("/:", "__")
+        self._copies = {
+            (unit_folder(unit.name), copy.translate(flat)): copy for unit in plan.units for copy in unit.copies
+        }
 
     def copy_of(self, path: AnyPath) -> str:
         """Return the name of the copy that the object at `path` is compiled from."""

@@ -8,26 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from dataclasses import replace
 
 from ..model.plan import Verdict
+from ..processors.features import Features
 from ..processors.table import Level, Table
 from .compiler import Compiler, Outcome, first_error, older
 
 # The words that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
 OWN_WORDS = {"return", "argc", "argv"}
-
-
-class ProbeResult(NamedTuple):
-    """A verdict, and the headers that the probe's program included.
-
-    `headers` is None if a compilation failed: the cause may be a flag, a header or a wrapper, so the verdict is not
-    cached.
-    """
-
-    verdict: Verdict
-    headers: Sequence[str] | None
 
 
 def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdict | None:
@@ -46,24 +35,31 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
 def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     """Return the provisional verdict on a level, by its flags and the macros that these turn on."""
     flags, dropped = _usable_flags(level, compiler)
-    unavailable = partial(Verdict, False, flags=flags, dropped=dropped)
-    macros = compiler.baseline_macros
+    macros, reason = compiler.baseline_macros, ""
     if flags:
         macros, outcome = compiler.macros(flags)
-        if not outcome.ok:
-            return unavailable(_failure(outcome))
-    features, reason = _features(table, level, compiler, flags, macros)
-    return unavailable(reason) if reason else Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
+        reason = "" if outcome.ok else _failure(outcome)
+    if reason := reason or _wrong_macros(table.features, level, compiler, flags, macros):
+        return Verdict(False, reason, flags, dropped)
+    needed = {*table.features.turned_on(macros), *table.required_features(level.name)}
+    features = tuple(name for name in table.features.features if name in needed)
+    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 
 
-def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> ProbeResult:
-    """Return the verdict on a level, by building its program if the `provisional` verdict is that it is available."""
+def build_probe(
+    table: Table, level: Level, provisional: Verdict, compiler: Compiler
+) -> tuple[Verdict, Sequence[str] | None]:
+    """Build a level's program if the `provisional` verdict is that it is available.
+
+    Return the verdict, and the headers that the program included. They are None if a compilation failed: the cause may
+    be a flag, a header or a wrapper, so the verdict is not cached.
+    """
     if not provisional.available:
-        return ProbeResult(provisional, None)
+        return provisional, None
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)
     if not outcome.ok:
-        return ProbeResult(Verdict(False, _failure(outcome), provisional.flags, provisional.dropped), None)
-    return ProbeResult(provisional, outcome.headers)
+        return replace(provisional, available=False, reason=_failure(outcome), features=()), None
+    return provisional, outcome.headers
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:
@@ -102,28 +98,20 @@ def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tu
     return flags, tuple(dropped)
 
 
-def _features(
-    table: Table,
-    level: Level,
-    compiler: Compiler,
-    flags: Sequence[str],
-    macros: Mapping[str, str],
-) -> tuple[tuple[str, ...], str]:
-    """Return the features that code compiled under `flags` may use, or the reason why isagen cannot determine them."""
-    required = table.required_features(level.name)
-    known = table.features
-    unknown = known.unknown(macros, compiler.baseline_macros)
-    if unknown:
-        return (), (
+def _wrong_macros(
+    known: Features, level: Level, compiler: Compiler, flags: Sequence[str], macros: Mapping[str, str]
+) -> str:
+    """Return the reason why the `macros` under a level's flags are not those of its features, or ""."""
+    if unknown := known.unknown(macros, compiler.baseline_macros):
+        return (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
             "add it to [extra_features] of the table"
         )
     for name in level.features:
         names = known.features[name].macros
         if names and not known.features[name].is_on(macros):
-            return (), f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
-    turned_on = known.turned_on(macros)
-    return tuple(name for name in known.features if name in turned_on or name in required), ""
+            return f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
+    return ""
 
 
 def _failure(outcome: Outcome) -> str:

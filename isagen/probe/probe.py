@@ -24,7 +24,7 @@ from ..processors.flags import units
 from ..processors.table import Level, Table
 from .cache import Cache
 from .compiler import Compiler
-from .level import ProbeResult, build_probe, check_flags, probe_text, verdict_without_run
+from .level import build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
 PROBE_FORMAT = 7
@@ -125,15 +125,17 @@ class Group:
         together = self._probed_together(verdicts)
         final = {}
         for level, verdict in verdicts:
-            probed = together.get(level.name) or build_probe(self.table, level, verdict, self.compiler)
-            final[level.name], headers = probed
+            headers: Sequence[str] | None = together.get(level.name)
+            if headers is None:
+                verdict, headers = build_probe(self.table, level, verdict, self.compiler)
+            final[level.name] = verdict
             with suppress(OSError):  # a header is gone
                 if headers is not None and all(os.stat(header).st_ctime_ns < start for header in headers):
-                    cache.put(self._key(level), asdict(CachedVerdict(probed.verdict, states_of(headers))))
+                    cache.put(self._key(level), asdict(CachedVerdict(verdict, states_of(headers))))
         return final
 
-    def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> dict[str, ProbeResult]:
-        """Return the results of the levels that one program shows to be available."""
+    def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> dict[str, Sequence[str]]:
+        """Return the headers of one program by the levels that it shows to be available."""
         highest = provisional[0][1] if provisional else None
         members = [(level, verdict) for level, verdict in provisional if verdict.available]
         if not highest or not highest.available or len(members) < 2:
@@ -141,7 +143,7 @@ class Group:
         flags = set(units(highest.flags))
         members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
         outcome = self.compiler.build(probe_text(self.table, [level for level, _ in members]), highest.flags)
-        return {level.name: ProbeResult(verdict, outcome.headers) for level, verdict in members} if outcome.ok else {}
+        return {level.name: outcome.headers for level, _ in members} if outcome.ok else {}
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:

@@ -66,10 +66,6 @@ class OldestCpu:
     clang_where: tuple[str, str]
 
 
-def _no_state(entry: Section) -> None:
-    """Read a state of a processor whose states have no keys of their own."""
-
-
 @dataclass(frozen=True, eq=False)  # compared by identity, so that a processor can be a key
 class Processor:
     """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
@@ -90,7 +86,7 @@ class Processor:
     macros: Mapping[str, str] = field(default_factory=dict)
     detection: str = "generic"
     kinds: tuple[SourceKind, ...] = ()
-    read_state: Callable[[Section], Any] = _no_state
+    read_state: Callable[[Section], Any] = lambda entry: None
     oldest_cpu: OldestCpu | None = None
     baseline_table: str = ""
     decodable: DecodableCode | None = None

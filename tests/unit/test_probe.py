@@ -13,7 +13,7 @@ from isagen.model.errors import CompilerError
 from isagen.model.plan import Verdict
 from isagen.probe.cache import NO_CACHE, Cache
 from isagen.probe.compiler import Compiler
-from isagen.probe.level import ProbeResult, probe_text
+from isagen.probe.level import probe_text
 from isagen.probe.probe import probe_each
 from isagen.processors.table import load_table
 from support.probing import ask, calls, fake, table
@@ -25,7 +25,7 @@ def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
 
     def slow(table, level, settled, compiler):
         assert level is table.levels[0] or taken.wait(20)
-        return ProbeResult(Verdict(True, level.name), ())
+        return Verdict(True, level.name), ()
 
     monkeypatch.setattr("isagen.probe.probe.build_probe", slow)
     asked = in_two_groups(table(tmp_path, 'features = ["avx2"]'))
