@@ -29,10 +29,6 @@ class CopyOptions:
     include_option: str = "-iquote"
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def quote_option(self, language: str) -> str:
-        """Return the option that adds a folder for quoted includes. That of some compilers is for all includes."""
-        return "-I" if language == "fortran" else self.include_option
-
 
 def make_plan(
     *,
@@ -194,7 +190,7 @@ def _units(
             copies=tuple(cell.copy for cells in by_language.values() for cell in cells),
             args={
                 language: (
-                    *(copy_options.quote_option(language) + folder for folder in folders),
+                    *(("-I" if language == "fortran" else copy_options.include_option) + folder for folder in folders),
                     *copy_options.flags.get(language, ()),
                     *cells[0].flags,
                 )

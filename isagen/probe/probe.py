@@ -56,16 +56,13 @@ def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Ite
     known |= {group.place(level): group.cached_verdict(level, cache) for group in groups for level in group.levels}
     with ThreadPoolExecutor() as pool:
         # Groups wait for these checks. As all checks are submitted first, the pool cannot deadlock.
-        provisional = [
-            [
-                (level, pool.submit(check_flags, table, level, group.compiler))
-                for level in group.levels
-                if known[group.place(level)] is None
-            ]
-            for group in groups
-        ]
+        checks: dict[Group, list[tuple[Level, Future[Verdict]]]] = {}
+        for group in groups:
+            missing = [level for level in group.levels if known[group.place(level)] is None]
+            if missing:
+                checks[group] = [(level, pool.submit(check_flags, table, level, group.compiler)) for level in missing]
         futures = {}
-        for group, levels in zip(groups, provisional, strict=True):
+        for group, levels in checks.items():
             future = pool.submit(group.probe, levels, cache, start)
             futures.update(dict.fromkeys((group.place(level) for level, _ in levels), future))
         for place, verdict in known.items():
@@ -136,12 +133,12 @@ class Group:
 
     def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> dict[str, Sequence[str]]:
         """Return the headers of one program by the levels that it shows to be available."""
-        highest = provisional[0][1] if provisional else None
-        members = [(level, verdict) for level, verdict in provisional if verdict.available]
-        if not highest or not highest.available or len(members) < 2:
-            return {}
+        highest = provisional[0][1]
         flags = set(units(highest.flags))
+        members = [(level, verdict) for level, verdict in provisional if verdict.available]
         members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
+        if not highest.available or len(members) < 2:
+            return {}
         outcome = self.compiler.build(probe_text(self.table, [level for level, _ in members]), highest.flags)
         return {level.name: outcome.headers for level, _ in members} if outcome.ok else {}
 

@@ -199,11 +199,10 @@ def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) 
         chain = " -> ".join(Path(p).stem for p in (*seen[seen.index(key) :], key))
         raise TableError(f"tables extend each other in a circle: {chain}", where=f"{reference}: extends")
     data = parse_toml(path, TableError, shown)
-    base = data.pop("extends", None)
-    if base is None:
+    base = Section(data, shown, TableError).string("extends", "")
+    if "extends" not in data:
         return data, own
-    if not isinstance(base, str):
-        raise TableError(f"must be a string, not {base!r}", where=f"{shown}: extends")
+    del data["extends"]
     lower, files = _read(base, path.parent, f"{shown}: extends", (*seen, key))
     return _merged(_chosen(lower, data, shown), data), (*own, *files)
 
