@@ -144,16 +144,15 @@ def _level_rows(
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in by_language.values() for name in verdict.features}
         features = features_of[level.name] = tuple(name for name in table.features.features if name in needed)
-        below = tuple(lower.name for lower in table.below(level.name))
         turned_on = {name for verdict in by_language.values() if verdict.flags for name in verdict.features}
-        given = (*table.required_features(level.name), *(name for lower in below for name in features_of[lower]))
+        given = (*table.required_features(level.name), *(name for lower in level.below for name in features_of[lower]))
         added = table.features.not_implied(turned_on, given)
         yield LevelRow(
             name=level.name,
             rank=level.rank,
             verdict=best.verdict,
             reason=best.reason,
-            requires=below,
+            requires=level.below,
             features=features,
             flags={language: verdict.flags for language, verdict in by_language.items()},
             macros=table.defines(level.name),

@@ -12,7 +12,7 @@ from ..binary.protocol import Architecture
 from ..model.errors import AuditError, CpuError
 from .decoding import Decoder
 from .machines import Machine
-from .processor import Processor
+from .processor import ANY_FAMILY, Processor
 
 # A line for each processor's folder. The last one is for all other architectures.
 NAMES = (
@@ -86,8 +86,8 @@ def builtin_tables() -> Mapping[str, Path]:
 
 def default_table(cpu_family: str) -> str:
     """Return the name of the table for Meson's `cpu_family`: a processor's, or the one with only the baseline."""
-    tables = (p.default_tables[cpu_family] for p in PROCESSORS if cpu_family in p.default_tables)
-    return next(tables, PROCESSORS[-1].default_tables[PROCESSORS[-1].cpu_families[0]])
+    tables = (processor.default_tables.get(cpu_family) for processor in PROCESSORS)
+    return next(filter(None, tables), PROCESSORS[-1].default_tables[ANY_FAMILY])
 
 
 def family_under(macros: Container[str]) -> str:

@@ -72,30 +72,28 @@ class X86Decoder(Tracking):
     def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
         for instruction in iced_x86.Decoder(64, raw, ip=address):
             flow = instruction.flow_control
+            kind, target = None, 0
             if flow == FlowControl.NEXT:
                 if instruction.is_ip_rel_memory_operand:
-                    yield Reference(
-                        instruction.ip, instruction.next_ip, self._kind(instruction), instruction.ip_rel_memory_address
-                    )
+                    kind, target = self._kind(instruction), instruction.ip_rel_memory_address
                 elif instruction.code == Code.CPUID:
-                    yield Reference(instruction.ip, instruction.next_ip, Kind.QUESTION, 0)
+                    kind = Kind.QUESTION
                 elif fixed:
                     yield from self._fixed(instruction)
             elif flow in DIRECT:
-                yield Reference(instruction.ip, instruction.next_ip, DIRECT[flow], instruction.near_branch_target)
-            elif flow in THROUGH:
-                if instruction.is_ip_rel_memory_operand:
-                    yield Reference(
-                        instruction.ip, instruction.next_ip, THROUGH[flow], instruction.ip_rel_memory_address
-                    )
-                else:
-                    if fixed:  # a table of jumps
-                        yield from self._fixed(instruction)
-                    yield Reference(instruction.ip, instruction.next_ip, UNKNOWN[flow], 0)
+                kind, target = DIRECT[flow], instruction.near_branch_target
+            elif flow in THROUGH and instruction.is_ip_rel_memory_operand:
+                kind, target = THROUGH[flow], instruction.ip_rel_memory_address
+            elif flow in UNKNOWN:
+                if fixed:  # a table of jumps
+                    yield from self._fixed(instruction)
+                kind = UNKNOWN[flow]
             elif instruction.code == Code.INVALID:
-                yield Reference(instruction.ip, instruction.next_ip, Kind.INVALID, 0)
+                kind = Kind.INVALID
             elif flow in ENDS:
-                yield Reference(instruction.ip, instruction.next_ip, Kind.END, 0)
+                kind = Kind.END
+            if kind is not None:
+                yield Reference(instruction.ip, instruction.next_ip, kind, target)
 
     def _kind(self, instruction: iced_x86.Instruction) -> Kind:
         """Return the kind of an instruction's reference to memory at a distance from itself."""
