@@ -1,4 +1,4 @@
-"""The step that runs in the linker's place (`configure.linkers`): it links, then audits the output."""
+"""The step that runs in the linker's place (`configure.linker_scripts`): it links, then audits the output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..model.files import write_if_changed
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
 from ..model.plan import Build, Plan
 from ..model.plan_file import outputs_folder, read_plan, refusal_file
-from .linker import Linking, discard
+from .linker_process import Linking, discard
 from .tables import check_stubs
 
 # Options that strip the symbols, which the audit needs to separate functions. GNU ld accepts a long one with one dash

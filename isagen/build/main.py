@@ -74,7 +74,7 @@ def _configured(words: Sequence[str]) -> int:
 
 def _link(words: Sequence[str]) -> int:
     """``link PLAN MODE LINKER ARGUMENT...``: call the linker and audit its output."""
-    from .linker import Linking
+    from .linker_process import Linking
 
     _, plan, mode, linker, *arguments = words
     linking = Linking(linker, arguments)

@@ -29,7 +29,7 @@ from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
 from .limits import choose_table, family_of, limit_of, sealing_of
-from .linkers import audit_values, find_audit, write_scripts
+from .linker_scripts import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused_args
 from .request import Request
 from .tool import own_python, write_tool

@@ -20,6 +20,8 @@ from .kernels import check_kernels, copy_names, settings_of
 from .levels import aliases_of, select_levels
 
 UNSEALED = "by the Meson option isa_seal: without the seal, the lowest level's symbols would stand for all"
+# Each kernel has a reason of its own.
+NO_SOURCE = "by isa.toml: no kernel source is for it"
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def _level_rows(
             name=level.name,
             rank=level.rank,
             verdict=best.verdict,
-            reason=best.reason,
+            reason=NO_SOURCE if best.verdict == DISABLED and len({cell.reason for cell in cells}) > 1 else best.reason,
             requires=level.below,
             features=features,
             flags={language: verdict.flags for language, verdict in by_language.items()},

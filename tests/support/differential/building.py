@@ -15,7 +15,7 @@ from isagen.audit.findings import KINDS
 from isagen.build.emit import emit, rendered_text
 from isagen.build.last_run import LastRun
 from isagen.build.link import finish
-from isagen.build.linker import Linking
+from isagen.build.linker_process import Linking
 from isagen.build.seal import seal
 from isagen.build.stubs import stubs_of
 from isagen.model.errors import IsagenError
