@@ -32,6 +32,7 @@ EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
 # The keys of a set, each with the additional fragment files that it needs.
 SET_KEYS = {
     **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
+    **dict.fromkeys(("c_args", "cpp_args", "fortran_args"), ()),
     **dict.fromkeys(("generated", "c_pch", "cpp_pch"), (EXTRAS,)),
     **dict.fromkeys(("module", "subdir", "python_installation", "cython_args", "cython_language"), (EXTRAS, MODULE)),
 }

@@ -255,3 +255,19 @@ def test_a_whole_module_withholds_nothing(new_project):
     project = new_project("pybind_module")
     (project.folder / "isagen/isa.toml").write_text('withhold = "mine"\n')
     assert "isa.toml: withhold: a whole module cannot have it: " in project.setup(check=False)
+
+
+def test_arguments_for_all_kernels(new_project):
+    """They come before those of levels, and the guard sees what they turn on."""
+    project = new_project("per_level")
+    (project.folder / "ops-c.c").write_text(
+        '#include "ops.h"\n#ifndef SPEED\n#error "no argument"\n#endif\n' + (project.folder / "ops-c.c").read_text()
+    )
+    project.edit("meson.build", "subdir('isagen')", "isa_c_args = ['-DSPEED', '-Ofast']\nsubdir('isagen')")
+    project.setup("-Disa_levels=AVX2")
+    project.ninja()
+    commands = json.loads(project.path("compile_commands.json").read_text())
+    ofast = {Path(c["file"]).name for c in commands if "-Ofast" in c["command"].split()}
+    assert ofast == {"ops-c.c.DEFAULT.c", "ops-avx2.c.AVX2.c", "ops-c.c", "ops-avx2.c"}
+    project.edit("meson.build", "'-Ofast'", "'-mavx2'")
+    assert "is on, but not checked for DEFAULT" in project.ninja(check=False)
