@@ -85,6 +85,8 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
 def stored_addresses(subject: Subject) -> list[Finding]:
     """Return the findings of public data that contains addresses of a level's code, and of wrong registrations."""
     code = subject.code
+    # A level that needs no more than the baseline may register ordinary code.
+    above = {level for level, features in subject.levels.items() if not subject.baseline.issuperset(features)}
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     findings: dict[str, Finding] = {}
     pointers = subject.references.data_pointers if subject.binary.levels else {}
@@ -97,6 +99,8 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         name = subject.binary.name(symbol)
         registered = next((level for level, prefix in prefixes.items() if name.startswith(prefix)), "")
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
+            continue
+        if registered and registered not in above and not level:
             continue
         what = "points to" if registered else "holds the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"

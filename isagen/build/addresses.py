@@ -84,11 +84,14 @@ class LevelAddresses:
                     waiting.append(symbol.pointer_targets)
         return ""
 
-    def check(self, source: str, compiled: Compiled) -> None:
-        """Raise `BuildError` if the object of a kernel `source` breaks the address rule."""
+    def check(self, source: str, compiled: Compiled, registers_ordinary: bool = False) -> None:
+        """Raise `BuildError` if the object of a kernel `source` breaks the address rule.
+
+        With `registers_ordinary`, it may register functions that the level does not define.
+        """
         for symbol in compiled.symbols:
             if symbol.defined and symbol.name.startswith(self._kernel_prefix):
-                self._check_registered(source, symbol)
+                self._check_registered(source, symbol, registers_ordinary)
         for symbol in self.shared_variables(compiled):
             self._check_shared(source, symbol)
         for section, targets in compiled.findable_sections.items():
@@ -100,11 +103,13 @@ class LevelAddresses:
                     remedy="do not collect functions of kernel sources in a section: register them for a stub",
                 )
 
-    def _check_registered(self, source: str, symbol: CompiledSymbol) -> None:
+    def _check_registered(self, source: str, symbol: CompiledSymbol, registers_ordinary: bool) -> None:
         if self._code_behind(symbol.pointer_targets) not in ("", *self._lower):
             return
         stub = symbol.name.removeprefix(self._kernel_prefix)
         names = symbol.pointer_targets.global_names
+        if names and registers_ordinary:
+            return
         if names:
             raise BuildError(
                 f"{source} registers {names[0]} at {self._level}, but no kernel source defines it at that level",

@@ -131,8 +131,11 @@ class _Run:
             check_objects(plan.module, registrations, objects)
             return registrations, frozenset()
         sources = [(paths.source, compiled) for paths, compiled in zip(level.objects, objects, strict=True)]
+        record, others = self._build.record, [one for one in self._work.levels if one is not level]
+        is_baseline = level.name in record.levels and set(record.levels[level.name]).issubset(record.outside)
+        elsewhere = {paths.source for other in others for paths in other.objects}
         for source, compiled in sources:
-            addresses.check(source, compiled)
+            addresses.check(source, compiled, registers_ordinary=is_baseline and source not in elsewhere)
         if not sealing.active:
             return registrations, frozenset()
         private = addresses.private_names()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -127,7 +127,14 @@ def load_config(path: Path) -> Config:
 def _register(kernel: Section, key: str) -> Mapping[str, str]:
     """Read the functions that isagen registers, by stub; `key` is the path or pattern of the entry."""
     section = kernel.section("register")
-    functions = section.texts()
+    functions: dict[str, str] = {}
+    for name, value in section.texts().items():
+        for stub, function in _expanded(name, value):
+            if stub in functions:
+                raise section.fail(
+                    name, f"has a function for {stub}, as another key has", "give each stub one function"
+                )
+            functions[stub] = function
     for stub, function in functions.items():
         if not VARIABLE.match(stub) or not FUNCTION.match(function):
             raise section.fail(
@@ -139,6 +146,18 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
     return functions
+
+
+def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
+    """Yield a stub and its function for each word in ``{word,word}`` of the stub's name; ``{}`` in the function's is
+    the word.
+    """
+    start, _, rest = stub.partition("{")
+    words, closed, end = rest.partition("}")
+    for word in map(str.strip, words.split(",")) if closed else ():
+        yield start + word + end, function.replace("{}", word)
+    if not closed:
+        yield stub, function
 
 
 def _withhold(top: Section) -> str:

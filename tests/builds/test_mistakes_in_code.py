@@ -120,7 +120,8 @@ def test_a_guard_is_one_error_that_names_the_file(header):
     assert status != 0
     assert [line.partition("#error ")[2].strip('"') for line in said.splitlines() if "error:" in line] == [
         "avx512_f is on, but not checked for DEFAULT: take its flag out of args in isa.toml, "
-        "add_project_arguments(), isa_c_args, isa_cpp_args and isa_dependencies in meson.build; CFLAGS and CXXFLAGS may have it"
+        "add_project_arguments(), isa_c_args, isa_cpp_args and isa_dependencies in meson.build; CFLAGS and "
+        "CXXFLAGS may have it"
     ]
 
 

@@ -2,11 +2,12 @@
 
 import json
 import re
-import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from isagen.planning.config import load_config
 from support.checkout import ROOT
 from support.levels import supported_levels
 from support.projects import PACKAGES, UNSEALED, matrix, need
@@ -74,7 +75,7 @@ def test_a_level_that_the_packager_leaves_out(prepared):
 
 def test_a_stub_without_a_source_at_the_lowest_level(new_project):
     project = new_project("per_level")
-    project.edit("isagen/isa.toml", 'total = "total_c", ', "")
+    project.edit("isagen/isa.toml", "scale,total,", "scale,")
     project.setup("-Disa_levels=AVX512")
     assert (
         "isagen: error: total: ops-avx512.c registers it at AVX512, but no kernel does at DEFAULT\n"
@@ -83,19 +84,18 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
     ) in project.ninja(check=False)
 
 
-def test_the_page_shows_this_package():
+def test_the_page_shows_this_package(tmp_path):
     page = (ROOT / "docs/hand-written.md").read_text()
     blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.S)
     header, toml = (next(text for name, text in blocks if name == language) for language in ("c", "toml"))
     own = (PACKAGES / "per_level/meson.build").read_text()
     assert all(text in own for name, text in blocks if name == "meson")
     assert set(header.split("\n")) < set((PACKAGES / "per_level/ops.h").read_text().split("\n"))
-    shown, own = (
-        tomllib.loads(text)["kernels"] for text in (toml, (PACKAGES / "per_level/isagen/isa.toml").read_text())
-    )
+    (tmp_path / "isa.toml").write_text(toml)
+    shown, own = (load_config(path).kernels for path in (tmp_path / "isa.toml", PACKAGES / "per_level/isagen/isa.toml"))
     for key, entry in shown.items():
-        register = {stub: own[key]["register"][stub] for stub in entry.get("register", {})}
-        assert entry == {**own[key], "register": register} if register else entry == own[key]
+        register = {stub: own[key].register[stub] for stub in entry.register}
+        assert entry == replace(own[key], register=register)
 
 
 def test_a_level_that_lacks_the_code_of_a_lower_one_is_told_of(new_project):
@@ -233,13 +233,13 @@ def test_no_shared_variable_points_to_a_function_of_a_level_below(new_project):
 def test_a_level_whose_kernel_registers_nothing_lost_no_code(new_project):
     project = new_project("per_level")
     project.edit("isagen/isa.toml", 'levels = ["AVX2"]', 'levels = ["all"]')
-    project.edit("isagen/isa.toml", 'register = { scale = "scale_avx2", scale_source = "scale_source_avx2" }\n', "")
+    project.edit("isagen/isa.toml", 'register = { "{scale,scale_source}" = "{}_avx2" }\n', "")
     (project.folder / "ops-avx2.c").write_text(
         '#include "ops.h"\n#if defined __AVX2__ && !defined __AVX512F__\n'
         'static const char *source(void) { return "ops-avx2.c"; }\nISA_REGISTER_DISPATCH(scale_source, &source)\n'
         "#else\nISA_REGISTER_NO_DISPATCH(scale_source)\n#endif\n"
     )
-    project.edit("isagen/isa.toml", ', scale_source = "scale_source_c"', "")
+    project.edit("isagen/isa.toml", ",scale_source,", ",")
     project.edit("isagen/isa.toml", '"all"', '"-DEFAULT"')
     project.edit(
         "ops-c.c",
@@ -271,3 +271,37 @@ def test_arguments_for_all_kernels(new_project):
     assert ofast == {"ops-c.c.DEFAULT.c", "ops-avx2.c.AVX2.c", "ops-c.c", "ops-avx2.c"}
     project.edit("meson.build", "'-Ofast'", "'-mavx2'")
     assert "is on, but not checked for DEFAULT" in project.ninja(check=False)
+
+
+def ordinary_lowest(new_project):
+    """Return the project with ops-c.c as an ordinary source, whose functions a source of DEFAULT registers."""
+    project = new_project("per_level")
+    (project.folder / "ops-default.c").write_text('#include "ops.h"\n')
+    project.edit("isagen/isa.toml", '[kernels."ops-c.c"]', '[kernels."ops-default.c"]')
+    project.edit("meson.build", "files('ops-c.c'", "files('ops-default.c'")
+    project.edit("meson.build", "test('direct', executable('direct', 'direct.c', dependencies: isa_levels_dep))", "")
+    project.edit("meson.build", "'main.c'", "'main.c', 'ops-c.c'")
+    return project
+
+
+def test_the_lowest_level_registers_functions_of_ordinary_sources(new_project):
+    project = ordinary_lowest(new_project)
+    project.edit("main.c", "scale(data, 2.0f, 37);", "scale_c(data, 1.0f, 37);\n  scale(data, 2.0f, 37);")
+    project.setup("-Disa_levels=AVX2,AVX512")
+    project.ninja()
+    check_results(project)
+
+
+def test_a_higher_level_registers_no_function_of_an_ordinary_source(new_project):
+    project = ordinary_lowest(new_project)
+    project.edit("isagen/isa.toml", '"{scale,scale_source}" = "{}_avx2"', 'scale = "scale_c"')
+    project.setup("-Disa_levels=AVX2")
+    assert "ops-avx2.c registers scale_c at AVX2, but no kernel source defines it" in project.ninja(check=False)
+
+
+def test_the_lowest_level_registers_no_function_of_a_higher_one(new_project):
+    project = ordinary_lowest(new_project)
+    project.edit("isagen/isa.toml", '"{scale,', 'scale = "scale_avx2", "{')
+    project.setup("-Disa_levels=AVX2")
+    said = project.ninja(check=False)
+    assert "scale_avx2: ops-default.c refers to it at DEFAULT, but it is private to AVX2" in said

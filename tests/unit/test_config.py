@@ -94,6 +94,13 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
             "name it as #include does, without quotes",
         ),
         ("kernels.a.register.x = 'f g'", "kernels.a.register.x", "'f g' cannot be registered for it", "write register"),
+        ("kernels.a.register.'{a,b' = 'f'", "kernels.a.register.{a,b", "'f' cannot be registered for it", "write reg"),
+        (
+            "kernels.a.register = { '{a,b}' = 'f', b = 'g' }",
+            "kernels.a.register.b",
+            "has a function for b",
+            "give each",
+        ),
         ("kernels.a.register.x = 1", "kernels.a.register.x", "must be a string, not 1", ""),
         ("kernels.a.register.'a-b' = 'f'", "kernels.a.register.a-b", "'f' cannot be registered for it", "write reg"),
         ("[kernels.'a.c']\narg = []", "kernels.a.c.arg", "unknown key", "did you mean 'args'?"),
