@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.build import link, linker
+from isagen.build import link, linker_process
 from isagen.build.main import main
 from isagen.model.errors import AuditError
 from isagen.model.plan import LinkAudit
@@ -50,7 +50,7 @@ def test_a_linker_that_is_gone(step, tmp_path, capsys):
 
 def test_words_of_a_response_file_end_at_a_shells_blanks(step):
     Path("words").write_text("one\N{NO-BREAK SPACE}name.o\ttwo.o\n-o out")
-    assert [*linker.expanded(["@words"])] == ["one\N{NO-BREAK SPACE}name.o", "two.o", "-o", "out"]
+    assert [*linker_process.expanded(["@words"])] == ["one\N{NO-BREAK SPACE}name.o", "two.o", "-o", "out"]
 
 
 def test_a_response_file_names_the_output(step, monkeypatch):
@@ -106,7 +106,7 @@ def test_an_audit_that_ends_early(step, monkeypatch, problem, left):
 def test_the_linker_works_while_the_audit_is_loaded(step, monkeypatch):
     """It has made its output before it is waited for."""
     waited = []
-    wait = linker.Linking.wait
+    wait = linker_process.Linking.wait
 
     def late(linking):
         while not Path("out").exists():
@@ -114,7 +114,7 @@ def test_the_linker_works_while_the_audit_is_loaded(step, monkeypatch):
         waited.append(linking)
         return wait(linking)
 
-    monkeypatch.setattr(linker.Linking, "wait", late)
+    monkeypatch.setattr(linker_process.Linking, "wait", late)
     monkeypatch.setattr(link, "_audit", lambda *_: None)
     assert step(MAKES, "-o", "out") == 0
     assert len(waited) == 1
@@ -188,4 +188,4 @@ def test_the_linker_minds_signals_that_python_ignores(step):
     ],
 )
 def test_outputs(words, output):
-    assert linker.output_of(words) == output
+    assert linker_process.output_of(words) == output
