@@ -12,6 +12,7 @@ from support.checkout import ROOT
 from support.levels import supported_levels
 from support.projects import PACKAGES, UNSEALED, matrix, need
 
+PAGE = ROOT / "docs/hand-written.md"
 # The level whose source each stub takes, by the level that is selected.
 SOURCES = {"DEFAULT": ("c", "c"), "AVX2": ("avx2", "c"), "AVX512": ("avx2", "avx512")}
 
@@ -85,7 +86,7 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
 
 
 def test_the_page_shows_this_package(tmp_path):
-    page = (ROOT / "docs/hand-written.md").read_text()
+    page = PAGE.read_text()
     blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.S)
     header, toml = (next(text for name, text in blocks if name == language) for language in ("c", "toml"))
     own = (PACKAGES / "per_level/meson.build").read_text()
@@ -96,6 +97,32 @@ def test_the_page_shows_this_package(tmp_path):
     for key, entry in shown.items():
         register = {stub: own[key].register[stub] for stub in entry.register}
         assert entry == replace(own[key], register=register)
+
+
+def test_the_levels_of_the_page(new_project):
+    """AVX2 has no function for one stub, and takes that of SSSE3, which it requires."""
+    project = new_project("per_level")
+    table = next(text for text in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S) if "extends" in text)
+    (project.folder / "isagen/ops.toml").write_text(table)
+    own = 'header = "ops.h"\nlevels = ["SSSE3"]\nregister = { total_source = "total_source_avx512" }'
+    project.edit("isagen/isa.toml", 'table = "x86"', 'table = "ops.toml"')
+    text = (project.folder / "isagen/isa.toml").read_text()
+    (project.folder / "isagen/isa.toml").write_text(text[: text.index('[kernels."ops-avx512.c"]')])
+    with (project.folder / "isagen/isa.toml").open("a") as stream:
+        stream.write(f'[kernels."ops-ssse3.c"]\n{own}\n')
+    (project.folder / "ops-ssse3.c").write_text(
+        '#include "ops.h"\n#include <tmmintrin.h>\n'
+        "const char *total_source_avx512(void)\n{\n  volatile int one = 1;\n"
+        "  return _mm_cvtsi128_si32(_mm_abs_epi8(_mm_set1_epi8((char)-one))) & 1 ? __FILE__ : 0;\n}\n"
+    )
+    project.edit("meson.build", "'ops-avx512.c'", "'ops-ssse3.c'")
+    project.edit("meson.build", "test('direct', executable('direct', 'direct.c', dependencies: isa_levels_dep))", "")
+    project.setup()
+    project.ninja()
+    expected = {"DEFAULT": ("c", "c"), "SSSE3": ("c", "ssse3"), "AVX2": ("avx2", "ssse3")}
+    for level in ["DEFAULT", *(("SSSE3", "AVX2") if "AVX2" in supported_levels() else ())]:
+        found = project.run(project.path("ops"), OPS_ISA=level).stdout.split()
+        assert (found[0], found[3:]) == (level, [f"../ops-{name}.c" for name in expected[level]])
 
 
 def test_a_level_that_lacks_the_code_of_a_lower_one_is_told_of(new_project):
@@ -142,7 +169,7 @@ def test_why_names_the_source_that_a_stub_takes(prepared):
 def test_a_project_withholds_features(new_project):
     project = new_project("per_level")
     project.edit("isagen/isa.toml", 'override = "OPS_ISA"', 'override = "OPS_ISA"\nwithhold = "ops_withholds"')
-    page = (ROOT / "docs/hand-written.md").read_text()
+    page = PAGE.read_text()
     function = re.search(r"^int ops_withholds.*?^}\n", page, re.S | re.M)[0]
     project.edit("main.c", "int main", f"#include <stdlib.h>\n#include <string.h>\n{function}\nint main")
     project.edit("direct.c", "int main", "int ops_withholds(const char *f) { return f == NULL; }\nint main")
