@@ -18,7 +18,7 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
 
     A function that is called is not reported for its address as well.
     """
-    above = {level for level, features in subject.levels.items() if not subject.baseline.issuperset(features)}
+    above = _above(subject)
     code, references = subject.code, subject.references
     called: dict[int, Finding] = {}
     taken: dict[int, Finding] = {}
@@ -44,6 +44,11 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
                 kind = "past" if findings is called else "address"
                 findings[callee] = subject.fault(kind, symbol, why, target_level)
     return list({**taken, **called}.values()), outside
+
+
+def _above(subject: Subject) -> frozenset[str]:
+    """Return the levels that need more than the baseline."""
+    return frozenset(level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed))
 
 
 def _is_at_hand(subject: Subject, level: str, target: str) -> bool:
@@ -86,7 +91,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
     """Return the findings of public data that contains addresses of a level's code, and of wrong registrations."""
     code = subject.code
     # A level that needs no more than the baseline may register ordinary code.
-    above = {level for level, features in subject.levels.items() if not subject.baseline.issuperset(features)}
+    above = _above(subject)
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     findings: dict[str, Finding] = {}
     pointers = subject.references.data_pointers if subject.binary.levels else {}

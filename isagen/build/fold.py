@@ -68,9 +68,9 @@ def _keys_of(
     registered: Registrations, objects: Objects, private: frozenset[str], lower: Mapping[str, str]
 ) -> Iterator[tuple[str, Key]]:
     """Yield each kernel source that contains only what may fold, with its key."""
-    prefixes = registration_prefixes(registered.level)
+    prefixes, private = registration_prefixes(registered.level), private.union(lower)
     for source, copies in objects.items():
-        if all(_can_fold(compiled, private.union(lower), prefixes) for compiled in copies):
+        if all(_can_fold(compiled, private, prefixes) for compiled in copies):
             stubs = registered.kernels[source]
             used = {symbol.name for compiled in copies for symbol in compiled.symbols} & lower.keys()
             digests = tuple(compiled.code.digest for compiled in copies)

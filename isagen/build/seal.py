@@ -141,10 +141,10 @@ class _Run:
         private = addresses.private_names()
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         weak = frozenset(symbol.name for symbol in symbols if symbol.weak_code_or_constant)
-        strong = {symbol.name for symbol in symbols if symbol.defined and symbol.binding == Binding.GLOBAL}
+        strong = {symbol.name for symbol in symbols if symbol.defined and symbol.binding == Binding.GLOBAL} & private
         registrations = replace(
             registrations,
-            private_names=tuple(sorted(strong & private)),
+            private_names=tuple(sorted(strong)),
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
         )
@@ -159,7 +159,7 @@ class _Run:
             symbol.name: registrations.folded.get(source, level.name)
             for source, compiled in sources
             for symbol in compiled.symbols
-            if symbol.defined and symbol.name in registrations.private_names
+            if symbol.defined and symbol.name in strong
         }
         return registrations, private
 
@@ -183,7 +183,7 @@ class _Run:
             return
         linked = [compiled for paths, compiled in pairs if paths.source not in registrations.folded]
         weak = (symbol.name for compiled in linked for symbol in compiled.symbols if symbol.weak_code_or_constant)
-        names = private.union(weak)
+        private_to = {**lower, **dict.fromkeys(private.union(weak), level.name)}
         bounded = tuple(sorted(frozenset().union(*(compiled.bounded_sections for compiled in linked))))
         for paths, compiled in pairs:
             inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
@@ -191,7 +191,6 @@ class _Run:
                 yield Recipe(*inputs, folds=True)
             else:
                 used = [symbol.name for symbol in compiled.symbols]
-                private_to = {**lower, **dict.fromkeys(names, level.name)}
                 yield Recipe(*inputs, {name: private_to[name] for name in used if name in private_to}, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
