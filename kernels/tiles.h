@@ -30,7 +30,7 @@
 
 namespace {
 
-// The shape of a tile: 1 to 16 rows of 1 to 64 bytes; a multiple of 4 bytes for dot products.
+// The shape of a tile: 1 to 16 rows of 4 to 64 bytes, a multiple of 4.
 struct TileShape {
   int rows;
   int column_bytes;
