@@ -1,4 +1,7 @@
-"""The rule for code that the loader runs: code that is reachable from a root keeps to the baseline."""
+"""The rule for code that runs at load or exit: it uses only features of the baseline.
+
+A root is a function where such code starts: the loader calls it, or Python or another file does so at load.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .subject import Subject
 
-LONGEST_CHAIN = 64  # steps of a chain of calls that are collected
-NEAR = 8  # bytes between reading a variable and the branch that depends on it
-# Prefixes of variables that initialisers use but do not set: exception data, the module handle.
+LONGEST_CHAIN = 64  # the most steps of a chain of calls that are collected
+NEAR = 8  # the most bytes between reading a variable and the branch that depends on it
+# Prefixes of variables that compilers add for themselves: exception data, the module handle.
 NOT_SET = ("DW.ref.", "__dso_handle")
 # Weak functions that start-up code calls: glibc's crti.S, GCC's crtstuff.c.
 START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
 
-# The address of a function that runs, and when.
+# The address of a function where control starts, and words for when it runs.
 Root = tuple[int, str]
 
 
@@ -29,8 +32,9 @@ Root = tuple[int, str]
 class AtLoad:
     """The findings in code that is reachable from the roots.
 
-    `beyond` maps the number of a function that uses instructions beyond the baseline to its finding. `calls` are the
-    names of external functions that are called. `pointer_callers` counts the functions that call through pointers.
+    `beyond` maps the number of a function that uses instructions beyond the baseline to its finding, unless the finding
+    is among the `unproven`. `calls` are the names of the external functions that reachable code calls.
+    `pointer_callers` counts the reachable functions that call through pointers.
     """
 
     beyond: Mapping[int, Finding]
@@ -47,8 +51,8 @@ class AtLoad:
 def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool = False) -> AtLoad:
     """Return the findings in code that is reachable from the loader's roots, and from more `roots`.
 
-    The dispatch of a `foreign` file, which isagen did not build, is unknown. So code behind a check is unproven there,
-    and so is code beyond the baseline whose address reachable code takes.
+    The dispatch of a `foreign` file, which isagen did not build, is unknown. So code behind a test of a known variable
+    of CPU features is unproven there, and so is code beyond the baseline whose address reachable code takes.
     """
     reached = ReachableCode(subject)
     reached.follow([*subject.code.pointers.called_by_loader(), *roots])
@@ -132,7 +136,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # The variable is referenced before the chain's next call, or near the instruction.
+        # Name the variable of the first step that has one: it refers to it before the call of the next step, or, in the
+        # last step, before or after the instruction.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -165,11 +170,11 @@ class ReachableCode:
         return f", perhaps only where {name or f'the variable at {guard:#x}'} says so", is_known
 
     def _is_not_set(self, name: str) -> bool:
-        """Return whether no initialiser sets a variable."""
+        """Return whether a variable is the compiler's own: a guard, exception data or the module handle."""
         return self.subject.binary.mangling.is_guard(name) or name.startswith(NOT_SET)
 
     def _detector(self, number: int, address: int) -> str:
-        """Return the function that detects CPU features before control comes to an address; "" if none does."""
+        """Return a function that may detect CPU features before control comes to an address; "" if there is none."""
         references, code = self.subject.references, self.subject.code
         for step, place in self._steps(number, address):
             if references.detects_features(step):
@@ -184,7 +189,8 @@ class ReachableCode:
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         """Return the variable that a function initialises near an address; "" if it is unknown.
 
-        A local variable is preferred to a global one.
+        A variable with a local symbol is preferred to one with a global symbol. With `after_too`, variables that the
+        function refers to after the address count too.
         """
         kinds = (Kind.WRITE, Kind.ADDRESS)
         references = [reference for reference in self.references.get(number, ()) if reference.kind in kinds]
@@ -227,17 +233,24 @@ class ReachableCode:
                     continue
                 first, codes = next(iter(beyond.items()))
                 if is_code:
-                    what = "its address is taken"
+                    what = "its address is taken by"
                 else:
                     name = code.variables.name_at(target) or f"the data at {target:#x}"
-                    what = f"{name} holds its address" + f", one of {len(beyond)}" * (len(beyond) > 1)
+                    what = (
+                        f"{name} holds its address"
+                        + f", one of {len(beyond)} of such code" * (len(beyond) > 1)
+                        + ", and is used by"
+                    )
                 finding = self.subject.finding("unproven", first, codes, self.subject.baseline, "")
                 path = tuple(code.name(step) for step, _ in self._steps(number, reference.at))
-                detail = f"{what}, by code that runs {self.when[number]}"
+                detail = f"{what} code that runs {self.when[number]}"
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))
 
     def _unreached_beyond(self, number: int) -> Codes:
-        """Return the codes beyond the baseline of a function, unless it is reached or the toolchain checks it."""
+        """Return the codes of a function that are beyond the baseline.
+
+        There are none if the function is reached, or if it runs only after the toolchain's own check.
+        """
         if number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)
@@ -246,8 +259,8 @@ class ReachableCode:
 def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     """Yield the addresses of the variables that guard a chain of calls.
 
-    Each step is a function and an address in it. The branch after a test of a guard jumps over the address, or it jumps
-    to a block that contains the address and that no code falls through to.
+    Each step is a function and an address in it. A guard is a variable that is read shortly before a branch. The branch
+    jumps over the address; or it jumps forward to the address or to an instruction before it, past a return or a jump.
     """
     slots = code.pointers.slot_ranges
     for number, place in steps:

@@ -101,8 +101,9 @@ def _audit_record(binary: Binary, record: Record, objects: BuildObjects | None) 
 def _audit_unsealed(binary: Binary, record: Record, objects: BuildObjects) -> Result:
     """Audit a linked file whose levels are not sealed, by the objects that it was linked from.
 
-    The linked file is audited without levels as well: its roots may reach the copy of another level, and functions of
-    no level may come from archives. Of equal findings, those of the objects count.
+    The linked file itself is audited too, by the baseline alone: code that runs at load may reach a weak function that
+    the linker took from a level's object, and functions of no level may come from archives. If the linked file and an
+    object have findings of the same kind and symbol, those of the object are returned.
     """
     subject = _subject(binary, record, objects.origin, levels={})
     findings = _shared(record, objects)
@@ -125,7 +126,7 @@ def _shared(record: Record, objects: BuildObjects) -> list[Finding]:
     baseline = frozenset(record.baseline)
     definitions: dict[str, dict[str, Path]] = {}  # by symbol and level
     for level, paths in (*objects.by_level.items(), ("", objects.others)):
-        # A level that needs no more than the baseline has the baseline's code.
+        # A level that needs no more than the baseline counts as the baseline: every CPU can run its code.
         group = level if level and not baseline.issuperset(record.levels.get(level, ())) else ""
         for path in paths:
             for symbol in load_object(path).weak_code_and_constants:

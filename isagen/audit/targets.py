@@ -24,7 +24,10 @@ from .records import Baseline, records_of
 def audit_each(
     targets: Sequence[Path], baseline: Baseline, progress: Progress = unseen
 ) -> Generator[Result, None, None]:
-    """Audit all `targets` file by file, and yield each result as soon as it is complete."""
+    """Audit all `targets` in their order, and yield the results of their files.
+
+    The results of a folder of files or of a wheel come together, sorted by name; other results come one by one.
+    """
     audit = _Audit(baseline, progress)
     for target in dict.fromkeys(targets):
         shown = str(target)
@@ -74,7 +77,7 @@ class _Audit:
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
-            # `is_zipfile` alone is not enough: any library may contain the end-of-archive record of a wheel.
+            # `is_zipfile` is true for a binary that has an end-of-archive record near its end, but it is no wheel.
             yield from self._wheel(target, target.name)
         else:
             self.progress(shown, 1, 1)
@@ -125,7 +128,7 @@ class _Audit:
         def calls_of_others(path: Path) -> frozenset[str]:
             return frozenset().union(*(result.calls for other, result in results.items() if other != path))
 
-        waiting = sorted(code, key=lambda path: path.stat().st_size)  # the largest are audited again least often
+        waiting = sorted(code, key=lambda path: path.stat().st_size)  # the largest last, which is rarely audited again
         while waiting:
             for number, path in enumerate(waiting, 1):
                 self.progress(code[path], number, len(waiting))

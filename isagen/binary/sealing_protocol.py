@@ -24,11 +24,12 @@ class PointerTargets(NamedTuple):
 
 
 class NamedSymbol(NamedTuple):
-    """A symbol of an object that is not local; `size` is in bytes, `number` its index in the symbol table.
+    """A global, weak or unique symbol of an object; `size` is in bytes, `number` its index in the symbol table.
 
-    `constant` symbols are those that the program never writes to, and counters for profiles. Other programs and
-    libraries cannot refer to `hidden` ones, and `code` ones name code that the object defines. `section` is the index
-    of a section; it is 0 for undefined symbols, and for absolute and common ones, which are `defined`.
+    `constant` symbols name data that the program never writes to. Compilers' counters for profiles are `constant` too,
+    so that sealing renames them. Other programs and libraries cannot refer to `hidden` symbols, and `code` ones name
+    code that the object defines. `section` is the index of a section; it is 0 for undefined symbols, and for absolute
+    and common ones, which are `defined`.
     """
 
     name: str
@@ -59,13 +60,13 @@ class ObjectFile(Protocol):
 
     @property
     def weak_code_and_constants(self) -> Sequence[NamedSymbol]:
-        """The symbols of code and `constant` ones that a linker would merge across levels."""
+        """The symbols of code, and the `constant` symbols, that a linker would merge across levels."""
 
     def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
         """Return the targets of the pointers in the data of one of `symbols`."""
 
     def initial_value(self, symbol: NamedSymbol) -> str:
-        """Return initial value and size of a symbol's data, as text that is equal for equal data."""
+        """Return the initial value and the size of a symbol's data, as a text that is equal for equal data."""
 
     @property
     def runs_at_load(self) -> bool:
@@ -73,7 +74,7 @@ class ObjectFile(Protocol):
 
     @property
     def bounded_sections(self) -> frozenset[str]:
-        """The sections of which it uses the bounds, by the linker's symbols ``__start_NAME`` and ``__stop_NAME``."""
+        """The sections whose start or end it refers to, by the symbols ``__start_NAME`` and ``__stop_NAME``."""
 
     @property
     def initialised_variables(self) -> frozenset[str]:
@@ -92,14 +93,15 @@ class ObjectFile(Protocol):
     def digest(self, prefixes: Sequence[str]) -> str:
         """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
-        Each of the `prefixes` of names counts by its index: it may differ from level to level.
+        If a name starts with one of `prefixes`, which may differ from level to level, the digest depends on the index
+        of the prefix, and not on its text.
         """
 
     def foldable_variables(self) -> frozenset[str] | None:
-        """Return its weak variables if it contains only these, code and constants; None if it may not fold.
+        """Return its variables if it may fold; None if it may not.
 
-        Such an object contains another variable, a function that runs at load or exit, or data in a section that code
-        finds by name.
+        An object may fold only if a linker merges each of its variables across objects, no function of it runs at load
+        or exit, and it contains no data in a section that code finds by name.
         """
 
 
@@ -116,7 +118,7 @@ class Format(Protocol):
 
     @property
     def systems(self) -> Sequence[str]:
-        """The values of host_machine.system() with objects of this format."""
+        """The values of host_machine.system() for the systems whose objects have this format."""
 
     @property
     def mangling(self) -> Mangling:
@@ -152,7 +154,7 @@ class Format(Protocol):
         """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
         The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level
-        that it maps to. `bounded_sections` are the sections of which other objects of the level use the bounds.
+        that it maps to. `bounded_sections` are the sections whose start or end other objects of the level refer to.
         """
 
     def emptied(self, file: Any) -> bytes:
@@ -162,4 +164,4 @@ class Format(Protocol):
         """Return the bytes of a note with `text`, for the format's template ``record.c.j2``."""
 
     def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
-        """Return the `content` of a sealed object with the note that `record` returns."""
+        """Return the `content` of an object with one more note: the one that `record` returns."""

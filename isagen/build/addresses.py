@@ -1,8 +1,9 @@
 """The address rule for the objects of one level: other code enters the level's code only through stubs.
 
 Other objects cannot refer to the code of a sealed level by name, because the symbols of `private_names` and the weak
-constants are renamed. Three rules remain to check: a level registers only code of its own, variables that all levels
-share do not point to a level's code, and neither do sections that code finds by name.
+constants are renamed. Three rules remain to check: a level registers only code of its own, or ordinary code if it needs
+no more than the baseline; variables that all levels share do not point to a level's code; and neither do sections that
+code finds by name.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    They use the names `lower` of levels below. `initialised_variables` are weak or unique variables with dynamic
-    initialisation, and their guards: private names.
+    `lower` are the names that the objects use and levels below define. `initialised_variables` are the names of weak or
+    unique variables with dynamic initialisation, and of their guards: these names are private to the level.
     """
 
     def __init__(self, level: str, objects: Sequence[Compiled], lower: Collection[str] = ()) -> None:
@@ -43,8 +44,9 @@ class LevelAddresses:
     def private_names(self) -> frozenset[str]:
         """Return the names that are private to the level, without those of weak constants that point to no code.
 
-        They name code, data that points to code except mergeable variables, variables of Fortran modules, and
-        `initialised_variables`. Vtables are weak constants that point to code.
+        They are the names of code, of Fortran modules' variables, of `initialised_variables`, and of data that points
+        to code, such as vtables. Levels share all other mergeable variables, so the names of these are not private, and
+        neither are those of registrations.
         """
         names = set(self.initialised_variables)
         registrations = self._kernel_prefix, self._without_prefix
@@ -129,6 +131,6 @@ class LevelAddresses:
                 f"this variable of {source} is shared by all levels, but points to {demangle(code)}, a function of "
                 f"{self._level}: code of another level could call it through the variable",
                 where=demangle(symbol.name),
-                remedy="make it const or constexpr without mutable members; or move it, or the function whose static "
-                "it is, into an anonymous namespace, so that each level has its own copy",
+                remedy="make it const or constexpr without mutable members; or move it, or the function that "
+                "contains it, into an anonymous namespace, so that each level has its own copy",
             )

@@ -2,7 +2,7 @@
 
 One process seals all levels. After an edit it reads the objects that changed, and writes the sealed objects whose
 content changes. The binary format renames the symbols (`binary.elf.sealing`). If the kernels form an extension module,
-each level becomes a library of its own, so that nothing is renamed: objects are copied, and the first of a level gets
+each level becomes a library of its own, and nothing needs new names: objects are copied, and the first of a level gets
 the notes with the level's record and measures.
 """
 
@@ -51,7 +51,7 @@ class Memo:
 def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     """Seal the compiled objects of all levels of a plan into `folder`.
 
-    It also writes the registrations and the C source of the stub table, and only these if levels are not sealed. The
+    It also writes the registrations and the source of the stub table, and only these if levels are not sealed. The
     sealed object of a copy that folds is empty. `last_run` is the step's last run; this one replaces it.
     """
     inputs = plan_states(Path(plan_path))
@@ -83,7 +83,7 @@ class _Run:
         self._compiled: dict[str, Compiled] = {}
         self._folding = Folding({level.name: level.below for level in work.levels})
         self._registrations: list[Registrations] = []
-        # By level: its private functions and variables, each with the level whose sealed object defines it.
+        # By level: its private names that are not weak, each with the level whose sealed object defines it.
         self._owners: dict[str, dict[str, str]] = {}
 
     def seal(self, level: LevelWork) -> None:
@@ -105,7 +105,10 @@ class _Run:
         return self._compiled[path]
 
     def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:
-        """Return the names that a level uses and only levels below define; each with the best of these levels."""
+        """Return the names that a level uses and does not define, but a level below defines.
+
+        Each comes with the level whose sealed object defines it: the best of these levels, or the one that it folds to.
+        """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
         owners = ChainMap(*(self._owners[below] for below in reversed(level.below) if below in self._owners))

@@ -24,8 +24,9 @@ UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNO
 class ResolvedReference(NamedTuple):
     """A reference by the instruction at the address `at`; `target` is an address, or 0.
 
-    Only a target that another file defines, or that is a function in `callbacks`, has a `name`. A call through the PLT
-    or GOT has the kind of a direct call. An unknown target has neither address nor name.
+    Only a target that another file defines, or that is one of the functions that call their arguments (the `callbacks`
+    of `References`), has a `name`. A call through the PLT or GOT has the kind of a direct call. An unknown target has
+    neither address nor name.
     """
 
     at: int
@@ -123,13 +124,14 @@ class References:
             yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield the references in bytes of an object, both with and without a relocation."""
+        """Yield the references in bytes of an object: of instructions with relocations, and of those without."""
         section = self._functions.section_of(address) if raw else None
         end = address + len(raw)
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(relocations, None)
         for reference in chain(self.code.decoder.references(raw, address), [None]):
-            # A relocation before the decoder's next reference is in another operand: it writes an absolute address.
+            # A relocation before the decoder's next reference is in an operand for which there is no reference, such as
+            # an immediate: the instruction forms the address.
             while relocation is not None and relocation.address < (reference.at if reference is not None else end):
                 target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
                 immediate = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
@@ -145,7 +147,7 @@ class References:
                 name = "" if target else self._pointers.target_name(relocation)
                 if relocation.kind in self.code.decoder.abi.relocations.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
-                elif kind in UNKNOWN:  # the operand is a table of addresses
+                elif kind in UNKNOWN:  # the operand is in a table of addresses
                     yield reference, ResolvedReference(reference.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
                 relocation = next(relocations, None)
@@ -238,8 +240,8 @@ class References:
     def reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield (address, name) of the code and variables that pointers in a variable lead to, directly or not.
 
-        Only what another file defines has a name. `seen` contains the starts of variables whose pointers are not
-        followed; the variables that this call reads are added.
+        Only what another file defines has a name; pointers of a linked file to other files are left out. `seen`
+        contains the starts of variables whose pointers are not followed; the variables that this call reads are added.
         """
         seen = set() if seen is None else seen
         waiting = [address]
@@ -294,7 +296,8 @@ class References:
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
         """Yield the pieces at `entries` in gaps, except at addresses of data.
 
-        An entry is (address, whether control arrives there). Otherwise a named address, or undecodable bytes, are data.
+        An entry is (address, whether control arrives there). If control does not arrive, an address in a named variable
+        or of undecodable bytes is one of data.
         """
         for address, is_code in entries:
             if within(self.code.gaps, address):
@@ -329,7 +332,7 @@ class References:
         return name.startswith(detection.libc) or (of_toolchain and not libc_only)
 
     def detects_features_first(self, number: int) -> bool:
-        """Return whether a function, or one that it calls directly, detects CPU features."""
+        """Return whether a function, or one that it calls directly, detects CPU features; the order does not matter."""
         calls = (resolved for resolved in self.of(number) if resolved.kind in DIRECT and resolved.target)
         return self.detects_features(number) or any(
             self.detects_features(self.code.entry(call.target)) for call in calls

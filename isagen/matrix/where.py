@@ -1,4 +1,4 @@
-"""Finds build matrices: in build folders, binaries, wheels, installed modules and folders of them."""
+"""Finds build matrices: in build folders, binaries, wheels, installed modules, and folders of builds or binaries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from ..model.names import PLAN
 from ..model.plan_file import plans_in
 from .built import built_matrix, matrices_in
 
-WANTED = "give a build folder, a binary, a wheel, a folder of them, or the name of a module that this Python finds"
+WANTED = (
+    "give a build folder, a binary, a wheel, a folder of builds or binaries, "
+    "or the name of a module that this Python finds"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Found:
 
 
 def find_matrices(where: str) -> list[Found]:
-    """Return the matrices of a build folder, binary, wheel, folder of binaries, or installed module.
+    """Return the matrices of a build folder, binary, wheel, folder of builds or binaries, or installed module.
 
     Raises `ProjectError` if there is none, and `AuditError` if a binary or wheel cannot be read.
     """
@@ -58,7 +61,7 @@ def find_matrices(where: str) -> list[Found]:
         return _in_builds(where, plans)
     module = None if any(map(is_binary, files)) else _located(where)  # a module may have the name of a folder here
     if module is None and not path.is_dir():
-        configure = "; `meson setup BUILD_DIR` makes one for this project" if Path("meson.build").is_file() else ""
+        configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
         raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED + configure)
     if module is None:
         return _in_files(where, files)
@@ -69,7 +72,7 @@ def find_matrices(where: str) -> list[Found]:
 
 
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
-    """Return the matrices of builds. Warns of builds that cannot be read beside others."""
+    """Return the matrices of builds. If some can be read, warn of each of the others."""
     found, problems = [], []
     for plan in plans:
         try:
@@ -92,7 +95,7 @@ def _editable_plans(module: str) -> list[Path]:
     if not (folder and editable):
         return []
     project = Path(folder)
-    own = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's, without build-dir
+    own = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's default
     return list(plans_in(own if own.is_dir() else project))
 
 
@@ -168,9 +171,9 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
         message = (
             f"{'its binary holds' if binaries == 1 else f'its {binaries} binaries hold'} no build matrix of isagen"
         )
-        remedy = "they are built without isagen, or by one that is older than this; give the build folder"
+        remedy = "built without isagen, or by an older version of it; give the build folder"
     elif formats:
-        message, remedy = f"its binaries are of {' and '.join(formats)}, which isagen does not read", ""
+        message, remedy = f"its binaries are {' and '.join(formats)} files, which isagen does not read", ""
     else:
         message, remedy = (
             "no build of isagen is here",

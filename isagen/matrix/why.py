@@ -60,7 +60,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
-    # Several sources have the stub: the sentence is about the one that it takes at this level.
+    # If several sources have the stub, the sentence is about the source whose copy the stub calls at this level.
     source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
     withheld = [f"{matrix.withhold}() may withhold features, and is not asked here"] if matrix.withhold else []
     details = *explanation.details, *source, *_runs_here(matrix, kernels, here), *withheld
@@ -90,7 +90,7 @@ def _runs_here(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection)
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
-    """Return an explanation; if there may be a copy that stubs call, with `details`, the flags, and how to run it."""
+    """Return an explanation. Only if stubs may call a copy, it has `details`, the flags, and a way to run the copy."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})

@@ -19,8 +19,8 @@ from .config import Config
 from .kernels import check_kernels, copy_names, settings_of
 from .levels import aliases_of, select_levels
 
-UNSEALED = "by the Meson option isa_seal: without the seal, the lowest level's symbols would stand for all"
-# Each kernel has a reason of its own.
+UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
+# The reason of a level that is disabled for all kernels, but not by the same setting.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
 
 
@@ -52,9 +52,9 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from there. `other_kernels` are the kernels of other sets. `module` is the extension module that the
-    kernels form, if any. `baseline` are the features that code without a level's flags may use. Raises `ConfigError`
-    and `KernelError`.
+    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `module` is the extension
+    module that the kernels form, if any. `baseline` are the features that code without a level's flags may use. Raises
+    `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
@@ -70,7 +70,7 @@ def make_plan(
             by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
         disabled = by_entry | by_packager | by_project
         if not sealed and not takes_macros(source):
-            # C and C++ can make functions static; of others, a linker would take the symbols of one level.
+            # Functions in C and C++ can be static; of those in other languages, a linker would use one level's for all.
             disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
         cells = tuple(
             _cell(level, disabled.get(level, ""), verdicts[level, language], (*defines[level], *args), name)
@@ -82,8 +82,8 @@ def make_plan(
             raise ConfigError(
                 f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
                 where=f"table {table.name}",
-                remedy="use a compiler that has it, or another table; kernels for higher levels alone name these in "
-                "isa.toml",
+                remedy="use a compiler that has it, or another table; if the kernel is for higher levels only, name "
+                "these in isa.toml",
             )
         rows.append(
             KernelRow(
@@ -123,7 +123,7 @@ def _disabled(
 
 
 def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
-    """Return the cell at one level of a kernel, whose copies are called after `name`."""
+    """Return the cell at one level of a kernel, whose copies are named after `name`."""
     if disabled_by:
         return Cell(level, DISABLED, disabled_by)
     if not verdict.available:
@@ -176,13 +176,13 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: all C of a unit gets the arguments of its first copy in C, which a kernel's should be.
+        # Shims come last: all copies in C of a unit get the flags of the first one, which should be a kernel's.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     for (level, folders, args), by_language in groups.items():
-        # The name depends on nothing but the group: if other kernels get other arguments, it is not compiled again.
+        # The name depends only on the group: new arguments of other kernels do not make Meson compile it again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = content_digest("\0".join(key_words).encode())[:8]
         yield Unit(

@@ -25,10 +25,10 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """A named set of features that kernels are compiled for. The fields are the keys of the table's TOML.
+    """A named set of features that kernels are compiled for. The fields, except `name` and `below`, are keys in TOML.
 
     `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags`, by
-    compiler family, include theirs, unless the level's flags stand alone.
+    compiler family, include those of the levels that it requires directly, unless the level's flags stand alone.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Table:
 
     @property
     def lowest(self) -> Level:
-        """The lowest level: required by all others, and always built."""
+        """The lowest level: all others require it, and each kernel is built at it unless isa.toml says otherwise."""
         return self.levels[0]
 
     def level(self, name: str) -> Level:
@@ -87,8 +87,8 @@ class Table:
         """Return the macros that a kernel sees at `name`, its own and those of lower levels, each NAME or NAME=VALUE.
 
         A level has the `defines` of the levels below it, without those that it or a level between them drops. It has
-        CPU_CAPABILITY_X of each level X below it that has the same width: by these macros, ATen's vec headers choose a
-        register width.
+        CPU_CAPABILITY_X of each level X below it, except the lowest, that has the same width: by these macros, ATen's
+        vec headers choose a register width.
         """
         level = self.level(name)
         defines: dict[str, str] = {}
@@ -106,7 +106,7 @@ class Table:
 
 
 def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
-    """Return the names in `more` and of all built-in tables' levels: a project may name levels of any architecture."""
+    """Return `more` and the names of all built-in tables' levels: a project may name levels of any architecture."""
     return frozenset(more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
 
 
@@ -136,7 +136,7 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
         raise top.fail("levels", f"the table has {len(sections)} levels", f"{MAXIMUM_LEVELS} is the most")
     own = sorted((_level(*item, sections, features) for item in sections.items()), key=lambda level: level.rank)
     levels: dict[str, Level] = {}
-    added: dict[str, set[str]] = {}  # the levels whose flags are among those of each level
+    added: dict[str, set[str]] = {}  # by level: the levels whose flags it has
     for level in own:
         entry = sections[level.name]
         if same := [lower for lower in levels if levels[lower].rank == level.rank]:
@@ -148,7 +148,7 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
         direct = level.requires or tuple(levels)[:1]
         required = set(direct).union(*(levels[name].below for name in direct))
         macros = [macro.partition("=")[0] for name in required for macro in levels[name].defines]
-        entry.check("drop_defines", "macro of a level below", level.drop_defines, macros)
+        entry.check("drop_defines", "macro that a level below defines as", level.drop_defines, macros)
         added[level.name] = {level.name}.union(*(() if level.flags_stand_alone else map(added.__getitem__, direct)))
         gathered = [one for one in own if one.name in added[level.name]]
         optional = {family: joined(one.optional_flags.get(family, ()) for one in gathered) for family in level.flags}
@@ -235,7 +235,7 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
             section.check(key, "level", chosen[key], levels)
             del upper[key]
     if len(chosen) == 2:
-        raise section.fail("drop", "cannot stand beside keep", "keep names all levels that stay")
+        raise section.fail("drop", "cannot be given together with keep", "keep names all levels that stay")
     if not chosen:
         return lower
     keep = chosen["keep"] if "keep" in chosen else [name for name in levels if name not in chosen["drop"]]

@@ -193,8 +193,8 @@ def test_what_holds_no_matrix(house, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "failed/meson-info").mkdir(parents=True)
     for where, said in {
-        "true": "its binary holds no build matrix of isagen\n  they are built without isagen",
-        "mac.whl": "its binaries are of Mach-O, which isagen does not read",
+        "true": "its binary holds no build matrix of isagen\n  built without isagen",
+        "mac.whl": "its binaries are Mach-O files, which isagen does not read",
         "pure.whl": "no build of isagen is here",
         "empty": "no build of isagen is here",
         "failed": "is a build folder of Meson without a plan of isagen\n  configuring failed, or ",

@@ -19,7 +19,7 @@ DYNAMIC_FUNCTIONS = {12: WHEN_LOADED, 13: AT_EXIT}  # DT_INIT, DT_FINI
 JUMPS = (".plt", ".iplt")
 # Tables for unwinding the stack: no code is called through their pointers.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
-NO_FUNCTION = (0, (1 << 64) - 1)  # ends or starts an array
+NO_FUNCTION = (0, (1 << 64) - 1)  # values in an array that are no functions: they mark its start or end
 
 
 class ElfPointers:
@@ -65,7 +65,11 @@ class ElfPointers:
 
     @cached_property
     def _slots(self) -> dict[int, tuple[str, int]]:
-        """The pointers that the loader writes, by address: (what its relocation names, address or symbol's number)."""
+        """The value of each pointer that the loader writes, by the pointer's address.
+
+        It is ("address", address), ("symbol", the symbol's number) or ("resolver", the resolver's address). Of pointers
+        outside `slot_ranges`, only those to which the loader writes the result of a resolver are included.
+        """
         slots: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections if not self.elf.relocatable else ():
             if section.type not in e.RELOCATION_SECTIONS or not section.flags & e.SHF_ALLOC:
@@ -164,7 +168,7 @@ class LoadedElf(Elf):
 
     def pointers(self, kinds: RelocationTypes) -> ElfPointers:
         for section in self.sections:
-            if section.type == e.SHT_CREL:  # sealing copies them without reading them
+            if section.type == e.SHT_CREL:  # the audit has to read relocations; sealing only copies these
                 raise self.fail(f"section {section.name} contains relocations in a form that is not read (CREL)")
         return ElfPointers(self, kinds)
 
@@ -192,7 +196,8 @@ def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]
 def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
     """Yield the addresses of the pointers in a SHT_RELR section (gABI, "Relative Relocation Table").
 
-    An even entry is an address. An odd one is a bitmap of the words that come after the last address.
+    An even entry is the address of a pointer. An odd one is a bitmap of the words after that pointer, or after the
+    words of the bitmap before it.
     """
     content, word, order = elf.content(section), elf.layout.word, elf.layout.byteorder
     after = 0
@@ -209,7 +214,10 @@ def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
 
 
 def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
-    """Yield the words in the data of a program at fixed addresses that are addresses of code or data."""
+    """Yield (address, value) of the words in the data of a program at fixed addresses that may be pointers.
+
+    Their values are addresses in a loaded section.
+    """
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC and section.size]
     if not loaded or not elf.layout.wide:
         return
