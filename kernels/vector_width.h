@@ -6,7 +6,7 @@
 #ifndef VECTOR_BYTES
 #if defined(CPU_CAPABILITY_AVX512)
 #define VECTOR_BYTES 64
-#elif defined(CPU_CAPABILITY_AVX2)
+#elif defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_SVE256)
 #define VECTOR_BYTES 32
 #elif defined(__GNUC__) && (defined(__SSE2__) || defined(__ARM_NEON) || defined(__VSX__) || defined(__VX__) || \
                             defined(__loongarch_sx) || defined(__mips_msa) || defined(__wasm_simd128__))

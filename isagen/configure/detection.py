@@ -36,6 +36,7 @@ def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) ->
                 "low": one.low,
                 "field": _number(one.mask),
                 "minimum": one.minimum,
+                "maximum": _number(one.maximum),
             }
             for feature in used
             for one in feature.conditions

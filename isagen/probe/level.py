@@ -34,7 +34,7 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
 
 def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     """Return the provisional verdict on a level, by its flags and the macros that these turn on."""
-    flags, dropped = _usable_flags(level, compiler)
+    flags, dropped = _usable_flags(table, level, compiler)
     macros, reason = compiler.baseline_macros, ""
     if flags:
         macros, outcome = compiler.macros(flags)
@@ -81,9 +81,12 @@ def _function(name: str, body: str) -> str:
     return f"{name}(int argc, char **argv)\n{{\n(void)argv;\n{body.strip()}\n}}\n"
 
 
-def _usable_flags(level: Level, compiler: Compiler) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def _usable_flags(
+    table: Table, level: Level, compiler: Compiler
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the level's flags with the optional flags that the compiler accepts, and the dropped ones with reasons."""
-    flags, optional = level.flags["gnu"], level.optional_flags.get("gnu", ())
+    flags = table.features.processor.level_flags(level.flags["gnu"], compiler.args)
+    optional = level.optional_flags.get("gnu", ())
     if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
     if not compiler.accepts(flags).ok:  # no optional flag can be tried

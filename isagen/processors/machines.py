@@ -32,6 +32,8 @@ class Machine:
         """Return the number of a source; 0 if the machine has none."""
         if source.kind == "hwcap":
             return self.hwcap(*source.place)
+        if source.kind == "prctl":
+            return self.prctl(*source.place)
         assert source.kind == "sysctl", f"no machine of {type(self).__name__} reads {source.kind}"
         return self.sysctl(*source.place)
 
@@ -54,6 +56,12 @@ class Machine:
             size = ctypes.sizeof(value)
             return 0 if libc.elf_aux_info(BSD_HWCAPS[word], ctypes.byref(value), size) else value.value
         return 0
+
+    def prctl(self, operation: int) -> int:
+        """Return what Linux's prctl() returns for an operation without arguments; 0 if it fails, or elsewhere."""
+        return (
+            max(int(ctypes.CDLL(None).prctl(operation, *[ctypes.c_ulong(0)] * 4)), 0) if sys.platform == "linux" else 0
+        )
 
     def sysctl(self, name: str) -> int:
         """Return the int that macOS has under `name`; 0 if there is none, or if it is negative."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -56,14 +56,13 @@ class DecodableCode:
 class OldestCpu:
     """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
 
-    Compilers predefine `macro` for the architecture. `gcc` and `clang` are the values of their attribute `target`.
-    `clang_where` is (macro, text): where the macro is defined, Clang knows the names in the text, which is appended.
+    Compilers predefine `macro` for the architecture. `gcc` and `clang` are (condition of an #if, value of the attribute
+    `target`); the first one counts whose condition holds.
     """
 
     macro: str
-    gcc: str
-    clang: str
-    clang_where: tuple[str, str]
+    gcc: tuple[tuple[str, str], ...]
+    clang: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that a processor can be a key
@@ -74,7 +73,8 @@ class Processor:
     ``platform.machine()`` in lower case to them, and `macros` maps the macros that compilers predefine for them.
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
-    code for every CPU; without it, the project's flags apply. `baseline_table` is the table that names the baselines of
+    code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
+    project's arguments. `baseline_table` is the table that names the baselines of
     audits. `this_machine` returns the CPU and OS that Python runs on. It imports its modules when called.
     """
 
@@ -88,6 +88,7 @@ class Processor:
     kinds: tuple[SourceKind, ...] = ()
     read_state: Callable[[Section], Any] = lambda entry: None
     oldest_cpu: OldestCpu | None = None
+    level_flags: Callable[[Sequence[str], Sequence[str]], tuple[str, ...]] = lambda flags, args: tuple(flags)
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     this_machine: Callable[[], Machine] | None = None

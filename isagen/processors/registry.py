@@ -17,6 +17,7 @@ from .processor import ANY_FAMILY, Processor
 # A line for each processor's folder. The last one is for all other architectures.
 NAMES = (
     "x86",
+    "arm64",
     "generic",
 )
 # The folder that the processors' folders are in.

@@ -19,12 +19,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition for a feature: a field of a source's number is at least `minimum`. A bit is a field of width 1."""
+    """A condition for a feature: a field of a source's number is `minimum` to `maximum`.
+
+    A bit is a field of width 1.
+    """
 
     source: Source
     low: int = 0
     width: int = 1
     minimum: int = 1
+    maximum: int = 1
 
     @property
     def mask(self) -> int:
@@ -33,7 +37,7 @@ class Condition:
 
     def holds(self, word: int) -> bool:
         """Return whether `word`, the source's number, shows the feature."""
-        return word >> self.low & self.mask >= self.minimum
+        return self.minimum <= word >> self.low & self.mask <= self.maximum
 
 
 @dataclass(frozen=True)
@@ -69,21 +73,33 @@ class SourceKind:
 # The kinds of the OS, for any processor: `machines.Machine` and isa_system.c.j2 read them.
 SYSTEM_KINDS = (
     SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word"),
+    SourceKind(
+        "prctl",
+        31,
+        "[operation, field]",
+        "[51, [15, 0]]: the length of SVE vectors in bytes",
+        (range(1, 256),),
+        "int operation",
+    ),
     SourceKind("sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', parameter="const char *name"),
 )
 
 
 def read_conditions(entry: Section, kinds: Sequence[SourceKind]) -> tuple[Condition, ...]:
-    """Read the conditions of a feature, any of which shows it: a source of at least one kind, and `minimum`."""
+    """Read the conditions of a feature, any of which shows it: at least one source, and the keys of the range."""
     given = [kind for kind in kinds if kind.name in entry]
     if not given:
         raise entry.fail(kinds[0].name, "is missing", f"give one of {', '.join(kind.name for kind in kinds)}")
-    minimum = entry.integer("minimum", 1)
-    conditions = [Condition(*kind.read(entry), minimum) for kind in given]
-    for condition in conditions:
-        if not 1 <= minimum <= condition.mask:
-            remedy = f"a field of {condition.width} bits holds 1 to {condition.mask}"
-            raise entry.fail("minimum", f"{minimum} is out of range", remedy)
+    minimum, maximum = entry.integer("minimum", 1), entry.integer("maximum", None)
+    conditions = []
+    for kind in given:
+        source, low, width = kind.read(entry)
+        largest = (1 << width) - 1
+        if not 1 <= minimum <= largest:
+            raise entry.fail("minimum", f"{minimum} is out of range", f"a field of {width} bits holds 1 to {largest}")
+        if maximum is not None and not minimum <= maximum <= largest:
+            raise entry.fail("maximum", f"{maximum} is out of range", f"it may be {minimum} to {largest}")
+        conditions.append(Condition(source, low, width, minimum, largest if maximum is None else maximum))
     return tuple(conditions)
 
 

@@ -35,6 +35,7 @@ wide = { hwcap = [2, 1], macros = ["__WIDE__"] }
 width = { hwcap = [2, [63, 60]], minimum = 4, needs = ["wide"] }
 bf16 = { hwcap = [2, 14], sysctl = "hw.optional.made.FEAT_BF16" }
 generation = { sysctl = "hw.made.generation", minimum = 3 }
+exact = { hwcap = [2, [59, 56]], minimum = 5, maximum = 5 }
 """
 LEVEL = '[levels.{0}]\nrank = {1}\nvector_bits = 128\nprobe = "return argc;"\nflags.gnu = []\nfeatures = {2}\n'
 LEVELS = {
@@ -44,6 +45,7 @@ LEVELS = {
     "WIDE": ["width"],
     "BF16": ["bf16"],
     "NEW": ["generation", "simd"],
+    "EXACT": ["exact"],
 }
 
 
@@ -76,6 +78,9 @@ MACHINES = {
     "mac that says no": (Machine(numbers={"hw.optional.made.FEAT_BF16": 0}), ""),
     "old": (Machine({1: 1 << 1}, {"hw.made.generation": 2}), "SIMD"),
     "new": (Machine({1: 1 << 1}, {"hw.made.generation": 3}), "SIMD NEW"),
+    "below a range": (Machine({2: 4 << 56}), ""),
+    "in a range": (Machine({2: 5 << 56}), "EXACT"),
+    "above a range": (Machine({2: 6 << 56}), ""),
     "newer": (Machine({1: 1 << 1}, {"hw.made.generation": (1 << 31) - 1}), "SIMD NEW"),
 }
 HARNESS = """
@@ -182,7 +187,7 @@ def test_a_folder_and_a_line_make_a_processor(made_up):
 
 
 def test_what_isagen_knows():
-    assert registry.processor_names() == ("generic", "x86")
+    assert registry.processor_names() == ("arm64", "generic", "x86")
     assert registry.processor_of_family("x86_64").name == "x86"
     assert registry.processor_of_family("loongarch64").name == "generic"
     assert registry.is_decoded(Architecture("elf", 62, 64, "little", "x86-64"))
@@ -240,11 +245,12 @@ def test_this_system_answers():
 
 def test_conditions_of_every_kind(made_up):
     features = read_features("made").features
-    bf16 = Condition(Source("sysctl", ("hw.optional.made.FEAT_BF16",)), width=31)
+    bf16 = Condition(Source("sysctl", ("hw.optional.made.FEAT_BF16",)), width=31, maximum=2**31 - 1)
     assert features["simd"].conditions == (Condition(Source("hwcap", (1,)), low=1),)
-    assert features["width"].conditions == (Condition(Source("hwcap", (2,)), low=60, width=4, minimum=4),)
+    assert features["width"].conditions == (Condition(Source("hwcap", (2,)), low=60, width=4, minimum=4, maximum=15),)
     assert features["bf16"].conditions == (Condition(Source("hwcap", (2,)), low=14), bf16)
     assert features["generation"].conditions[0].minimum == 3
+    assert features["exact"].conditions == (Condition(Source("hwcap", (2,)), low=56, width=4, minimum=5, maximum=5),)
     assert features["dotprod"].needs == ("simd",)
 
 

@@ -18,7 +18,7 @@ LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.
 @pytest.mark.parametrize(
     ("feature", "key", "message", "remedy"),
     [
-        ('macros = ["__A__"]', "cpuid", "is missing", "one of cpuid, hwcap, sysctl"),
+        ('macros = ["__A__"]', "cpuid", "is missing", "one of cpuid, hwcap, prctl, sysctl"),
         ("hwcap = [3, 0]", "hwcap", "must be [word, bit]", "AT_HWCAP2"),
         ("hwcap = [1, 64]", "hwcap", "must be [word, bit]", ""),
         ("hwcap = [1, [0, 1]]", "hwcap", "must be [word, bit]", ""),
@@ -31,6 +31,9 @@ LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.
         ('cpuid = [7, 0, "ebx", 5], minimum = 2', "minimum", "2 is out of range", "a field of 1 bits holds 1 to 1"),
         ('cpuid = [7, 0, "ebx", [7, 0]], minimum = 256', "minimum", "256 is out of range", "1 to 255"),
         ("hwcap = [1, 0], minimum = 0", "minimum", "0 is out of range", ""),
+        ("prctl = [51, [3, 0]], maximum = 16", "maximum", "16 is out of range", "it may be 1 to 15"),
+        ("prctl = [51, [3, 0]], minimum = 4, maximum = 3", "maximum", "3 is out of range", "it may be 4 to 15"),
+        ("prctl = [0, 0]", "prctl", "must be [operation, field]", "SVE vectors"),
         ('hwcap = [1, 0], needs = ["avx11"]', "needs", "there is no feature 'avx11' before it", "did you mean"),
         ('hwcap = [1, 0], needs = ["novel"]', "needs", "there is no feature 'novel' before it", ""),
     ],
@@ -114,7 +117,7 @@ def test_names_of_cpus_come_in_pairs(macros, unknown):
 
 def test_a_field_of_a_register():
     (condition,) = read_features("x86").features["avx10_2"].conditions
-    assert condition == Condition(Source("cpuid", (0x24, 0, "ebx")), 0, 8, 2)
+    assert condition == Condition(Source("cpuid", (0x24, 0, "ebx")), 0, 8, 2, 255)
 
 
 class Avx10(X86Machine):

@@ -104,6 +104,7 @@ ABOVE_DEFAULT = {
     "AMX": (f"{WIDE} {VBMI}", None, None),
     "AVX512_FP16": (f"{WIDE} {VBMI} -mavx512fp16", None, None),
 }
+ARMV8 = "-march=armv8.2-a"
 # Per level: gnu flags, optional gnu flags, msvc flags.
 FLAGS = {
     "x86": {"DEFAULT": ("", None, ""), **ABOVE_DEFAULT},
@@ -120,6 +121,17 @@ FLAGS = {
         "X86_64_V4": ("-march=x86-64-v4", None, "/arch:AVX512"),
     },
     "generic": {"DEFAULT": ("", None, "")},
+    "arm64": {
+        "DEFAULT": ("", None, None),
+        "DOTPROD": (f"{ARMV8}+dotprod", None, None),
+        "FP16": (f"{ARMV8}+dotprod+fp16", None, None),
+        "SVE": (f"{ARMV8}+sve", None, None),
+        "FP16FML": (f"{ARMV8}+dotprod+fp16fml", None, None),
+        "I8MM": (f"{ARMV8}+dotprod+fp16fml+i8mm", None, None),
+        "BF16": (f"{ARMV8}+dotprod+fp16fml+i8mm+bf16", None, None),
+        "SVE256": (f"{ARMV8}+dotprod+fp16fml+i8mm+bf16+sve -msve-vector-bits=256", None, None),
+        "SVE2": (f"{ARMV8}+dotprod+fp16fml+i8mm+bf16+sve2", None, None),
+    },
 }
 # These have the flags above in another order: each turns one instruction set on, whichever comes first.
 REORDERED = {"AVX2_VNNI", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"}

@@ -87,7 +87,8 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("macros", "family"), [({"__x86_64__"}, "x86_64"), ({"__i386__"}, "x86"), ({"__aarch64__"}, ""), ((), "")]
+    ("macros", "family"),
+    [({"__x86_64__"}, "x86_64"), ({"__i386__"}, "x86"), ({"__aarch64__"}, "aarch64"), ({"__arm__"}, ""), ((), "")],
 )
 def test_the_architecture_that_macros_name(macros, family):
     assert family_under(macros) == family

@@ -116,7 +116,7 @@ def test_extra_features_and_ignored_macros_of_a_table(tmp_path):
     assert not table.features.ignores("__AVX__")
 
 
-@pytest.mark.parametrize(("family", "name"), [("x86_64", "x86"), ("aarch64", "generic"), ("riscv64", "generic")])
+@pytest.mark.parametrize(("family", "name"), [("x86_64", "x86"), ("aarch64", "arm64"), ("riscv64", "generic")])
 def test_default_table(family, name):
     assert default_table(family) == name
 

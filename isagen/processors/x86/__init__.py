@@ -14,11 +14,14 @@ from .registers import CPUID, read_state
 # In GCC, arch= turns off all features that the command line turns on; in Clang, only those of -march=NAME, not those of
 # -mavx512f or -march=native. The extensions that Clang uses without an intrinsic are therefore turned off by name; SSE3
 # turns off all vector extensions above it. Clang 14 knows these names, except those of APX.
+CLANG = "arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni"
 OLDEST_CPU = OldestCpu(
     macro="__x86_64__",
-    gcc="arch=x86-64",
-    clang="arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni",
-    clang_where=("__APX_F__", ",no-egpr,no-push2pop2,no-ppx,no-ndd,no-ccmp,no-nf,no-cf,no-zu"),
+    gcc=(("1", "arch=x86-64"),),
+    clang=(
+        ("defined(__APX_F__)", f"{CLANG},no-egpr,no-push2pop2,no-ppx,no-ndd,no-ccmp,no-nf,no-cf,no-zu"),
+        ("1", CLANG),
+    ),
 )
 
 

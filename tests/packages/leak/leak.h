@@ -10,7 +10,7 @@ template <class T> __attribute__((noinline)) int width_of_this_code(T value)
 {
 #if defined(__AVX512F__)
   int width = 512;
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || (defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS == 256)
   int width = 256;
 #else
   int width = 128;
@@ -48,7 +48,7 @@ __attribute__((noinline)) inline int width_by_vtable(const shape<int> &s)
 // A constant whose layout depends on the level's vectors.
 #if defined(__AVX512F__)
 #define LANES 16
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || (defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS == 256)
 #define LANES 8
 #else
 #define LANES 4

@@ -1,0 +1,32 @@
+"""arm64 (AArch64), little-endian: levels from NEON to SVE2, detected by what the OS reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..machines import Machine
+from ..processor import OldestCpu, Processor
+from .flags import on_baseline
+
+# In GCC, arch= turns off all features that the command line turns on, but under armv9-a its pragma warns, as it defines
+# __ARM_ARCH again. Clang 14 to 22 ignore arch=. In these cases, features that compilers use without an intrinsic are
+# turned off by name.
+GCC = "+nosve+nolse+norcpc+nopauth+nodotprod+nosha3+nomops"
+CLANG = "no-sve,no-lse,no-rcpc,no-pauth,no-dotprod,no-sha3,no-mops"
+OLDEST_CPU = OldestCpu(
+    macro="__aarch64__",
+    gcc=(("__ARM_ARCH >= 9 && __GNUC__ >= 13", f"{GCC}+nocssc"), ("__ARM_ARCH >= 9", GCC), ("1", "arch=armv8-a")),
+    clang=(("__clang_major__ >= 16", f"{CLANG},no-cssc"), ("1", CLANG)),
+)
+
+PROCESSOR = Processor(
+    name="arm64",
+    home=Path(__file__).parent,
+    cpu_families=("aarch64",),
+    default_tables={"aarch64": "arm64"},
+    spellings={"arm64": "aarch64"},
+    macros={"__aarch64__": "aarch64"},
+    oldest_cpu=OLDEST_CPU,
+    level_flags=on_baseline,
+    this_machine=Machine,
+)

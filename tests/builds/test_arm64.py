@@ -1,0 +1,246 @@
+"""arm64: the level that each recorded CPU selects, levels built and run under qemu, and baselines that CPUs lack."""
+
+import re
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from isagen.configure.dispatch import dispatch_texts
+from isagen.model.plan import Verdict
+from isagen.planning.config import Config
+from isagen.planning.plan import CopyOptions, make_plan
+from isagen.processors.arm64.flags import on_baseline
+from isagen.processors.detection import detect, missing_by_level
+from isagen.processors.machines import Machine
+from isagen.processors.table import load_table
+from support.checkout import ROOT
+from support.model import build_of, write_dispatch
+from support.projects import make_project, need, verdicts
+
+TABLE = load_table("arm64", Path())
+CPUS = tomllib.loads((ROOT / "tests/arm64/cpus.toml").read_text())
+# The bits of AT_HWCAP and AT_HWCAP2 in order (Linux, arch/arm64/kernel/cpuinfo.c, hwcap_str).
+HWCAP = (
+    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 "
+    "sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca pacg"
+)
+HWCAP2 = (
+    "dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svef32mm svef64mm svebf16 i8mm bf16 "
+    "dgh rng bti mte ecv afp rpres mte3 sme smei16i64 smef64f64 smei8i32 smef16f32 smeb16f32 smef32f32 smefa64 wfxt"
+)
+HARNESS = """
+#define ISA_NOT_ON_LOAD 1
+struct isa_kernel { int level; };
+#include "isa_dispatch.c"
+
+static uint64_t words[3], length;
+static const char *names;
+static uint64_t recorded_hwcap(int word) { return words[word]; }
+static uint64_t recorded_prctl(int operation) { return operation == 51 ? length : 0; }
+static uint64_t recorded_sysctl(const char *name) { return strstr(names, name) != NULL; }
+const struct isa_kernel isa_kernel_DEFAULT__stub = {0};
+void isa_needs_one_ISA_DEFINE_DISPATCH_for_stub(const struct isa_kernel *kernel) { (void)kernel; }
+
+int main(int argc, char **argv)
+{
+  static const struct isa_machine machine = {&isa_this_cpu, recorded_hwcap, recorded_prctl, recorded_sysctl};
+  int level;
+  words[1] = strtoull(argv[1], NULL, 0);
+  words[2] = strtoull(argv[2], NULL, 0);
+  length = strtoull(argv[3], NULL, 0);
+  names = argv[4];
+  (void)argc, (void)isa_this_machine;
+  isa_select(&machine, NULL);
+  for (level = ISA_LEVEL_COUNT - 1; !isa_supported[level]; level--)
+    ;
+  puts(isa_levels[level].name);
+  return 0;
+}
+"""
+QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
+COMPILERS = {
+    "gcc": ("['aarch64-linux-gnu-gcc']", "['aarch64-linux-gnu-g++']"),
+    "clang-16": ("['clang-16', '--target=aarch64-linux-gnu']", "['clang++-16', '--target=aarch64-linux-gnu']"),
+    "clang-14": ("['clang-14', '--target=aarch64-linux-gnu']", "['clang++-14', '--target=aarch64-linux-gnu']"),
+}
+# qemu's CPUs, and the level that each selects. `max` has vectors of 512 bits unless it is told otherwise.
+SELECTED = {
+    "cortex-a53": "DEFAULT",
+    "cortex-a76": "FP16",
+    "neoverse-n1": "FP16",
+    "a64fx": "SVE",
+    "max": "SVE2",
+    "max,sve-max-vq=1": "SVE2",
+    "max,sve=off": "BF16",
+}
+
+
+@dataclass(frozen=True)
+class Recorded(Machine):
+    """A CPU as its operating system reports it."""
+
+    words: tuple[int, int]
+    sve_bytes: int
+    sysctls: tuple[str, ...]
+
+    def hwcap(self, word: int) -> int:
+        return self.words[word - 1]
+
+    def prctl(self, operation: int) -> int:
+        return self.sve_bytes if operation == 51 else 0
+
+    def sysctl(self, name: str) -> int:
+        return int(name in self.sysctls)
+
+
+def recorded(name: str) -> Recorded:
+    entry = CPUS[name]
+    words = entry.get("features", "").split()
+    lists = HWCAP.split(), HWCAP2.split()
+    assert set(words) <= {word for names in lists for word in names}
+    bits = [sum(1 << names.index(word) for word in words if word in names) for names in lists]
+    sysctls = tuple(f"hw.optional.{one}" for one in entry.get("sysctls", ()))
+    return Recorded((bits[0], bits[1]), entry.get("sve_bytes", 0), sysctls)
+
+
+@pytest.mark.parametrize("name", CPUS)
+def test_what_a_cpu_selects_in_python(name):
+    missing = missing_by_level(TABLE, detect(TABLE.features, recorded(name)))
+    assert [level for level, lacks in missing.items() if not lacks][-1] == CPUS[name]["level"]
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory):
+    """A program that selects a level as the generated code does, from recorded answers of the OS."""
+    need("cc")
+    folder = tmp_path_factory.mktemp("arm64")
+    plan = make_plan(
+        config=Config(Path("isa.toml")),
+        table=TABLE,
+        kernels=["k.c"],
+        option_levels="",
+        verdicts={(x, "c"): Verdict(True, "", features=TABLE.required_features(x)) for x in TABLE.names()},
+        source_root="..",
+        copy_options=CopyOptions(),
+    )
+    write_dispatch(folder, dispatch_texts(build_of(plan), TABLE), {"stub": ["DEFAULT"]}, TABLE.names())
+    (folder / "harness.c").write_text(HARNESS)
+    command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "harness.c", "-o", "harness"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "harness"
+
+
+@pytest.mark.parametrize("name", CPUS)
+def test_what_a_cpu_selects_in_c(harness, name):
+    cpu = recorded(name)
+    words = [*map(str, cpu.words), str(cpu.sve_bytes), " ".join(cpu.sysctls)]
+    done = subprocess.run([harness, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == CPUS[name]["level"]
+
+
+# ---- flags on a baseline
+
+
+@pytest.mark.parametrize(
+    ("args", "flag"),
+    [
+        ("", "-march=armv8.2-a+sve"),
+        ("-O2 -g", "-march=armv8.2-a+sve"),
+        ("-march=armv8-a+crypto", "-march=armv8.2-a+crypto+sve"),
+        ("-march=armv8.2-a+sha3", "-march=armv8.2-a+sha3+sve"),
+        ("-march=armv8.6-a -march=armv8.4-a", "-march=armv8.4-a+sve"),
+        ("-march=armv9.2-a", "-march=armv9.2-a+sve"),
+        ("-march=native", "-march=armv8.2-a+sve"),
+        ("-mcpu=neoverse-v1", "-mcpu=neoverse-v1+sve"),
+        ("-mcpu=cortex-a76+crypto", "-mcpu=cortex-a76+crypto+sve"),
+        ("-mcpu=neoverse-v1 -march=armv8.4-a", "-march=armv8.4-a+sve"),
+        ("-mcpu=native", "-march=armv8.2-a+sve"),
+    ],
+)
+def test_flags_are_added_to_the_project_s(args, flag):
+    flags = ("-march=armv8.2-a+sve", "-msve-vector-bits=256")
+    assert on_baseline(flags, args.split()) == (flag, flags[1])
+
+
+# ---- builds
+
+
+def built(folder, compiler, *options, package="portable"):
+    """The project, cross-compiled with warnings as errors."""
+    c, cpp = COMPILERS[compiler]
+    need(*(re.findall(r"'([^']*)'", words)[0] for words in (c, cpp)), "aarch64-linux-gnu-ar", "qemu-aarch64")
+    project = make_project(folder, package)
+    (folder / "cross.ini").write_text(
+        f"[binaries]\nc = {c}\ncpp = {cpp}\nar = 'aarch64-linux-gnu-ar'\nstrip = 'aarch64-linux-gnu-strip'\n"
+        "[host_machine]\nsystem = 'linux'\ncpu_family = 'aarch64'\ncpu = 'aarch64'\nendian = 'little'\n"
+    )
+    project.last = project.setup("--cross-file", str(folder / "cross.ini"), "-Dwerror=true", *options)
+    project.ninja()
+    return project
+
+
+def ran(project, cpu, program="portable", **environment):
+    """Run the program on a CPU of qemu."""
+    emulator = (QEMU[0], "-cpu", cpu, *QEMU[1:])
+    return project.run(*emulator, project.path(program), check=False, **environment)
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def portable(request, tmp_path_factory):
+    return built(tmp_path_factory.mktemp(request.param), request.param)
+
+
+def test_every_level_is_built_and_sealed(portable):
+    assert set(verdicts(portable).values()) == {"built"}
+    assert re.search(r"table +: arm64\n", portable.last)
+    assert re.search(r"sealed +: yes\n +audited +: not when linked: only code for x86-64 is decoded\n", portable.last)
+
+
+@pytest.mark.parametrize(("cpu", "level"), SELECTED.items())
+def test_the_right_level_runs(portable, cpu, level):
+    said = ran(portable, cpu).stdout
+    assert said.startswith(f"14 200 30 {level}, in use: {level}, built: SVE2, 3 stubs: ")
+
+
+@pytest.mark.parametrize("level", TABLE.names())
+def test_an_override_selects_each_level(portable, level):
+    # Vectors of 256 bits: each level is supported.
+    said = ran(portable, "max,sve-max-vq=2", PORTABLE_ISA=level.lower()).stdout
+    assert said.startswith(f"14 200 30 {level}, in use: {level}, ")
+
+
+def test_code_for_one_vector_length_runs_at_no_other(portable):
+    for length in (1, 4):
+        said = ran(portable, f"max,sve-max-vq={length}", PORTABLE_ISA="sve256").stdout
+        assert "PORTABLE_ISA=SVE256 needs features that CPU or OS lack (sve_256); BF16 is used" in said
+        assert "14 200 30 BF16, " in said
+
+
+@pytest.mark.parametrize(("sealed", "widths"), [("true", "128 256 41 2 3 256 3"), ("false", "128 128 ")])
+def test_levels_share_no_code_if_sealed(tmp_path, sealed, widths):
+    """Without the seal, the linker takes the lowest level's copy of a weak function for all."""
+    project = built(tmp_path, "gcc", f"-Disa_seal={sealed}", "-Disa_levels=SVE256", package="leak")
+    said = ran(project, "max,sve-max-vq=2", "leak").stdout
+    assert said.startswith(widths)
+
+
+@pytest.mark.parametrize(
+    ("arg", "lacks"),
+    [
+        ("-march=armv8.2-a+sve2", "lse rdm fphp fp16 sve sve2"),
+        ("-march=armv9-a", "sve sve2"),
+        ("-mcpu=neoverse-v1", "i8mm bf16 sve sve_i8mm"),
+    ],
+)
+@pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
+def test_a_cpu_without_the_baseline_gets_a_message(tmp_path, compiler, arg, lacks):
+    """What runs before the check of the CPU uses nothing of the baseline's features."""
+    project = built(tmp_path, compiler, "-Doptimization=3", f"-Dc_args={arg}", f"-Dcpp_args={arg}")
+    said = ran(project, "cortex-a53").stdout
+    assert "error: this program or library is compiled for features that CPU or OS lack: lse rdm" in said
+    assert lacks in said
+    assert "14 200 30 SVE2, " in ran(project, "max").stdout
+    assert not re.search(r"(SVE2|BF16) +: unavailable", project.last)
