@@ -23,6 +23,27 @@ struct Dot {
     return Vectorized<float>::of(_mm512_dpbf16_ps(sum.v, (__m512bh)a.v, (__m512bh)b.v));
   }
 
+#elif VECTOR_BYTES == 32 && defined(CPU_CAPABILITY_SVE256)
+
+  // BFDOT: two products per lane. It treats denormals as zero.
+  using Format = Bf16Pairs;
+  static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
+  {
+    return Vectorized<float>::of((Vectorized<float>::Raw)(Sums)svbfdot_f32((Sums)sum.v, (Parts)a.v, (Parts)b.v));
+  }
+
+  typedef svfloat32_t Sums __attribute__((arm_sve_vector_bits(256)));
+  typedef svbfloat16_t Parts __attribute__((arm_sve_vector_bits(256)));
+
+#elif VECTOR_BYTES == 16 && defined(CPU_CAPABILITY_BF16)
+
+  // The same.
+  using Format = Bf16Pairs;
+  static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
+  {
+    return Vectorized<float>::of(vbfdotq_f32(sum.v, (bfloat16x8_t)a.v, (bfloat16x8_t)b.v));
+  }
+
 #else
 
   using Format = Bf16Floats;

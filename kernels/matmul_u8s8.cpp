@@ -42,6 +42,39 @@ struct Dot {
 #endif
   }
 
+#elif VECTOR_BYTES == 32 && defined(CPU_CAPABILITY_SVE256)
+
+  // USDOT: four products of bytes per lane.
+  using Format = U8S8Bytes;
+  static Words dot(Words sum, Words a, Words b)
+  {
+    return Words::of((Words::Raw)(Sums)svusdot_s32((Sums)sum.v, (Unsigned)a.v, (Signed)b.v));
+  }
+
+  typedef svint32_t Sums __attribute__((arm_sve_vector_bits(256)));
+  typedef svuint8_t Unsigned __attribute__((arm_sve_vector_bits(256)));
+  typedef svint8_t Signed __attribute__((arm_sve_vector_bits(256)));
+
+#elif VECTOR_BYTES == 16 && defined(CPU_CAPABILITY_I8MM)
+
+  // The same.
+  using Format = U8S8Bytes;
+  static Words dot(Words sum, Words a, Words b)
+  {
+    return Words::of((Words::Raw)vusdotq_s32((int32x4_t)sum.v, (uint8x16_t)a.v, (int8x16_t)b.v));
+  }
+
+#elif VECTOR_BYTES == 16 && defined(CPU_CAPABILITY_DOTPROD)
+
+  // SDOT takes signed bytes: a is (a - 128) + 128. The second product is the same for all rows.
+  using Format = U8S8Bytes;
+  static Words dot(Words sum, Words a, Words b)
+  {
+    const int8x16_t bytes = (int8x16_t)b.v, left = (int8x16_t)veorq_u8((uint8x16_t)a.v, vdupq_n_u8(128));
+    const int32x4_t more = vdotq_s32(vdupq_n_s32(0), vdupq_n_s8(-128), bytes);
+    return Words::of((Words::Raw)vsubq_s32(vdotq_s32((int32x4_t)sum.v, left, bytes), more));
+  }
+
 #else
 
   using Format = U8S8Integers;

@@ -12,6 +12,11 @@
 #include <immintrin.h>
 #define VEC_X86 1
 #endif
+#elif defined(__ARM_NEON) && VECTOR_BYTES > 0
+#include <arm_neon.h>
+#if defined(__ARM_FEATURE_SVE)
+#include <arm_sve.h>
+#endif
 #endif
 
 #if defined(__GNUC__)

@@ -5,6 +5,7 @@ Tolerances are in tests/support/matmul_reference.py. The AMX and AVX512_FP16 cop
 
 import array
 import os
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from isagen_kernels import matmul_bf16, matmul_fp16, matmul_u8s8
 
+from isagen.processors.table import load_table
 from support.arrays import unaligned
 from support.checkout import ROOT
 from support.flushing import FLAGS, flushing
@@ -290,11 +292,43 @@ DISPATCH = """
     ],
 )
 def test_other_cpus(tmp_path, compiler, arguments, emulator):
-    need(compiler, *emulator)
+    products_agree(tmp_path, [compiler, *arguments], emulator)
+
+
+# The instructions that products have at the levels of arm64, of bytes and of bfloat16.
+ARM64_DOTS = {
+    "DOTPROD": ["sdot"],
+    "FP16": ["sdot"],
+    "I8MM": ["usdot"],
+    "BF16": ["usdot", "bfdot"],
+    "SVE256": ["usdot", "bfdot"],
+    "SVE2": ["usdot", "bfdot"],
+}
+
+
+@pytest.mark.parametrize("level", ARM64_DOTS)
+@pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-g++", "clang++-14", "clang++-16"])
+def test_levels_of_arm64(tmp_path, compiler, level):
+    need("aarch64-linux-gnu-g++", "aarch64-linux-gnu-objdump")
+    table = load_table("arm64", ROOT)
+    flags = [*table.level(level).flags["gnu"], *(f"-D{macro}" for macro in table.defines(level))]
+    target = ["--target=aarch64-linux-gnu"] if compiler.startswith("clang") else []
+    command = [compiler, *target, *flags, "-static"]
+    products_agree(tmp_path, command, ["qemu-aarch64", "-cpu", "max,sve-max-vq=2"])
+    code = subprocess.run(
+        ["aarch64-linux-gnu-objdump", "-d", str(tmp_path / "products")], capture_output=True, text=True, check=True
+    ).stdout
+    for instruction in ARM64_DOTS[level]:
+        assert re.search(rf"\t{instruction}\t{'z' if level == 'SVE256' else 'v'}\d", code)
+
+
+def products_agree(tmp_path, compilation, emulator):
+    """Build the program with all products for one level, run it, and check what it says."""
+    need(compilation[0], *emulator[:1])
     (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
     sources = [PACKAGES / "tiles" / name for name in ("main.cpp", "portable.cpp")]
     sources += [ROOT / "kernels" / f"matmul_{name}.cpp" for name in ("u8s8", "bf16", "fp16")]
-    command = [compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DPORTABLE", *arguments]
+    command = [*compilation, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DPORTABLE"]
     command += [f"-I{tmp_path}", f"-I{ROOT / 'kernels'}", *map(str, sources), "-o", str(tmp_path / "products")]
     subprocess.run(command, check=True)
     done = subprocess.run(

@@ -2,6 +2,8 @@
 
 import pytest
 
+from isagen.processors.table import load_table
+from support.checkout import ROOT
 from support.projects import need
 from support.vectors import FORMS, SANITIZERS, build, run, runs_here
 
@@ -20,3 +22,16 @@ def test_another_architecture(form, tmp_path):
     build("aarch64-linux-gnu-g++", form, tmp_path / "vec", "-O2", "-static")
     need("qemu-aarch64")
     assert run("qemu-aarch64", tmp_path / "vec").stdout.endswith(" 0 failures\n")
+
+
+@pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-g++", "clang++-16 --target=aarch64-linux-gnu"])
+@pytest.mark.parametrize("level", ["BF16", "SVE256", "SVE2"])
+def test_levels_of_arm64(level, compiler, tmp_path):
+    program, *target = compiler.split()
+    need(program, "aarch64-linux-gnu-g++", "qemu-aarch64")
+    table = load_table("arm64", ROOT)
+    flags = [*target, *table.level(level).flags["gnu"], *(f"-D{macro}" for macro in table.defines(level))]
+    build(program, "DEFAULT", tmp_path / "vec", "-O2", "-static", *flags)
+    said = run("qemu-aarch64", "-cpu", "max,sve-max-vq=2", tmp_path / "vec").stdout
+    assert said.startswith("32 bytes" if level == "SVE256" else "16 bytes")
+    assert said.endswith(" 0 failures\n")
