@@ -61,17 +61,14 @@ def _flags_of(level: Level, family: str) -> str:
 
 
 def _processor(found: Features) -> str:
-    return "\n".join(
-        (
-            f"### Features of {found.name}\n",
-            _rows(("feature", "detection", "OS state", "needs", "macros"), map(_feature, found.features.values())),
-            f"### OS states of {found.name}\n",
-            _rows(
-                ("state", "XCR0 bits", "permission asked of Linux", "asked on macOS"),
-                map(_state, found.states.values()),
-            ),
-        )
-    )
+    parts = [
+        f"### Features of {found.name}\n",
+        _rows(("feature", "detection", "OS state", "needs", "macros"), map(_feature, found.features.values())),
+    ]
+    if found.states:
+        heads = ("state", "XCR0 bits", "permission asked of Linux", "asked on macOS")
+        parts += [f"### OS states of {found.name}\n", _rows(heads, map(_state, found.states.values()))]
+    return "\n".join(parts)
 
 
 def _feature(feature: Feature) -> tuple[str, ...]:
@@ -91,11 +88,15 @@ def detection(condition: Condition) -> str:
     high = condition.low + condition.width - 1
     bits = str(high) if condition.width == 1 else f"{high}:{condition.low}"
     least = "" if condition.width == 1 else f" >= {condition.minimum}"
+    if condition.minimum == condition.maximum > 1:
+        least = f" = {condition.minimum}"
     place = condition.source.place
     if condition.source.kind == "cpuid":
         return f"CPUID.{place[0]:X}H.{place[1]}:{place[2].upper()}[{bits}]{least}"
     if condition.source.kind == "hwcap":
         return f"AT_HWCAP{place[0] if place[0] > 1 else ''}[{bits}]{least}"
+    if condition.source.kind == "prctl":
+        return f"prctl({place[0]})[{bits}]{least}"
     return f"{condition.source.kind} {place[0]} >= {condition.minimum}"
 
 

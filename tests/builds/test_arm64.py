@@ -168,8 +168,8 @@ def test_flags_are_added_to_the_project_s(args, flag):
 # ---- builds
 
 
-def built(folder, compiler, *options, package="portable"):
-    """The project, cross-compiled with warnings as errors."""
+def built(folder, compiler, *options, package="portable", table=""):
+    """The project, cross-compiled with warnings as errors; `table` is the text of its own table, if it has one."""
     c, cpp = COMPILERS[compiler]
     need(*(re.findall(r"'([^']*)'", words)[0] for words in (c, cpp)), "aarch64-linux-gnu-ar", "qemu-aarch64")
     project = make_project(folder, package)
@@ -177,6 +177,9 @@ def built(folder, compiler, *options, package="portable"):
         f"[binaries]\nc = {c}\ncpp = {cpp}\nar = 'aarch64-linux-gnu-ar'\nstrip = 'aarch64-linux-gnu-strip'\n"
         "[host_machine]\nsystem = 'linux'\ncpu_family = 'aarch64'\ncpu = 'aarch64'\nendian = 'little'\n"
     )
+    if table:
+        (project.folder / "own.toml").write_text(table)
+        project.edit("isagen/isa.toml", 'table = "default"', 'table = "../own.toml"')
     project.last = project.setup("--cross-file", str(folder / "cross.ini"), "-Dwerror=true", *options)
     project.ninja()
     return project
@@ -217,6 +220,13 @@ def test_code_for_one_vector_length_runs_at_no_other(portable):
         said = ran(portable, f"max,sve-max-vq={length}", PORTABLE_ISA="sve256").stdout
         assert "PORTABLE_ISA=SVE256 needs features that CPU or OS lack (sve_256); BF16 is used" in said
         assert "14 200 30 BF16, " in said
+
+
+def test_the_own_table_of_the_docs(tmp_path):
+    text = (ROOT / "docs/arm64.md").read_text()
+    project = built(tmp_path, "gcc", table=text.partition("```toml\n")[2].partition("```")[0])
+    assert "14 200 30 SVE2_128, " in ran(project, "max,sve-max-vq=1").stdout
+    assert "14 200 30 SVE2, " in ran(project, "max").stdout
 
 
 @pytest.mark.parametrize(("sealed", "widths"), [("true", "128 256 41 2 3 256 3"), ("false", "128 128 ")])
