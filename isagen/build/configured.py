@@ -18,8 +18,8 @@ from ..model.plan_file import outputs_folder, read_plan
 
 NINJA_FILE = "build.ninja"
 WARNING = (
-    "isagen: warning: meson.build: no target takes isa_kernels_dep: no kernel is linked, and sources do not find "
-    "isa_dispatch.h\n  give a target dependencies: isa_kernels_dep"
+    "isagen: warning: meson.build: no target takes {dependency}: no kernel is linked, and sources do not find "
+    "isa_dispatch.h\n  give a target dependencies: {dependency}"
 )
 COMPILED_TWICE = (
     "isagen: warning: meson.build: {source} is in isa_kernels, and a target compiles it too\n"

@@ -60,11 +60,14 @@ def _configured(words: Sequence[str]) -> int:
     Meson calls this step after configuring. It also gives editors an entry for each kernel source: the command at
     LEVEL without the arguments WORD.
     """
+    from ..model.plan_file import read_plan
     from .configured import COMPILED_TWICE, WARNING, add_entries, is_used
 
     root = os.environ["MESON_BUILD_ROOT"]
     if not is_used(os.path.join(outputs_folder(Path(words[1]).parent), words[2]), root):
-        print(WARNING, file=sys.stderr)
+        kernel_set = read_plan(words[1]).plan.kernel_set
+        dependency = f"isa_kernels_deps['{kernel_set}']" if kernel_set else "isa_kernels_dep"
+        print(WARNING.format(dependency=dependency), file=sys.stderr)
     if len(words) > 3:
         for path in add_entries(root, words[1], words[3], words[4:]):
             source = os.path.relpath(os.path.join(root, path), os.environ["MESON_SOURCE_ROOT"])

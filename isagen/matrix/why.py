@@ -54,6 +54,10 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     kernel, taken = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
     cell = kernel.levels[level.name]
     because, predicate = _cause(matrix, level, cell, here)
+    running = _running(matrix, kernels, here)
+    if because is Because.NOT_PREFERRED and running == (kernel, level.name):
+        because = Because.SELECTED
+        predicate = "is selected: no better level that runs here has a function for its stubs"
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
@@ -63,7 +67,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     # If several sources have the stub, the sentence is about the source whose copy the stub calls at this level.
     source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
     withheld = [f"{matrix.withhold}() may withhold features, and is not asked here"] if matrix.withhold else []
-    details = *explanation.details, *source, *_runs_here(matrix, kernels, here), *withheld
+    details = *explanation.details, *source, *_runs_here(running, len(kernels) > 1), *withheld
     return replace(explanation, details=details)
 
 
@@ -78,15 +82,20 @@ def _copies(
                 yield kernel, level.name
 
 
-def _runs_here(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -> Iterator[str]:
-    """Yield a line with the best copy of `kernels` that the machine supports and the override allows, if known."""
+def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -> tuple[MatrixKernel, str] | None:
+    """Return the best copy of `kernels` that the machine supports and the override allows, if known, with its level."""
     if here.problem:
-        return
+        return None
     allowed = [name for name, missing in here.missing.items() if not missing and name not in here.excluded]
-    for kernel, level in _copies(matrix, kernels, allowed):
-        source = f", {kernel.source}" if len(kernels) > 1 else ""
+    return next(_copies(matrix, kernels, allowed), None)
+
+
+def _runs_here(running: tuple[MatrixKernel, str] | None, several: bool) -> Iterator[str]:
+    """Yield a line about the copy that is `running`, with its source if `several` kernels have the stub."""
+    if running is not None:
+        kernel, level = running
+        source = f", {kernel.source}" if several else ""
         yield f"runs here: the copy of {kernel.levels[level].folded or level}{source}"
-        return
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:

@@ -113,7 +113,7 @@ def _languages(sources: Sources) -> list[str]:
     suffixes = {Path(name).suffix for name in sources.kernel_names()}
     languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
     if not languages:
-        languages = {"cpp" if sources.find(r"\b(project|add_languages)\s*\([^)]*'cpp'") else "c"}
+        languages = {"cpp" if sources.has_cpp() else "c"}
     if "fortran" in languages:  # isagen registers its procedures in C
         languages.add("c")
     return [language for language in COMPILER_OF if language in languages]

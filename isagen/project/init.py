@@ -260,9 +260,11 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     if not (fresh or _is_used(Sources(folder), fragment)):
         path = PurePosixPath(fragment)
         above = next((place for place in path.parents if (folder / place / NAME).is_file()), PurePosixPath())
+        where = ", after project()," if above == PurePosixPath() else ""
+        suffix = "cpp" if Sources(folder).has_cpp() else "c"
         yield (
-            f"\nAdd two lines to {above / NAME}, after project(), and isa_kernels_dep to a target's dependencies:\n\n"
-            "  isa_kernels = files('kernels/one.cpp')   # your kernel sources\n"
+            f"\nAdd two lines to {above / NAME}{where} and isa_kernels_dep to a target's dependencies:\n\n"
+            f"  isa_kernels = files('kernels/one.{suffix}')   # your kernel sources\n"
             f"  subdir('{path.relative_to(above)}')\n"
         )
         if has_package:

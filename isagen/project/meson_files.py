@@ -89,6 +89,10 @@ class Sources:
             statement = re.match(r"[^)\]]*", self.text_after(place))
             yield from re.findall(r"'([^']*)'", statement[0] if statement else "")
 
+    def has_cpp(self) -> bool:
+        """Return whether the project has the language C++."""
+        return self.find(r"\b(project|add_languages)\s*\([^)]*'cpp'") is not None
+
     def subdirs(self) -> Iterator[tuple[str, Place]]:
         """Yield the folders that subdir() enters, as paths from the project's root, each with its place."""
         for name, text in self.texts.items():

@@ -35,6 +35,14 @@ def test_a_set_without_kernels_has_queries(sets):
     assert sets.run(sets.path("without")).stdout == "DEFAULT 0\n"
 
 
+def test_a_set_that_no_target_takes(new_project):
+    project = new_project("sets")
+    project.edit("meson.build", "executable('without', 'without.c', dependencies: isa_kernels_deps['none'])\n", "")
+    said = project.setup("-Disa_levels=none")
+    assert "isagen: warning: meson.build: no target takes isa_kernels_deps['none']: no kernel is linked" in said
+    assert "\n  give a target dependencies: isa_kernels_deps['none']\n" in said
+
+
 @pytest.mark.smoke
 def test_matrix_and_audit_know_all_sets(sets):
     assert sets.isagen("audit", "build").returncode == 0

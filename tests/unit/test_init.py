@@ -194,8 +194,16 @@ def test_advice_is_for_the_meson_build_above_the_fragment(project):
     (project / "lib").mkdir()
     (project / "lib/meson.build").write_text("x = 1\n")
     said = run(project, fragment="lib/isa")
-    assert "Add two lines to lib/meson.build, " in said
+    assert "Add two lines to lib/meson.build and isa_kernels_dep to a target's dependencies" in said
     assert "  subdir('isa')\n" in said
+
+
+@pytest.mark.parametrize(("languages", "suffix"), [("'c'", "c"), ("'c', 'cpp'", "cpp")])
+def test_advice_names_a_kernel_in_the_project_s_language(tmp_path, languages, suffix):
+    (tmp_path / "meson.build").write_text(f"project('mine', {languages})\n")
+    said = run(tmp_path)
+    assert "Add two lines to meson.build, after project(), and isa_kernels_dep" in said
+    assert f"  isa_kernels = files('kernels/one.{suffix}') " in said
 
 
 def test_advice_does_not_depend_on_where_the_project_lies(tmp_path):

@@ -159,6 +159,20 @@ def test_another_level_is_preferred(matrix):
     assert "to run it: HELLO_ISA=AVX2" in found.details
 
 
+def test_a_stub_without_a_function_at_better_levels(matrix):
+    """The level is not the preferred one, but its copy runs."""
+    kernel, *others = matrix.kernels
+    levels = {
+        name: replace(cell, stubs=()) if name not in ("DEFAULT", "AVX2") else cell
+        for name, cell in kernel.levels.items()
+    }
+    matrix = replace(matrix, kernels=(replace(kernel, levels=levels), *others))
+    because, said = answer(matrix, "AVX2", at(matrix), kernel.source)
+    assert because is Because.SELECTED
+    assert said.endswith(" at AVX2 is selected: no better level that runs here has a function for its stubs")
+    assert answer(matrix, "DEFAULT", at(matrix), kernel.source)[0] is Because.NOT_PREFERRED
+
+
 def test_no_supported_level_is_allowed(matrix):
     """All levels require DEFAULT."""
     because, said = answer(matrix, "AVX2", at(matrix, HELLO_ISA="-DEFAULT"))
