@@ -128,13 +128,14 @@ class _Audit:
         def calls_of_others(path: Path) -> frozenset[str]:
             return frozenset().union(*(result.calls for other, result in results.items() if other != path))
 
-        waiting = sorted(code, key=lambda path: path.stat().st_size)  # the largest last, which is rarely audited again
+        paths = sorted(code, key=lambda path: path.stat().st_size)  # the largest last, which is rarely audited again
+        waiting = paths
         while waiting:
             for number, path in enumerate(waiting, 1):
                 self.progress(code[path], number, len(waiting))
                 called[path] = calls_of_others(path)
                 results[path] = self._file(path, code[path], called[path])
-            waiting = [path for path in waiting if (calls_of_others(path) - called[path]) & results[path].exports]
+            waiting = [path for path in paths if (calls_of_others(path) - called[path]) & results[path].exports]
         return results.values()
 
     def _file(self, path: Path, shown: str, called: Iterable[str] = ()) -> Result:

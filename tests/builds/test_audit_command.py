@@ -184,7 +184,8 @@ def test_wheels_in_a_folder_are_audited(house):
     ]
 
 
-CALLED = HEAD + f"{AVX2} void called(void) {{ {DOUBLE} }} void other(void); void both(void) {{ other(); }}"
+CALLED_ALONE = HEAD + f"{AVX2} void called(void) {{ {DOUBLE} }}"
+CALLED = CALLED_ALONE + " void other(void); void both(void) { other(); }"
 CALLING = "void called(void); void both(void); __attribute__((constructor)) static void first(void) {{ {}(); }}"
 
 
@@ -199,6 +200,16 @@ def test_libraries_of_a_wheel_that_call_each_other_at_load(link, tmp_path, funct
     assert [finding["symbol"] for finding in load] == ["called"] * found
     assert all("when another file is loaded" in finding["detail"] for finding in load)
     assert isagen("--fail-on", "load", called) != ""
+
+
+def test_a_library_that_is_called_only_by_what_another_calls_at_load(link, tmp_path):
+    """The constructor of `last`, which is the largest and so is audited last, calls `first`, which calls `second`."""
+    last = link("char padding[1 << 16] = {1};\n" + CALLING.format("both"), name="last.so")
+    first = link("void called(void); void both(void) { called(); }", name="first.so")
+    wheel = make_wheel(tmp_path / "chain-1.0.whl", first=first, second=link(CALLED_ALONE, name="second.so"), last=last)
+    report = data(wheel, status=1)
+    load = [finding for target in report["targets"] for finding in target["findings"] if finding["kind"] == "load"]
+    assert [finding["symbol"] for finding in load] == ["called"]
 
 
 def test_a_library_that_a_wheel_holds_several_times_is_audited_once(libraries, tmp_path):
