@@ -93,6 +93,7 @@ class _Audit:
         results: list[Result] = []
         names: dict[bytes, str] = {}  # by the digest of a file: some wheels contain a library several times
         code: dict[Path, str] = {}
+        copies: dict[str, str] = {}  # by the name of a file: the name of the same file, which is audited
         for path in list(files_in(folder)):  # before wheels are unpacked, perhaps into this folder
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
@@ -101,7 +102,7 @@ class _Audit:
                 if same == name:
                     code[path] = name
                 else:
-                    results.append(Result(name, f"the same file as {same}"))
+                    copies[name] = same
             elif is_archive(path):
                 judged = "not audited: an archive of objects; audit what they are linked into"
                 results.append(Result(name, judged, decoded=False))
@@ -111,7 +112,11 @@ class _Audit:
             elif path.suffix == WHEEL and not in_wheel:
                 parts = _or_failed(name, partial(self._wheel, path, name))
                 results += [replace(part, group=name) for part in parts]
-        results += self._together(code)
+        audited = {result.target: result for result in self._together(code)}
+        results += audited.values()
+        results += [
+            Result(copy, f"the same file as {name}", decoded=audited[name].decoded) for copy, name in copies.items()
+        ]
         yield from sorted(results, key=lambda result: result.group or result.target)
         if not results:
             yield Result(shown, "holds no machine code: nothing to audit", empty=True)

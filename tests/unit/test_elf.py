@@ -100,6 +100,13 @@ def test_a_build_of_code_that_is_not_decoded(tmp_path):
         audit_targets([tmp_path], X86_64)
 
 
+def test_copies_of_a_file_that_is_not_decoded(tmp_path):
+    for name in ("one.so", "two.so"):
+        (tmp_path / name).write_bytes(elf_object([], 183, kind=LIBRARY))
+    with pytest.raises(AuditError, match=r"one\.so: code for AArch64 is not decoded"):
+        audit_targets([tmp_path], X86_64)
+
+
 def test_reports_of_names_that_are_not_utf_8(tmp_path):
     path = tmp_path / "a.o"
     path.write_bytes(with_function(b"f\x80\xc3\xa9", code=b"\xc5\xfc\x58\xc0\xc3"))  # vaddps ymm0, ymm0, ymm0
