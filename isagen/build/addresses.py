@@ -9,7 +9,7 @@ code finds by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..binary.formats import demangle
 from ..binary.sealing_protocol import PointerTargets
@@ -23,13 +23,14 @@ FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    `lower` are the names that the objects use and levels below define. `initialised_variables` are the names of weak or
-    unique variables with dynamic initialisation, and of their guards: these names are private to the level.
+    `lower` maps the names that the objects use and levels below define to these levels. `initialised_variables` are the
+    names of weak or unique variables with dynamic initialisation, and of their guards: these names are private to the
+    level.
     """
 
-    def __init__(self, level: str, objects: Sequence[Compiled], lower: Collection[str] = ()) -> None:
+    def __init__(self, level: str, objects: Sequence[Compiled], lower: Mapping[str, str] | None = None) -> None:
         self._level = level
-        self._lower = lower
+        self._lower = lower or {}
         self._kernel_prefix, self._without_prefix = registration_prefixes(level)
         self._definitions: dict[str, list[CompiledSymbol]] = {}
         for compiled in objects:
@@ -99,8 +100,8 @@ class LevelAddresses:
         for section, targets in compiled.findable_sections.items():
             if code := self._code_behind(targets):
                 raise BuildError(
-                    f"{source} puts the address of {demangle(code)}, a function of {self._level}, into this section, "
-                    f"which other code finds by its name",
+                    f"{source} puts the address of {demangle(code)}, a function of "
+                    f"{self._lower.get(code, self._level)}, into this section, which other code finds by its name",
                     where=section,
                     remedy="do not collect functions of kernel sources in a section: register them for a stub",
                 )
@@ -129,7 +130,7 @@ class LevelAddresses:
         if code:
             raise BuildError(
                 f"this variable of {source} is shared by all levels, but points to {demangle(code)}, a function of "
-                f"{self._level}: code of another level could call it through the variable",
+                f"{self._lower.get(code, self._level)}: code of another level could call it through the variable",
                 where=demangle(symbol.name),
                 remedy="make it const or constexpr without mutable members; or move it, or the function that "
                 "contains it, into an anonymous namespace, so that each level has its own copy",

@@ -108,6 +108,21 @@ def test_shared_data_with_the_address_of_code(load, name, options):
     assert "anonymous namespace" in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("inline fn hook = &below; fn use() { return hook; }", ": code of another level could call it"),
+        ('__attribute__((section("set_x"), used)) static fn member = &below;', ", into this section"),
+    ],
+)
+def test_a_function_of_a_level_below_is_said_to_be_of_that_level(load, text, end):
+    """The names of functions of levels below are known with their levels."""
+    (compiled,) = load(f'extern "C" int below(int x);\n{text}')
+    addresses = LevelAddresses("AVX512", [compiled], {"below": LEVEL})
+    with pytest.raises(BuildError, match=f"below, a function of {LEVEL}{end}"):
+        addresses.check("0.cpp", compiled)
+
+
 SET = """
 static int impl(int x) { return x; }
 __attribute__((section("set_x"), used)) static fn member = &impl;
