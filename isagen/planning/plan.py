@@ -20,8 +20,9 @@ from .kernels import check_kernels, copy_names, settings_of
 from .levels import aliases_of, select_levels
 
 UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
-# The reason of a level that is disabled for all kernels, but not by the same setting.
+# The reason of a level that different entries of isa.toml disable for all kernels; and what their own reasons contain.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
+BY_ENTRY = ": kernels."
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,9 @@ def _level_rows(
         # Without kernels, only the lowest level counts as built.
         without_kernels = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
         best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=without_kernels)
+        reason = best.reason
+        if best.verdict == DISABLED and len({cell.reason for cell in cells}) > 1:
+            reason = next((cell.reason for cell in cells if BY_ENTRY not in cell.reason), NO_SOURCE)
         by_language = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in by_language.values() for name in verdict.features}
@@ -153,7 +157,7 @@ def _level_rows(
             name=level.name,
             rank=level.rank,
             verdict=best.verdict,
-            reason=NO_SOURCE if best.verdict == DISABLED and len({cell.reason for cell in cells}) > 1 else best.reason,
+            reason=reason,
             requires=level.below,
             features=features,
             flags={language: verdict.flags for language, verdict in by_language.items()},

@@ -126,6 +126,30 @@ def test_level_row_has_the_best_verdict_of_its_cells(table):
     assert [row.rank for row in rows.values()] == [0, 10, 20, 30]
 
 
+@pytest.mark.parametrize(
+    ("first", "own", "more", "reason"),
+    [
+        ("a.c", {"a.c": ("BASE", "HUGE")}, {}, "by isa.toml: no kernel source is for it"),
+        ("a.c", {"a.c": ("BASE", "HUGE")}, {"module": "m"}, "by isa.toml: no kernel source is for it"),
+        (
+            "a.c",
+            {},
+            {"baseline": ("avx2", "avx_vnni")},
+            "the baseline contains it, and WIDE_VNNI, which runs in its place",
+        ),
+        ("a.f90", {}, {"sealed": False}, "by the Meson option isa_seal: "),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_level_that_kernels_lack_for_different_reasons(table, first, own, more, reason, turned):
+    """Entries of isa.toml are the reason only if no kernel lacks the level for another one."""
+    entries = {source: KernelConfig(levels) for source, levels in (own | {"b.c": ("BASE",)}).items()}
+    kernels = ("b.c", first) if turned else (first, "b.c")
+    row = plan_of(table, *kernels, own=entries, **more).levels[1]
+    assert row.verdict == "disabled"
+    assert row.reason.startswith(reason)
+
+
 def test_level_row_needs_what_any_language_turned_on(table):
     verdicts = verdicts_of(
         table,
