@@ -24,7 +24,7 @@ from ..tune.results import read_results
 from .output import add_output, standard_output, wrapped, write, write_data
 from .parser import Commands
 
-WHERE = "a build folder, a binary, a wheel, a folder of builds or binaries, or the name of an installed module"
+WHERE = "a build folder, a binary, a wheel, a folder of builds, binaries or wheels, or the name of an installed module"
 FORMATS = ("terminal", "html", "json", "markdown", "csv")
 DIFF_FAILED = 2  # the exit status of an error of `isagen diff`; 1 means that something differs
 

@@ -1,10 +1,10 @@
-"""Finds build matrices: in build folders, binaries, wheels, installed modules, and folders of builds or binaries."""
+"""Finds build matrices: in builds, binaries, wheels and folders of them, and in installed modules."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata, util
 from importlib.machinery import PathFinder
@@ -21,7 +21,7 @@ from ..model.plan_file import plans_in
 from .built import built_matrix, matrices_in
 
 WANTED = (
-    "give a build folder, a binary, a wheel, a folder of builds or binaries, "
+    "give a build folder, a binary, a wheel, a folder of builds, binaries or wheels, "
     "or the name of a module that this Python finds"
 )
 
@@ -40,7 +40,7 @@ class Found:
 
 
 def find_matrices(where: str) -> list[Found]:
-    """Return the matrices of a build folder, binary, wheel, folder of builds or binaries, or installed module.
+    """Return the matrices of a build folder, binary, wheel, folder of builds, binaries or wheels, or installed module.
 
     Raises `ProjectError` if there is none, and `AuditError` if a binary or wheel cannot be read.
     """
@@ -57,9 +57,10 @@ def find_matrices(where: str) -> list[Found]:
     if path.is_file():
         return _in_files(where, {path: where})
     files = _relative(path) if path.is_dir() else {}
-    if not any(map(is_binary, files)) and (plans := _editable_plans(where)):
+    has_files = any(is_binary(file) or file.suffix == WHEEL for file in files)
+    if not has_files and (plans := _editable_plans(where)):
         return _in_builds(where, plans)
-    module = None if any(map(is_binary, files)) else _located(where)  # a module may have the name of a folder here
+    module = None if has_files else _located(where)  # a module may have the name of a folder here
     if module is None and not path.is_dir():
         configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
         raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED + configure)
@@ -125,15 +126,22 @@ def _label(plan: Path) -> str:
 
 
 def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
-    """Return the matrices in the binaries among the files; with `modules`, labels are names for `import`."""
-    found = []
-    for path, label in labels.items():
-        if is_binary(path):
-            with open_binary(path, label) as binary:
-                found += [Found(label, matrix, module=label if modules else "") for matrix in matrices_in(binary)]
+    """Return the matrices in the files; with `modules`, labels are names for `import`, and wheels do not count."""
+    found = list(_matrices(labels, modules))
     if not found:
         raise _nothing(where, list(labels))
     return found
+
+
+def _matrices(labels: Mapping[Path, str], modules: bool) -> Iterator[Found]:
+    for path, label in labels.items():
+        if is_binary(path):
+            with open_binary(path, label) as binary:
+                for matrix in matrices_in(binary):
+                    yield Found(label, matrix, module=label if modules else "")
+        elif path.suffix == WHEEL and not modules:
+            with unpacked(path) as folder:
+                yield from _matrices({file: f"{label}/{name}" for file, name in _relative(folder).items()}, modules)
 
 
 def _located(name: str) -> Path | None:

@@ -12,8 +12,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from isagen.binary.elf.notes import note_of
+from isagen.matrix.where import find_matrices
+from isagen.model.matrix_notes import pack
+from isagen.model.record import MATRIX_OWNER
 from support.checkout import ROOT
+from support.elf import LIBRARY, NOTE, Part, elf_object
 from support.levels import supported_levels
+from support.matrices import matrix_of
 from support.projects import Project, make_project, matrix, need
 
 SCHEMA = json.loads((ROOT / "docs/matrix.schema.json").read_text(encoding="utf-8"))
@@ -85,7 +91,7 @@ def test_every_place_has_the_same_matrix(house, tmp_path):
     assert any(cell["seconds"] for kernel in expected["kernels"] for cell in kernel["levels"].values())
     without_times(expected)
     python_path = {"PYTHONPATH": str(house.site)}
-    for where in (house.binary, stripped, house.wheel, house.site, "build/isagen/isa_plan.json"):
+    for where in (house.binary, stripped, house.wheel, "dist", house.site, "build/isagen/isa_plan.json"):
         assert without_times(data_at(house, where)) == expected, where
     for where in ("hello", "hello._core"):
         assert without_times(data_at(house, where, **python_path)) == expected, where
@@ -183,6 +189,18 @@ def test_a_wheel_of_another_architecture(new_project, tmp_path):
     assert (level["name"], level["verdict"], level["compiled"]) == ("DEFAULT", "built", True)
     assert "it is built for aarch64, and this machine is " in project.isagen("why", "default", wheel).stdout
     assert "selected: unknown: it is built for aarch64" in project.isagen("report", wheel).stdout
+
+
+def test_wheels_in_a_folder(tmp_path):
+    """Beside one without machine code, and beside a binary."""
+    library = elf_object([Part(b".note.isagen", NOTE, note_of(MATRIX_OWNER, pack(matrix_of())))], kind=LIBRARY)
+    (tmp_path / "one.so").write_bytes(library)
+    for name, file, content in (("a.whl", "pkg/core.so", library), ("b.whl", "pkg/code.py", b"print()")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr(file, content)
+    assert [found.label for found in find_matrices(str(tmp_path))] == ["a.whl/pkg/core.so", "one.so"]
+    (tmp_path / "one.so").unlink()
+    assert [found.label for found in find_matrices(str(tmp_path))] == ["a.whl/pkg/core.so"]
 
 
 def test_what_holds_no_matrix(house, tmp_path):
