@@ -54,6 +54,50 @@ def test_a_table_that_is_handed_out_at_load(link, compiler, stripped):
     assert "holds its address, and is used by code that runs when loaded" in finding.detail
 
 
+BEHIND = """
+  .text
+  .type planted, @function
+planted:
+  vzeroupper
+  ret
+  .size planted, .-planted
+  .type first, @function
+first:
+  leaq handed(%rip), %rdi
+  call add@PLT
+  ret
+  .size first, .-first
+  .section .init_array, "aw"
+  .quad first
+  .section .data.rel.ro, "aw"
+  .balign 8
+  .type handed, @object
+handed:
+  .quad exported + 8
+  .size handed, 8
+  .globl exported
+  .type exported, @object
+exported:
+  .quad 0
+  .size exported, 8
+  .type other, @object
+other:
+  .quad planted
+  .size other, 8
+  .section .note.GNU-stack, "", @progbits
+"""
+
+
+@pytest.mark.parametrize(
+    "flags", [[], ["--pack-dyn-relocs=android"], ["-z,rel"], ["-z,rel", "--pack-dyn-relocs=android"]]
+)
+def test_a_table_behind_an_exported_variable(link, flags):
+    """A relocation has the distance from the variable, or the relocated place does."""
+    library = link(BEHIND, *(f"-Wl,{flag}" for flag in flags), kind=".s", compiler="gcc", linker="lld")
+    (finding,) = audit(library).findings
+    assert (finding.symbol, finding.cause) == ("planted", "pointer")
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_what_python_calls_when_it_imports_a_module(link, compiler):
     text = (

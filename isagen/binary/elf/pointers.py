@@ -188,7 +188,8 @@ def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]
                 elif kind in kinds.slot and elf.dynamic_table is not None:
                     symbol = elf.symbol_of(elf.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        yield offset, symbol.address + (addend if section.type == e.SHT_RELA else 0)
+                        # The places of the GOT have no addend, whatever they contain.
+                        yield offset, symbol.address + (addend if kind in kinds.absolute else 0)
     if elf.fixed:
         yield from _words_that_are_addresses(elf)
 
