@@ -205,6 +205,25 @@ def test_the_start_code_of_older_compilers_calls_roots(link):
     assert [(f.kind, f.symbol) for f in audit(library).findings] == [("load", "planted")]
 
 
+@pytest.mark.parametrize(("section", "detail"), [(".init", "runs when loaded"), (".fini", "runs at exit")])
+def test_the_part_of_an_object_in_what_the_loader_runs(link, section, detail):
+    """As in the file that is linked from it."""
+    text = f"""
+  .section {section}, "ax"
+  call planted
+  .text
+  .type planted, @function
+planted:
+  vzeroupper
+  ret
+  .size planted, .-planted
+  .section .note.GNU-stack, "", @progbits
+"""
+    for flags in (["-c"], []):
+        (finding,) = audit(link(text, *flags, compiler="gcc", kind=".s")).findings
+        assert (finding.kind, finding.symbol, finding.detail) == ("load", "planted", detail)
+
+
 def test_the_path_that_is_shown_is_the_shortest_from_any_root(link):
     steps = "".join(
         f"__attribute__((noinline)) static void step{i}(void) {{ data[{i}] = 1; step{i + 1}(); data[{i}] = 2; }}\n"

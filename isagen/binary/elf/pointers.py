@@ -112,7 +112,13 @@ class ElfPointers:
             for section in self.elf.sections:
                 for relocation in self.relocations(section) if section.when_called else ():
                     yield self.target(relocation), section.when_called
-            return
+        else:
+            yield from self._called_in_linked_file()
+        for section in self.elf.sections:
+            if section.name in LOADER_FUNCTIONS and section.executable and section.size:
+                yield section.address, LOADER_FUNCTIONS[section.name]
+
+    def _called_in_linked_file(self) -> Iterator[tuple[int, str]]:
         word = self.elf.layout.word
         for address, size, when in self._arrays:
             for slot in range(address, address + size - word + 1, word):
@@ -122,9 +128,6 @@ class ElfPointers:
         for tag, when in DYNAMIC_FUNCTIONS.items():
             if self._dynamic.get(tag):
                 yield self._dynamic[tag], when
-        for section in self.elf.sections:
-            if section.name in LOADER_FUNCTIONS and section.executable:
-                yield section.address, LOADER_FUNCTIONS[section.name]
 
     def in_data(self) -> Iterator[tuple[int, int]]:
         if not self.elf.relocatable:
