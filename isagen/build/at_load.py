@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 
 from ..audit.findings import Finding
 from ..model.errors import AuditError, BuildError
 from ..model.record import Record
 from .compiled import Compiled
 
+STATIC = "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch"
 # A kernel source and its object.
 Item = tuple[str, Compiled]
 
@@ -22,8 +23,8 @@ def check_at_load(
     """Raise `BuildError` for the first fault, or print all faults if `mode` is warn.
 
     `record` is the record of the build. `private` are the private names of the level, and `lower` the names of levels
-    below that it uses. Three kinds of levels are not checked: levels that need only the baseline's features, levels of
-    processors without a decoder, and levels whose objects run nothing at load or exit.
+    below that it uses. Levels that need only the baseline's features are not checked. Where the code cannot be decoded,
+    a warning says so.
     """
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
     if mode == "off" or not numbers:
@@ -53,16 +54,15 @@ def _findings(
     from ..audit.recorded import sets_of
     from ..audit.subject import Subject
     from ..binary.formats import open_binary
-    from ..processors.registry import is_decoded
 
     if level in record.levels and set(record.levels[level]).issubset(record.outside):
         return ()  # any code may call code of the baseline
     first = stack.enter_context(open_binary(items[numbers[0]][1].path))
-    if first.architecture is None or not is_decoded(first.architecture):
-        return ()
     try:
         sets = sets_of(first, record)
-    except AuditError:  # the decoder is not installed: the summary shows that links are not audited
+    except AuditError as problem:
+        for number in numbers:
+            _warn(items[number][0], problem.message)
         return ()
     allowances = Allowances(record.allow)
 
@@ -78,6 +78,16 @@ def _findings(
         if symbol.defined
     }
     return Initialisers(level, objects, defined, private, lower).findings(numbers)
+
+
+@cache
+def _warn(source: str, problem: str) -> None:
+    """Warn once that nothing checks what the copies of a kernel run at load or exit."""
+    print(
+        f"isagen: warning: {source}: its copies run code when the program is loaded, before a level is selected, and "
+        f"nothing checks whether every CPU has the instructions: {problem}\n  {STATIC}",
+        file=sys.stderr,
+    )
 
 
 def _variable(finding: Finding) -> str:
@@ -96,9 +106,6 @@ def _shown(finding: Finding) -> str:
 
 
 def _remedy(finding: Finding) -> str:
-    static = (
-        "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch"
-    )
     if finding.kind == "address":
-        return f"{static}; or allow what is used, with the reason why it keeps no address: [[audit.allow]] in isa.toml"
-    return static
+        return f"{STATIC}; or allow what is used, with the reason why it keeps no address: [[audit.allow]] in isa.toml"
+    return STATIC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from functools import cache
 from ..binary.formats import architecture_of
 from ..binary.sealing_protocol import ObjectFile
 from ..model.errors import AuditError
+from ..model.files import read_bytes
 from ..model.matrix import Code
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
@@ -47,6 +49,7 @@ class Measure:
         return counts.total(), widest, dict(sorted(by_feature.items()))
 
 
+CONDITION = re.compile(rb"^\s*#\s*if", re.MULTILINE)
 LOST = (
     "isagen: warning: {source}: the copy of {level} is the same as that of {lower}, although that of {between} is not\n"
     "  {level} lacks the code of {between}: let the #if in the source choose it, or define its macro for {level} in "
@@ -54,11 +57,14 @@ LOST = (
 )
 
 
-def lost_code(levels: Sequence[Registrations], below: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def lost_code(
+    levels: Sequence[Registrations], below: Mapping[str, Sequence[str]], paths: Mapping[str, str]
+) -> Iterator[str]:
     """Yield a warning for each kernel source whose copy is the same as a lower one's while one between them differs.
 
     The source chooses its code by macros, and a level does not define the macro of a level `below` it. `levels` are
-    ordered, the lowest first. Only the first such level of a source is in its warning.
+    ordered, the lowest first. Only the first such level of a source is in its warning. `paths` maps sources to files:
+    where a source has no #if, the compiler alone made the difference, and there is no warning.
     """
     digests: dict[str, dict[str, str]] = {}
     for registrations in levels:
@@ -70,7 +76,7 @@ def lost_code(levels: Sequence[Registrations], below: Mapping[str, Sequence[str]
             required = [name for name in by_level if name in below[level]]
             same = [name for name in required if by_level[name] == digest]
             between = [name for name in required if same and same[0] in below[name] and by_level[name] != digest]
-            if between:
+            if between and CONDITION.search(read_bytes(paths[source])):
                 yield LOST.format(source=source, level=level, lower=same[0], between=between[-1])
                 break
 

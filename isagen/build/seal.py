@@ -209,7 +209,9 @@ class _Run:
         if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):
             reason = reason_for_plain_code(self._build.optimization)
             print(f"isagen: note: {PLAIN_CODE.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
-        for warning in lost_code(self._registrations, {level.name: level.below for level in levels}):
+        below = {level.name: level.below for level in levels}
+        paths = {kernel.source: kernel.shown_path for kernel in plan.kernels}
+        for warning in lost_code(self._registrations, below, paths):
             print(warning, file=sys.stderr)
         outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.digests]
         self._outputs.refresh(outputs)

@@ -181,7 +181,7 @@ def built(folder, compiler, *options, package="portable", table=""):
         (project.folder / "own.toml").write_text(table)
         project.edit("isagen/isa.toml", 'table = "default"', 'table = "../own.toml"')
     project.last = project.setup("--cross-file", str(folder / "cross.ini"), "-Dwerror=true", *options)
-    project.ninja()
+    project.said = project.ninja()
     return project
 
 
@@ -227,6 +227,14 @@ def test_the_own_table_of_the_docs(tmp_path):
     project = built(tmp_path, "gcc", table=text.partition("```toml\n")[2].partition("```")[0])
     assert "14 200 30 SVE2_128, " in ran(project, "max,sve-max-vq=1").stdout
     assert "14 200 30 SVE2, " in ran(project, "max").stdout
+
+
+def test_code_that_runs_before_the_selection_is_named(tmp_path):
+    """No decoder checks it here; on x86-64 it is an error."""
+    project = built(tmp_path, "gcc", package="leak_init")
+    (warning,) = re.findall(r"isagen: warning: .*\n.*", project.said)
+    assert warning.startswith("isagen: warning: kernel.cpp: its copies run code when the program is loaded, before a ")
+    assert "the instructions: code for AArch64 is not decoded\n  make the variable constexpr, or a static" in warning
 
 
 @pytest.mark.parametrize(("sealed", "widths"), [("true", "128 256 41 2 3 256 3"), ("false", "128 128 ")])
