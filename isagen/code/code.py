@@ -13,8 +13,8 @@ from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# Pieces overlap if control enters the middle of one. Those between two functions contain at most so many times the
-# bytes that are there, and so many bytes more. Further entries share one piece, without bytes.
+# Pieces overlap if control enters the middle of one. Between two functions, control is followed until pieces contain
+# OVERLAPS times the bytes that are there, plus MORE. Further entries share one empty piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 
@@ -33,7 +33,7 @@ class Code:
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
-        # By the start of code of unknown size: the bytes in its pieces, and the number of its piece without bytes.
+        # By the start of code of unknown size: the bytes in its pieces, and the number of its empty piece.
         self._followed: Counter[int] = Counter()
         self._empty_piece: dict[int, int] = {}
         self._ends: dict[int, int] = {}
@@ -140,7 +140,7 @@ class Code:
         return tuple(gaps)
 
     def unreached(self, pieces: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield (address, bytes) of the bytes in gaps that are in none of the `pieces`, without padding before them."""
+        """Yield (address, bytes) of the bytes in gaps that are in none of the `pieces`, without leading padding."""
         reached = sorted({block for piece in pieces for block in self.blocks(piece)})
         for start, end in self.gaps:
             inside = reached[bisect_left(reached, (start,)) : bisect_left(reached, (end,))]
@@ -211,7 +211,7 @@ class Code:
         return every
 
     def operand_addresses(self, number: int) -> set[int]:
-        """Return the addresses in operands of a linked file's function, and numbers that may be addresses."""
+        """Return the addresses in operands of a linked function or piece, and numbers that may be addresses."""
         blocks = (self.decoder.references(raw, start, self.binary.fixed) for start, raw in self.raw(number))
         return {reference.address for references in blocks for reference in references}
 

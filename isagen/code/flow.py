@@ -15,8 +15,8 @@ STEP = 4096  # bytes that are decoded at a time
 class Flow:
     """Code that control reaches from an entry: blocks of (first address, address after the last), in order.
 
-    `end` is the end of the followed range if control falls through it, and 0 otherwise. `decodable` is false if a byte
-    is no known instruction: then it may be data.
+    `end` is the end of the followed range if control falls through it, and 0 otherwise. `decodable` is false if control
+    reaches bytes that are no known instruction: the code may be data.
     """
 
     blocks: tuple[tuple[int, int], ...]
@@ -35,8 +35,7 @@ def follow(
     """Follow control from `start` in the range of addresses from `low` to before `high`.
 
     `read` returns up to a number of bytes at an address, `target` the address that a direct jump leads to, 0 if
-    unknown. Calls are assumed to return. Jumps through registers and tables are not followed. Each byte is decoded
-    once.
+    unknown. Calls are assumed to return. Jumps through registers and tables are not followed. Blocks do not overlap.
     """
     blocks: list[tuple[int, int]] = []
     entries, end, decodable = [start], 0, True

@@ -10,7 +10,7 @@ from ..binary.protocol import CODE_KINDS, Binary, Binding, Section, Symbol, Symb
 
 # A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.
 Candidate = tuple[int, int, int, int]
-# A range in the unwind tables that overlaps the next function is another function only if it starts at least so many
+# A range in the unwind tables that overlaps the next function is another function only if it starts at least APART
 # bytes before that one.
 APART = 16
 
@@ -18,7 +18,7 @@ APART = 16
 class Functions:
     """The functions of a binary.
 
-    Their places are those of symbols, sections, and the tables for unwinding the stack, which stripped files have too.
+    They are found by symbols, by sections, and by the tables for unwinding the stack, which stripped files have too.
     """
 
     def __init__(self, binary: Binary) -> None:

@@ -38,7 +38,7 @@ class ResolvedReference(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `callbacks` maps each function that calls some of its arguments, such as atexit, to the positions of these.
+    `callbacks` maps each function that calls some of its arguments, such as atexit, to the arguments' positions.
     `detection` describes how code detects CPU features.
     """
 
@@ -102,7 +102,7 @@ class References:
         return {call: [values[number] for number in numbers] for call, numbers in handed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield the references in bytes of a linked file."""
+        """Yield (reference, what it resolves to) for bytes of a linked file."""
         for reference in self.code.decoder.references(raw, address, self._binary.fixed):
             kind, target, name = reference.kind, reference.address, ""
             if kind in DIRECT:
@@ -124,7 +124,7 @@ class References:
             yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield the references in bytes of an object: of instructions with relocations, and of those without."""
+        """Yield (reference, what it resolves to) for bytes of an object: instructions with relocations and without."""
         section = self._functions.section_of(address) if raw else None
         end = address + len(raw)
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
@@ -294,10 +294,10 @@ class References:
             yield from self._pieces_at((resolved.target, resolved.kind in DIRECT) for resolved in references)
 
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
-        """Yield the pieces at `entries` in gaps, except at addresses of data.
+        """Yield the pieces at `entries` in gaps, except data.
 
-        An entry is (address, whether control arrives there). If control does not arrive, an address in a named variable
-        or of undecodable bytes is one of data.
+        An entry is (address, whether control arrives there). Without control, an address in a named variable or of
+        undecodable bytes is that of data.
         """
         for address, is_code in entries:
             if within(self.code.gaps, address):
@@ -332,7 +332,7 @@ class References:
         return name.startswith(detection.libc) or (of_toolchain and not libc_only)
 
     def detects_features_first(self, number: int) -> bool:
-        """Return whether a function, or one that it calls directly, detects CPU features; the order does not matter."""
+        """Return whether a function, or one that it directly calls or jumps to, detects CPU features, in any order."""
         calls = (resolved for resolved in self.of(number) if resolved.kind in DIRECT and resolved.target)
         return self.detects_features(number) or any(
             self.detects_features(self.code.entry(call.target)) for call in calls

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ..binary.protocol import DATA_KINDS, Binary, Symbol
 
-NAMELESS = 128  # bytes of a variable without a name
+NAMELESS = 128  # the most bytes of a variable of unknown size
 
 
 class Variables:
@@ -44,7 +44,8 @@ class Variables:
     def extent(self, address: int) -> tuple[int, int]:
         """Return the first address of the variable at an address, and the one after its last.
 
-        A variable of unknown size ends at the next symbol, and after NAMELESS bytes at most.
+        A variable of unknown size starts at `address`. It ends at the next variable or at the section's end, and after
+        NAMELESS bytes at most.
         """
         symbol = self.symbol_at(address)
         if symbol is not None and symbol.size:

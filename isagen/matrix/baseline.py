@@ -25,7 +25,7 @@ def beyond_architecture(build: Build) -> tuple[str, ...]:
 
 
 def baseline_origin(build: Build) -> str:
-    """Return where these features come from: options in the compilers' commands or arguments, or their default."""
+    """Return where the baseline's features come from: options in compilers' commands or arguments, or their default."""
     names = _option_names(build)
     origins: dict[str, list[str]] = {}
     for language, compiler in build.compilers.items():

@@ -83,7 +83,7 @@ def html_text(
 ) -> str:
     """Return the page of matrices, each with its label in the page's menu.
 
-    `loops` are hot loops by label, kernel source and level. Every matrix that has the kernels of `times` shows them.
+    `loops` are hot loops by label, kernel source and level. A matrix shows the `times` of the kernels that it has.
     """
     builds = []
     for label, matrix in matrices:

@@ -88,9 +88,9 @@ class LoopSearch:
     def hot_loop(self, path: Path) -> Loop | None:
         """Return the loop of an object or linked file that uses own features most.
 
-        A loop is the instructions from the target of a direct backward branch to the branch. The innermost loop wins
-        with the largest share of instructions that need an own feature, times the widest memory access; then with the
-        largest product of this kind for features beyond the baseline; then with the widest access; then with the most
+        A loop is the instructions from the target of a direct backward branch to the branch. Of the innermost loops,
+        the best has the largest share of instructions that need an own feature, times the widest memory access. Ties
+        are decided by the same product for features beyond the baseline, by the widest access, and by the number of
         instructions. None if there is no loop of at most `LONGEST` instructions, or if the code is not decoded.
         """
         with open_binary(path) as binary:
@@ -110,7 +110,7 @@ class LoopSearch:
         return own * width / count, beyond * width / count, width, len(loop)
 
     def _shown(self, code: Code, number: int, loop: list[Instruction]) -> Loop:
-        """Return a loop with offsets and targets of branches from the start of its function."""
+        """Return a loop with offsets and branch targets counted from the start of its function."""
         start = loop[0].ip
         raw = code.binary.read(start, loop[-1].next_ip - start)
         moved = self._sets.decoder.decode(raw, start - code.start(number))

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 PATH = "PATH"
-# Options directly before their path.
+# Options that a path may follow without a space.
 OPTION = (
     r"(?<![\w./\\-])-(?:[A-Za-z]|M[FJQT]|(?:cxx-)?isystem|iquote|idirafter|include|imacros|isysroot|iprefix|iframework"
     r"|iwithprefix|iwithprefixbefore)"

@@ -32,8 +32,8 @@ import importlib, json, sys, warnings
 warnings.simplefilter("ignore")
 module = importlib.import_module(sys.argv[1])
 if not hasattr(module, "isa"):
-    print("\\n" + sys.argv[2] + json.dumps({"problem": "unknown: the module has no attribute isa, "
-          "which isa_add_to_module(module) of isa_python.h adds where it is initialised"}), flush=True)
+    print("\\n" + sys.argv[2] + json.dumps({"problem": "unknown: the module has no attribute isa; "
+          "isa_add_to_module(module) of isa_python.h adds it when the module is initialised"}), flush=True)
     sys.exit()
 isa = module.isa
 levels = {stub: next((name for name, state in by_level.items() if state == "selected"), "")

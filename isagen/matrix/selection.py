@@ -24,7 +24,7 @@ class Selection:
     `problem` is the reason why nothing is known: the build is for another architecture, or this CPU cannot be read.
     `missing` are the features that CPU and OS lack, by level. The environment variable `variable` narrows the level:
     `override` is its value, `asked` the level that it names, and `excluded` are the levels that it switches off.
-    `selected` is the level in use.
+    `selected` is the best level that remains.
     """
 
     problem: str = ""
@@ -37,7 +37,7 @@ class Selection:
 
 
 def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Selection:
-    """Return the selection of this machine, as if a program or library of the build were loaded now."""
+    """Return the selection of this machine, as if a program of the build were loaded now, and withheld no feature."""
     if matrix.cpu_family != this_cpu_family():
         return Selection(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:

@@ -11,7 +11,7 @@ from .words import count_text, facts
 
 
 def summary_lines(build: Build) -> list[tuple[str, str]]:
-    """Return the lines of Meson's summary: table, baseline, levels, exceptional kernels, sealing, audit, LTO."""
+    """Return the (name, text) of each line of Meson's summary."""
     plan, matrix_facts = build.plan, dict(facts(planned_matrix(build)))
     lines = {"table": plan.table, "levels": matrix_facts.get("levels"), "baseline": matrix_facts.get("baseline")}
     for number, level in enumerate(plan.levels):
@@ -48,7 +48,7 @@ def _optimized(options: str) -> str:
 
 
 def is_decoded(build: Build) -> bool:
-    """Return whether this isagen decodes code for the processor of a build: its decoder may not be installed."""
+    """Return whether this isagen can decode code for a build's processor: the decoder must be installed."""
     processor = find_processor(build.record.features)
     return processor is not None and processor.decodable is not None and processor.decodable.installed() is not None
 
@@ -57,5 +57,5 @@ def _audited(build: Build) -> str:
     audit = build.link_audit
     if not audit.active:
         decoded = is_decoded(build) and not build.limit.opaque
-        return f"not when linked: {audit.how}" + ("; `isagen audit` does" if decoded else "")
+        return f"not when linked: {audit.how}" + ("; run `isagen audit`" if decoded else "")
     return f"when linked, {audit.how}" + (", with warnings only" if audit.mode == "warn" else "")

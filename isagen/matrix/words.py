@@ -118,7 +118,7 @@ def flags_text(level: MatrixLevel) -> list[str]:
 
 
 def own_features(matrix: Matrix, level: MatrixLevel) -> tuple[str, ...]:
-    """Return the features that a level needs and that no level it requires needs; all of the lowest level's."""
+    """Return the features that a level needs beyond those of the levels that it requires."""
     lower = {name for other in matrix.levels if other.name in level.requires for name in other.features}
     return tuple(name for name in level.features if name not in lower)
 

@@ -28,7 +28,7 @@ def from_data(kind: type[T], data: Any) -> T:
 def _reader(kind: Any) -> Reader:
     """Return the function that reads a value of a type. Its errors start with a place: ``.levels[0] is ...``."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is UnionType:  # with None
+    if origin is UnionType:  # X | None
         read = _reader(arguments[0])
         return lambda data: None if data is None else read(data)
     if origin is tuple:

@@ -53,6 +53,6 @@ def can_be_included(source: str) -> bool:
 
 
 def is_preprocessed(source: str) -> bool:
-    """Return whether compilers preprocess a Fortran source: its suffix has capitals or is .fpp."""
+    """Return whether compilers preprocess a Fortran source: its suffix is in capitals, or is .fpp."""
     suffix = posixpath.splitext(source)[1]
     return suffix.isupper() or suffix == ".fpp"

@@ -18,9 +18,9 @@ class Code:
 
     `loaded_bytes` is the size of the object's code, constants and data, which a program loads unless the copy folds;
     `code_bytes` is the size of the code. Neither counts debug information, whose size depends on the build folder.
-    `instructions` is the number of instructions. `families` maps each feature that not every CPU of the architecture
-    has to the number of instructions that need it. `widest` is the width of the widest vector register in bits: 0 if
-    no instruction uses one, 8192 for a tile. If isagen does not decode code for the processor, these three are None,
+    `instructions` is the number of instructions. `families` maps each feature that some CPUs of the architecture lack
+    to the number of instructions that need it. `widest` is the width of the widest vector register in bits: 0 if no
+    instruction uses one, 8192 for a tile. If isagen does not decode code for the processor, these three are None,
     empty and 0. Objects with the same `digest` have the same code, data and relocations.
     """
 
@@ -33,9 +33,9 @@ class Code:
 
 
 def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
-    """Return whether several levels, lowest first, have code, and all need only features that the lowest one's needs.
+    """Return whether higher levels have code, and it needs no feature that the lowest level's code does not need.
 
-    Code that is not decoded may need any feature.
+    `levels` are the codes of each level's copies, lowest level first. Code that is not decoded may need any feature.
     """
     lowest, *others = map(list, levels)
     all_codes = [code for codes in (lowest, *others) for code in codes]
@@ -49,8 +49,9 @@ class MatrixCell:
     """One kernel at one level.
 
     `verdict` is built, unavailable or disabled. The copy registers the `stubs`, which are None until it is compiled.
-    `same_as` is the lowest level whose copy has the same code. `seconds` is the time that compiling took. If a copy is
-    not linked because it has the same code as at the level `folded`, the stubs call that level's copy.
+    `same_as` is the lowest of the levels that its level requires whose copy has the same code. `seconds` is the time
+    that compiling took. If a copy is not linked because it has the same code as at the level `folded`, the stubs call
+    that level's copy.
     """
 
     verdict: str
@@ -78,7 +79,7 @@ class MatrixKernel:
 class BuildLevel:
     """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
 
-    `requires` are the levels that it requires, directly or not. Its kernels see the `macros` defined. `dropped` are
+    `requires` are the levels that it requires, directly or not. Its kernels are compiled with `macros`. `dropped` are
     (flag, reason) of the optional flags that the compiler refuses.
     """
 
@@ -113,10 +114,10 @@ class MatrixCompiler:
 class Matrix:
     """The matrix of one project's build.
 
-    `features` is the name of the processor's features file, which names the features, as the table may too. The
-    environment variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason
-    why only the lowest level is built, empty if every level was tried. The project's function `withhold` may withhold
-    features of a CPU at run time; empty if there is none.
+    `features` is the name of the processor's features file, to which the table may add features. The environment
+    variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason why only the
+    lowest level is built, empty if every level was tried. The project's function `withhold` may withhold features of a
+    CPU at run time; empty if there is none.
     """
 
     project: str
@@ -167,7 +168,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class LevelCode:
-    """The contents of one level's sealed objects by kernel source; one of these objects contains a note with it."""
+    """The contents of one level's objects by kernel source; a note of the binary contains them."""
 
     project: str
     level: str

@@ -57,7 +57,7 @@ def _check(matrix: Matrix) -> None:
     """Raise ValueError if parts of a matrix contradict each other: the output relies on their agreement."""
     names = [level.name for level in matrix.levels]
     if len(set(names)) != len(names):
-        raise ValueError("levels are there twice")
+        raise ValueError("two levels have one name")
     for kernel in matrix.kernels:
         if kernel.levels.keys() != set(names):
             raise ValueError(f"{kernel.source!r} has other levels than the matrix")
@@ -67,7 +67,7 @@ def _check(matrix: Matrix) -> None:
     if unknown := {kernel.language for kernel in matrix.kernels} - LANGUAGES.keys():
         raise ValueError(f"{min(unknown)!r} is no language")
     if any(cell.seconds is not None and not math.isfinite(cell.seconds) for _, _, cell in matrix.cells()):
-        raise ValueError("a time is no number")
+        raise ValueError("a time is not finite")
 
 
 def _check_code(level: LevelCode) -> None:

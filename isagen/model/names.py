@@ -15,8 +15,7 @@ TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
 # The name of a set of kernels, which becomes part of file names and symbols.
 SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-# Sealing replaces these marks in the source of stubs: with the table of stubs, and with the notes of the levels of a
-# whole module, for each binary format.
+# Sealing replaces these marks in the source of stubs: with the table of stubs, and with the notes of the levels.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
 # Configuring replaces these marks: with the bytes of the matrix, and with the notes of a binary format.
@@ -36,11 +35,11 @@ BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
-# The prefixes of the symbols by which a kernel source registers a stub at a level, or that it has no function for it.
+# The prefixes of the symbols by which a kernel source gives a stub a function at a level, or says that it has none.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
-# Sections of compilers that contain addresses of code for runtimes that do not call it: profiles, coverage, sanitizers,
+# Sections in which compilers write addresses of code for runtimes that do not call it: profiles, coverage, sanitizers,
 # tracers.
 TOOLCHAIN_SECTIONS = frozenset(
     {
@@ -61,8 +60,8 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
 
 
-# The names of a set's folder of generated headers, and of its sources by Meson language: of dispatch, of its stubs with
-# their kernels, and of a whole module's front module. The set's name is "" if a project has only one set.
+# The names of a set's folder of generated headers, and of its sources: dispatch, stubs with their kernels, and a whole
+# module's front. `suffix` is the Meson language of a source. The set's name is "" if a project has only one set.
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")
 stubs_name = partial(_of_set, "isa_stubs")

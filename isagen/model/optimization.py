@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# The options of vectorising that -O3 turns on and -O2 does not: at -O2, GCC 11 vectorises nothing, and later versions
-# only loops that need no check at run time (GCC 12 release notes, "very-cheap").
+# The options of -O3 for vectorising: at -O2, GCC 11 vectorises nothing, and later versions only loops that need no
+# check at run time (GCC 12 release notes, "very-cheap").
 VECTORISER = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
 CHOICE = re.compile(r"-f(no-)?(tree-((loop|slp)-)?vectorize|vect-cost-model)\b")
 # Optimizations at which compilers vectorise no loop, or hardly any.
@@ -26,7 +26,7 @@ def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ..
 
 
 def is_scalar(optimization: str) -> bool:
-    """Return whether compilers vectorise hardly any loop."""
+    """Return whether compilers vectorise hardly any loop at an `optimization`."""
     return not optimization.startswith("-O") or optimization in SCALAR
 
 

@@ -34,7 +34,7 @@ class Verdict:
 class Cell:
     """One kernel at one level: `verdict` is built, unavailable or disabled, and `copy` the emitted file, "" if none.
 
-    If the copy cannot register itself, a C source called `shim` registers it.
+    If the copy cannot register itself, the C source `shim` registers it.
     """
 
     level: str
@@ -64,7 +64,7 @@ class KernelRow:
 
     @property
     def included(self) -> bool:
-        """Whether copies include the source; others contain its text, and are written again when it changes."""
+        """Whether copies include the source; otherwise they contain its text, and are written again when it changes."""
         return not self.generated and can_be_included(self.shown_path)
 
 
@@ -94,7 +94,7 @@ class Plan:
 
     The environment variable `override` narrows the level, as the `aliases` do. If the kernels are a whole extension
     module, `module` is its name; it is "" for kernels behind stubs. The project's function `withhold` may withhold
-    features of a CPU; "" is none.
+    features of a CPU; it is "" if there is none.
     """
 
     table: str
@@ -169,7 +169,7 @@ class Sealing:
 class LinkAudit:
     """The audit of links. `how` describes for people how links are audited, or why they are not.
 
-    `linkers` maps names of linkers, for which scripts are called instead, to paths. `mode` is error, warn, off, or
+    `linkers` maps names of linkers to their paths; scripts are called instead of them. `mode` is error, warn, off, or
     unreached if the compiler does not call the scripts.
     """
 
@@ -209,7 +209,7 @@ class Build:
 
     @property
     def dispatch_language(self) -> str:
-        """The Meson language of the sources that dispatch the kernels: "cpp" where one of them is C++, or "c"."""
+        """The Meson language of the sources that dispatch the kernels: "cpp" if `compilers` has it, or "c"."""
         return "cpp" if "cpp" in self.compilers else "c"
 
     @property

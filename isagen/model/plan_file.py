@@ -18,9 +18,9 @@ from .registrations import Registrations
 
 T = TypeVar("T")
 
-# Raise it for a change that an older reader does not understand.
+# The format of plans and registrations. Raise it for a change that an older reader does not understand.
 PLAN_FORMAT = 13
-# The first keys of the objects that begin a line in a plan: levels and units, kernels, cells.
+# The first key of each object that begins a line in a plan: of levels and units, kernels, cells.
 FIRST_KEYS = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 

@@ -26,7 +26,7 @@ class Registrations:
 
     `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. Of the names
     in the level's objects, only this level defines `private_names`, and no linker merges them; other objects may refer
-    to `public_names`. Code initialises the level's own `initialised_variables`.
+    to `public_names`. `initialised_variables` are weak, have dynamic initialisation, and are the level's own.
     """
 
     level: str

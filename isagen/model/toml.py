@@ -124,13 +124,13 @@ class Section:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
 
     def record(self, kind: type[T], **values: Any) -> T:
-        """Read all other fields of the dataclass `kind` than those in `values` by name and type, and `finish`."""
+        """Read the fields of the dataclass `kind` that are not in `values`, by name and type, and `finish`."""
         types = _hints(kind)
         for field in fields(kind):  # type: ignore[arg-type]
             optional = field.default is not MISSING or field.default_factory is not MISSING
             if field.name not in values and (field.name in self or not optional):
                 wanted = types[field.name]
-                wanted = get_args(wanted)[0] if get_origin(wanted) is UnionType else wanted  # with None
+                wanted = get_args(wanted)[0] if get_origin(wanted) is UnionType else wanted  # X | None
                 values[field.name] = READERS[wanted](self, field.name)
         self.finish()
         return kind(**values)

@@ -16,7 +16,7 @@ CONTAINED = "the baseline contains it"
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
-    """Return the levels that need only features of the `baseline`, in all `languages`: every CPU supports them."""
+    """Return the levels that need only features of the `baseline`, in all `languages`."""
     if not baseline:
         return frozenset()
     beyond = {
@@ -30,7 +30,7 @@ def contained_levels(
 def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    `levels` are those that the baseline contains: the best one always runs. The lowest level stays too, because a stub
+    `levels` are those that the baseline contains: every CPU supports the best one. The lowest stays too, because a stub
     calls it if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]

@@ -43,7 +43,7 @@ class KernelConfig:
 
 @dataclass(frozen=True)
 class SetConfig:
-    """An entry of isa.toml for a set of kernels. A value of None is that of the project."""
+    """An entry of isa.toml for a set of kernels. None stands for the project's value."""
 
     levels: tuple[str, ...] | None = None
     override: Override | None = None
@@ -54,8 +54,8 @@ class Config:
     """A project's isa.toml. `override` is None if the project uses the table's variable.
 
     `fold` tells whether a copy with the same code as a lower level's is left out of the link. The project's function
-    `withhold` may withhold features of a CPU; "" is none. The keys of `kernels` are paths and patterns of paths. The
-    levels in `aliases` are not yet checked against the table.
+    `withhold` may withhold features of a CPU; it is "" if there is none. The keys of `kernels` are paths and patterns
+    of paths. The levels in `aliases` are not yet checked against the table.
     """
 
     path: Path
@@ -110,7 +110,7 @@ def load_config(path: Path) -> Config:
     compat = tuple(dict.fromkeys(top.strings("compat", ())))
     for name in compat:
         if name not in COMPAT:
-            raise top.fail("compat", f"{name!r} is nothing that isagen stands in for", did_you_mean(name, COMPAT))
+            raise top.fail("compat", f"isagen does not stand in for {name!r}", did_you_mean(name, COMPAT))
     return top.record(
         Config,
         path=path,
@@ -131,9 +131,7 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
     for name, value in section.texts().items():
         for stub, function in _expanded(name, value):
             if stub in functions:
-                raise section.fail(
-                    name, f"has a function for {stub}, as another key has", "give each stub one function"
-                )
+                raise section.fail(name, f"gives {stub} a function, as another key does", "give each stub one function")
             functions[stub] = function
     for stub, function in functions.items():
         if not VARIABLE.match(stub) or not FUNCTION.match(function):
@@ -141,7 +139,7 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    if header and not functions and not WILDCARD.search(key):  # entries of single kernels may have it
+    if header and not functions and not WILDCARD.search(key):  # a pattern's may be for kernels with their own register
         raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
@@ -149,8 +147,8 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
 
 
 def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
-    """Yield a stub and its function for each word in ``{word,word}`` of the stub's name; ``{}`` in the function's is
-    the word.
+    """Yield a stub and its function for each word in ``{word,word}`` of the stub's name; ``{}`` in the function's name
+    stands for the word.
     """
     start, _, rest = stub.partition("{")
     words, closed, end = rest.partition("}")
@@ -198,7 +196,7 @@ def _override(top: Section) -> Override:
         else:
             aliases.append(Alias(name, {}, section.string(name)))
             if not aliases[-1].always:
-                raise section.fail(name, "is empty", "name the highest level that is allowed, or -LEVEL, which is not")
+                raise section.fail(name, "is empty", "name the highest level to allow, or -LEVEL to switch LEVEL off")
     variables = [*names[:1], *(alias.variable for alias in aliases)]
     for name in variables:
         if variables.count(name) > 1:
@@ -219,7 +217,7 @@ def _allow(audit: Section) -> tuple[Allowance, ...]:
         for key, value in vars(allowance).items():
             if not value.strip():
                 raise entry.fail(
-                    key, "is empty", "name the function that may use unchecked instructions, and why that is safe"
+                    key, "is empty", "name the function that may use unchecked instructions, and say why that is safe"
                 )
         if not allowance.symbol.strip("*?"):
             raise entry.fail("symbol", f"{allowance.symbol!r} allows everything", "name the functions")

@@ -60,7 +60,7 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
     `other_kernels` are the kernels of other sets. `module` is the extension module that the kernels form, if any.
     """
     if module and not MODULE_NAME.fullmatch(module):
-        remedy = "use letters, digits and _; the packages above it are isa_subdir"
+        remedy = "use letters, digits and _; isa_subdir names the packages above it"
         raise ConfigError(f"{module!r} cannot name an extension module", where="isa_module", remedy=remedy)
     if module and not kernels:
         remedy = "name its sources with files(): C, C++ or Cython"
@@ -92,13 +92,13 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
         if WILDCARD.search(key):
             message = f"the pattern {key!r} matches no kernel"
             shown = f"{', '.join(every[:5])}{', ...' if len(every) > 5 else ''}"
-            remedy = f"* stays in a folder, and **/ stands for any folders; kernels: {shown}"
+            remedy = f"* matches within a folder, and **/ matches any folders; kernels: {shown}"
         remedy += " (paths start at the project's root)"
         raise ConfigError(message, where=f"{config.shown}: kernels", remedy=remedy)
 
 
 def _check_register(source: str, settings: Settings, where: str) -> None:
-    """Raise `ConfigError` for a registration of a kernel `source` that cannot work; `where` names its entry."""
+    """Raise `ConfigError` for a registration of a kernel `source` that cannot work; messages start with `where`."""
     if takes_macros(source):
         return
     if settings.register and not settings.header:

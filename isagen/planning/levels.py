@@ -21,7 +21,7 @@ def select_levels(words: Iterable[str], table: Table, where: str, lowest_too: bo
     `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word, or
     a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or commas, in
     any case. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME` selects only
-    levels that it names. Raises `ConfigError` for an unknown name, and for words that switch the lowest level off.
+    levels that it names. Raises `ConfigError` for an unknown name, and with `lowest_too` for -NAME of the lowest level.
     """
     tokens = _tokens(words)
     selected = {table.lowest.name} if lowest_too else set()
@@ -83,7 +83,7 @@ def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
 
 
 def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
-    """Raise `ConfigError` if a level that `words` require is not built for a kernel, unless isa.toml says so.
+    """Raise `ConfigError` if a level that `words` require is built for no kernel, or is unavailable for one.
 
     The words are those of `select_levels`; no words require nothing. A level of another architecture is never built.
     `limit` is the reason if only the lowest level is built.

@@ -1,6 +1,6 @@
 """The protocol of a processor's decoder: the references in machine code, and the CPU features that it needs.
 
-A `code` is a decoder's number of one encoding of one instruction.
+A `code` is a decoder's number for one encoding of one instruction.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class Decoder(Protocol):
     """The instructions of one processor.
 
     `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
-    code of bytes that are no known instruction. The other sizes, in bytes, are those of the `longest` instruction, of
-    the largest entry of the linker's tables of jumps, and of the data that a compiler may put before a function's
-    instructions, at the start of a function that starts with `mark`.
+    code of bytes that are no known instruction. In bytes, `longest` is the size of the longest instruction, `jump_size`
+    that of the largest entry of the PLT, and `mark_size` that of the data, `mark` included, that a compiler may put
+    before the instructions of a function that starts with `mark`.
     """
 
     name: str

@@ -72,7 +72,7 @@ def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
 def missing_by_level(
     table: Table, cpu: Cpu, more: Mapping[str, tuple[str, ...]] | None = None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the features that `cpu` lacks, by level of `table`.
+    """Return the features that CPU or OS lack, by level of `table`.
 
     A level needs the features that the table requires for it, and those in `more`, which its flags turn on.
     """

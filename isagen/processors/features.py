@@ -64,7 +64,7 @@ class Features:
     """The features of a processor; each comes after the features that it needs.
 
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
-    no level requires it merely because flags turn it on. `implied` maps a feature to others of every CPU that has it.
+    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has.
     """
 
     processor: Processor
@@ -170,7 +170,7 @@ def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State
 def _features(
     section: Section, key: str, processor: Processor, states: Mapping[str, State], above: Mapping[str, Feature]
 ) -> dict[str, Feature]:
-    """Return the features `above` and then those of the section; one that it replaces stays in its place."""
+    """Return the features `above` and then those of the section; a feature that it replaces keeps its place."""
     features = dict(above)
     for name, entry in section.sections(key):
         conditions = read_conditions(entry, (*processor.kinds, *SYSTEM_KINDS))

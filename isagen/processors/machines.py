@@ -21,7 +21,7 @@ KEY = re.compile(r"^(?:model name|cpu model|cpu|uarch|Hardware)\s*: *(\S.*)$", r
 
 
 class Machine:
-    """This OS, and a CPU without registers to read. The classes of processors add their registers."""
+    """This OS, and a CPU without registers to read. Subclasses add the registers of their processors."""
 
     @property
     def registers(self) -> Mapping[str, int]:
@@ -58,7 +58,7 @@ class Machine:
         return 0
 
     def prctl(self, operation: int) -> int:
-        """Return what Linux's prctl() returns for an operation without arguments; 0 if it fails, or elsewhere."""
+        """Return what Linux's prctl() returns for an operation without arguments; 0 if it fails, or on another OS."""
         return (
             max(int(ctypes.CDLL(None).prctl(operation, *[ctypes.c_ulong(0)] * 4)), 0) if sys.platform == "linux" else 0
         )

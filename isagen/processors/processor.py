@@ -57,7 +57,7 @@ class OldestCpu:
     """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
 
     Compilers predefine `macro` for the architecture. `gcc` and `clang` are (condition of an #if, value of the attribute
-    `target`); the first one counts whose condition holds.
+    `target`); the first one whose condition holds counts.
     """
 
     macro: str
@@ -70,12 +70,12 @@ class Processor:
     """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names of architectures. `spellings` maps results of
-    ``platform.machine()`` in lower case to them, and `macros` maps the macros that compilers predefine for them.
+    ``platform.machine()`` in lower case to these names, and `macros` maps macros that compilers predefine to them.
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
     code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
-    project's arguments. `baseline_table` is the table that names the baselines of
-    audits. `this_machine` returns the CPU and OS that Python runs on. It imports its modules when called.
+    project's arguments. `baseline_table` is the table that names the baselines of audits. `this_machine` returns the
+    CPU and OS that Python runs on. It imports its modules when called.
     """
 
     name: str

@@ -11,7 +11,7 @@ from ..model.toml import Section
 
 @dataclass(frozen=True)
 class Source:
-    """A number from the CPU or the OS: its kind, and its place: a leaf, a subleaf and a register; a word; or a name."""
+    """A number from the CPU or the OS: its kind, and its place, such as a word, or a leaf, a subleaf and a register."""
 
     kind: str
     place: tuple[Any, ...]
@@ -44,9 +44,9 @@ class Condition:
 class SourceKind:
     """A kind of source. A feature gives one under the key `name`; messages describe the value by `form` and `example`.
 
-    With `parts`, the allowed values of each part of a place, the value is an array of the place and of a bit or field
-    of a number with `bits` bits. Without parts, it is a string, and the field is the whole number. The C function that
-    reads a source of the OS has the parameter `parameter`.
+    With `parts`, the allowed values of each part of a place, the value is an array: the place, and a bit or field of
+    the number, which has `bits` bits. Without parts, it is a string, and the field is the whole number. The C function
+    that reads a source of the OS has the parameter `parameter`.
     """
 
     name: str

@@ -10,7 +10,7 @@ from isagen.matrix.where import Found
 from support.matrices import matrix_of
 
 ISA = "class isa:\n current = 'A'\n kernels = {'k': {'A': 'selected', 'B': ''}}\n"
-ADDED = "which isa_add_to_module(module) of isa_python.h adds where it is initialised"
+ADDED = "isa_add_to_module(module) of isa_python.h adds it when the module is initialised"
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ ADDED = "which isa_add_to_module(module) of isa_python.h adds where it is initia
         (ISA + "import sys\nsys.stdout.buffer.write(b'\\xff\\n')", Running(current="A", kernels={"k": "A"})),
         (ISA + "input()", Running("importing it failed: EOFError: EOF when reading a line")),
         (ISA + "import os\nos._exit(0)", Running("importing it failed: the process ended before it answered")),
-        ("x = 1", Running(f"unknown: the module has no attribute isa, {ADDED}")),
+        ("x = 1", Running(f"unknown: the module has no attribute isa; {ADDED}")),
     ],
     ids=range(6),
 )

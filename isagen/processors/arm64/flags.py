@@ -10,9 +10,9 @@ MCPU = re.compile(r"-mcpu=(?!native)[\w.-]+(?:\+[\w-]+)*\Z")
 
 
 def on_baseline(flags: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
-    """Return a level's flags with the architecture or CPU that the project's arguments name, if they name a newer one.
+    """Return a level's flags joined to the project's -mcpu, or to its -march: the newer architecture, all extensions.
 
-    Otherwise the level's -march would take the baseline's extensions away, and GCC refuses -march beside -mcpu.
+    Otherwise the level's -march would take the baseline's extensions away, and GCC warns if -mcpu conflicts with it.
     """
     project = next((arg for arg in reversed(args) if arg.startswith("-march=")), "")
     project = project or next((arg for arg in reversed(args) if arg.startswith("-mcpu=")), "")
