@@ -87,7 +87,8 @@ def _selected(here: Selection) -> str:
     """Return the level that this machine selects, and the reason."""
     if not here.selected:
         return "nothing: CPU or OS lack features of every level that is built and allowed"
-    asked = f", as {here.variable}={here.override} says" if here.override else ""
+    decided = here.asked == here.selected or (here.excluded and not here.asked)
+    asked = f", as {here.variable}={here.override} says" if here.override and decided else ""
     return f"{here.selected}{asked or ', the best level that CPU and OS support'}"
 
 

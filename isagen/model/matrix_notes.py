@@ -56,6 +56,8 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
 def _check(matrix: Matrix) -> None:
     """Raise ValueError if parts of a matrix contradict each other: the output relies on their agreement."""
     names = [level.name for level in matrix.levels]
+    if not names:
+        raise ValueError("it has no levels")
     if len(set(names)) != len(names):
         raise ValueError("two levels have one name")
     for kernel in matrix.kernels:

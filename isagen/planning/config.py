@@ -192,6 +192,8 @@ def _override(top: Section) -> Override:
             for word in entry.names():
                 if not WORD.match(word):
                     raise entry.fail(word, f"{word!r} cannot be a value", "use letters, digits, and any of + - . _")
+            if len(values) < len(entry.names()):
+                raise section.fail(name, "has a value twice, in different case", "case does not count: keep one")
             aliases.append(Alias(name, values))
         else:
             aliases.append(Alias(name, {}, section.string(name)))

@@ -47,6 +47,8 @@ class Machine:
 
     def hwcap(self, word: int) -> int:
         """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 if the OS has none."""
+        if sys.platform == "win32":
+            return 0
         libc = ctypes.CDLL(None)
         if sys.platform == "linux":
             libc.getauxval.restype = ctypes.c_ulong

@@ -1,5 +1,6 @@
 """arm64: the level that each recorded CPU selects, levels built and run under qemu, and baselines that CPUs lack."""
 
+import platform
 import re
 import subprocess
 import tomllib
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from isagen.configure.dispatch import dispatch_texts
+from isagen.model.errors import CpuError
 from isagen.model.plan import Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import CopyOptions, make_plan
 from isagen.processors.arm64.flags import on_baseline
 from isagen.processors.detection import detect, missing_by_level
 from isagen.processors.machines import Machine
+from isagen.processors.registry import this_machine
 from isagen.processors.table import load_table
 from support.checkout import ROOT
 from support.model import build_of, write_dispatch
@@ -139,6 +142,13 @@ def test_what_a_cpu_selects_in_c(harness, name):
     words = [*map(str, cpu.words), str(cpu.sve_bytes), " ".join(cpu.sysctls)]
     done = subprocess.run([harness, *words], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == CPUS[name]["level"]
+
+
+def test_another_cpu_is_not_asked(monkeypatch):
+    for machine in ("x86_64", "riscv64"):
+        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
+        with pytest.raises(CpuError, match=rf"this CPU \({machine}\) is not an arm64 CPU"):
+            this_machine("arm64")
 
 
 # ---- flags on a baseline

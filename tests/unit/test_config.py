@@ -98,7 +98,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         (
             "kernels.a.register = { '{a,b}' = 'f', b = 'g' }",
             "kernels.a.register.b",
-            "has a function for b",
+            "gives b a function",
             "give each",
         ),
         ("kernels.a.register.x = 1", "kernels.a.register.x", "must be a string, not 1", ""),
@@ -121,6 +121,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("[override_aliases]\n'B-C' = 'AVX2'", "override_aliases.B-C", "cannot name an environment variable", ""),
         ("[override_aliases]\nB = 2", "override_aliases.B", "must be a string", ""),
         ("[override_aliases]\nB = ''", "override_aliases.B", "is empty", "-LEVEL"),
+        ("[override_aliases.B]\non = 'AVX2'\nON = 'AMX'", "override_aliases.B", "a value twice", "keep one"),
         ("[override_aliases.B]\non = 2", "override_aliases.B.on", "must be a string", ""),
         ("[override_aliases.B]\n'\"' = 'AVX2'", 'override_aliases.B."', "cannot be a value", "letters"),
         ("[kernels.'a.c']\nargs = ['-O2', '-march=native']", "kernels.a.c.args", "-march=native", "instruction sets"),

@@ -82,7 +82,15 @@ def places(line: str) -> list[int]:
     ("here", "said"),
     [
         (Selection(selected="AVX2"), ["runs here: AVX2, the best level that CPU and OS support"]),
-        (Selection(selected="AVX2", variable="X", override="avx2"), ["runs here: AVX2, as X=avx2 says"]),
+        (Selection(selected="AVX2", variable="X", override="avx2", asked="AVX2"), ["runs here: AVX2, as X=avx2 says"]),
+        (
+            Selection(selected="AVX2", variable="X", override="avx512", asked="AVX512", excluded=("AMX",)),
+            ["runs here: AVX2, the best level that CPU and OS support"],
+        ),
+        (
+            Selection(selected="AVX2", variable="X", override="bogus"),
+            ["runs here: AVX2, the best level that CPU and OS support"],
+        ),
         (Selection(), ["runs here: nothing: CPU or OS lack features of every level that is built and allowed"]),
         (Selection("it is built for arm64"), []),
         (None, []),
@@ -336,6 +344,7 @@ def test_notes_whose_parts_do_not_fit():
     time = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], seconds=float("nan"))})
     for damaged in (
         *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other, time, replace(first, language="x"))),
+        replace(matrix, levels=(), kernels=()),
         replace(matrix, levels=(*matrix.levels, matrix.levels[0])),
         replace(matrix, levels=(replace(matrix.levels[0], verdict="odd"), *matrix.levels[1:])),
     ):

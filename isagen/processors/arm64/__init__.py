@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
+from ...model.errors import CpuError
 from ..machines import Machine
 from ..processor import OldestCpu, Processor
 from .flags import on_baseline
@@ -19,6 +21,16 @@ OLDEST_CPU = OldestCpu(
     clang=(("__clang_major__ >= 16", f"{CLANG},no-cssc"), ("1", CLANG)),
 )
 
+
+def _this_machine() -> Machine:
+    if platform.machine().lower() not in ("aarch64", "arm64"):
+        raise CpuError(
+            f"this CPU ({platform.machine()}) is not an arm64 CPU",
+            remedy="run isagen on arm64, or choose a table",
+        )
+    return Machine()
+
+
 PROCESSOR = Processor(
     name="arm64",
     home=Path(__file__).parent,
@@ -28,5 +40,5 @@ PROCESSOR = Processor(
     macros={"__aarch64__": "aarch64"},
     oldest_cpu=OLDEST_CPU,
     level_flags=on_baseline,
-    this_machine=Machine,
+    this_machine=_this_machine,
 )
