@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from isagen.binary.formats import load_object
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import CpuError
 from isagen.model.plan import Verdict
@@ -149,6 +150,29 @@ def test_another_cpu_is_not_asked(monkeypatch):
         monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
         with pytest.raises(CpuError, match=rf"this CPU \({machine}\) is not an arm64 CPU"):
             this_machine("arm64")
+
+
+# ---- objects
+
+
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "armv7-linux-gnueabihf"])
+def test_a_string_ends_where_it_ends(tmp_path, target):
+    """Mapping symbols ($d) stand where the strings of a source start, and are no names of them."""
+    need("clang++-16")
+    values = set()
+    names = {"name": "a name", "second": "b"}
+    for used in (["name"], ["name", "second"], ["second", "name"]):
+        source = "".join(
+            f'inline const char *{one} = "{names[one]}"; void use_{one}() {{ {one}++; }}\n' for one in used
+        )
+        (tmp_path / "x.cpp").write_text(source)
+        command = ["clang++-16", f"--target={target}", "-std=c++17", "-O2", "-fPIC", "-c", "x.cpp"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        file = load_object(tmp_path / "x.o")
+        (symbol,) = (one for one in file.symbols if one.name == "name")
+        values.add(file.initial_value(symbol))
+    assert len(values) == 1
+    assert '"a name"' in values.pop()
 
 
 # ---- flags on a baseline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -13,6 +14,8 @@ from .entries import ElfSymbol
 from .reader import Elf
 from .relocations import ObjectRelocations
 
+# Symbols of Arm's ABIs that mark where code and data start (AAELF64, "Mapping symbols"): they name neither.
+MAPPING = re.compile(r"\$[adtx](\.|\Z)")
 SHORT = 32  # bytes of an initial value that are shown
 
 # A pointer: its offset from the start of the data, the symbol of its relocation, and the addend.
@@ -91,7 +94,9 @@ class InitialValues:
         """(Address, number, symbol) of the symbols of each section, in order."""
         by_section: dict[int, list[tuple[int, int, ElfSymbol]]] = {}
         for symbol in self._elf.symbols():
-            if symbol.section and symbol.kind not in (SymbolKind.SECTION, SymbolKind.FILE):
+            if not symbol.section or symbol.kind in (SymbolKind.SECTION, SymbolKind.FILE):
+                continue
+            if symbol.binding != Binding.LOCAL or not MAPPING.match(self._elf.name(symbol)):
                 by_section.setdefault(symbol.section, []).append((symbol.address, symbol.number, symbol))
         for symbols in by_section.values():
             symbols.sort()
