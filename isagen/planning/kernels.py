@@ -83,7 +83,7 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
         for character, reason in BAD_CHARACTERS:
             if character in source:
                 raise KernelError(f"has a {reason}", where=where, remedy="rename the file or folder")
-        _check_register(source, settings_of(source, config), f"{config.shown}: kernels.{source!r}")
+        _check_register(source, settings_of(source, config))
     every = (*kernels, *other_kernels)
     for key in config.kernels:
         if key in every or any(matches(key, source) for source in every):
@@ -97,18 +97,19 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
         raise ConfigError(message, where=f"{config.shown}: kernels", remedy=remedy)
 
 
-def _check_register(source: str, settings: Settings, where: str) -> None:
-    """Raise `ConfigError` for a registration of a kernel `source` that cannot work; messages start with `where`."""
+def _check_register(source: str, settings: Settings) -> None:
+    """Raise `ConfigError` for a registration of a kernel `source` that cannot work."""
     if takes_macros(source):
         return
+    where = settings.keys.get("register", "")
     if settings.register and not settings.header:
         remedy = 'add header = "stubs.h", as a C source would include it'
-        raise ConfigError("register needs the header that declares the stubs", where=where, remedy=remedy)
+        raise ConfigError("needs the header that declares the stubs", where=where, remedy=remedy)
     for stub, function in settings.register.items():
         if "::" in function:
             raise ConfigError(
                 f"{function!r} is no symbol: {source} defines functions as C names them",
-                where=f"{where}.register.{stub}",
+                where=f"{where}.{stub}",
                 remedy="name the symbol: of Fortran what bind(c) gives, of assembly the global label",
             )
 

@@ -63,13 +63,13 @@ def test_without_the_seal_fortran_and_assembly_have_the_lowest_level(table):
 
 
 @pytest.mark.parametrize(
-    ("source", "own", "message"),
+    ("source", "key", "own", "message"),
     [
-        ("a.f90", KernelConfig(register={"x": "f"}), "isa.toml: kernels.'a.f90': register needs the header that"),
-        ("a.S", KernelConfig(register={"x": "f"}), "isa.toml: kernels.'a.S': register needs the header that"),
-        ("a.S", KernelConfig(header="s.h", register={"x": "n::f"}), "kernels.'a.S'.register.x: 'n::f' is no symbol"),
+        ("a.f90", "a.f90", KernelConfig(register={"x": "f"}), "isa.toml: kernels.'a.f90'.register: needs the header"),
+        ("a.S", "*.S", KernelConfig(register={"x": "f"}), "isa.toml: kernels.'*.S'.register: needs the header that"),
+        ("a.S", "*", KernelConfig(header="s.h", register={"x": "n::f"}), "kernels.'*'.register.x: 'n::f' is no symbol"),
     ],
 )
-def test_what_cannot_be_registered(table, source, own, message):
+def test_what_cannot_be_registered(table, source, key, own, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
-        plan_of(table, source, own={source: own})
+        plan_of(table, source, own={key: own})
