@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
+from secrets import token_hex
 from typing import Any
 
 from ..model.errors import IsagenError
@@ -40,7 +41,6 @@ levels = {stub: next((name for name, state in by_level.items() if state == "sele
           for stub, by_level in isa.kernels.items()}
 print("\\n" + sys.argv[2] + json.dumps({"current": isa.current, "kernels": levels}), flush=True)
 """
-MARK = "isagen: "  # the start of the script's line: the module may print other lines
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,10 @@ def _machine(matrix: Matrix) -> Machine:
 
 def running_levels(module: str) -> Running:
     """Import a module in a separate process, and return the levels in its attribute `isa`."""
+    mark = f"isagen {token_hex(8)}: "  # the start of the script's line: the module may print any other
     try:
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, module, MARK],
+            [sys.executable, "-c", SCRIPT, module, mark],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
@@ -193,7 +194,7 @@ def running_levels(module: str) -> Running:
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"the process ended with status {done.returncode}"])[-1]
         return Running(f"importing it failed: {without_paths(last)}")
-    line = next((line for line in done.stdout.splitlines() if line.startswith(MARK)), "")
+    line = next((line for line in done.stdout.splitlines() if line.startswith(mark)), "")
     if not line:
         return Running("importing it failed: the process ended before it answered")
-    return Running(**json.loads(line.removeprefix(MARK)))
+    return Running(**json.loads(line.removeprefix(mark)))

@@ -19,11 +19,12 @@ ADDED = "isa_add_to_module(module) of isa_python.h adds it when the module is in
         (ISA, Running(current="A", kernels={"k": "A"})),
         (ISA + "import atexit\natexit.register(print, 'bye')", Running(current="A", kernels={"k": "A"})),
         (ISA + "import sys\nsys.stdout.buffer.write(b'\\xff\\n')", Running(current="A", kernels={"k": "A"})),
+        (ISA + "print('isagen: hello')", Running(current="A", kernels={"k": "A"})),
         (ISA + "input()", Running("importing it failed: EOFError: EOF when reading a line")),
         (ISA + "import os\nos._exit(0)", Running("importing it failed: the process ended before it answered")),
         ("x = 1", Running(f"unknown: the module has no attribute isa; {ADDED}")),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_modules_that_say_more_or_less(tmp_path, monkeypatch, text, expected):
     (tmp_path / "odd.py").write_text(text)
