@@ -91,4 +91,5 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Itera
 
 def escaped(text: str) -> str:
     """Return a text as one line, in which the characters of Markdown's markup are escaped."""
-    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(text.splitlines()))
+    # Within a word, _ is no markup.
+    return re.sub(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(text.splitlines()))

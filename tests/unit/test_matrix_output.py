@@ -162,9 +162,9 @@ def test_csv_has_a_line_for_each_cell():
 
 def test_markdown_escapes_what_is_markup():
     matrix = matrix_of(1)
-    kernel = replace(matrix.kernels[0], source="a|b*c`<i>.cpp")
+    kernel = replace(matrix.kernels[0], source="a|b*c`<i>/_d_e_/__f.cpp")
     text = as_markdown([("x", replace(matrix, kernels=(kernel,)))])
-    assert "a\\|b\\*c\\`\\<i\\>.cpp" in text
+    assert "a\\|b\\*c\\`\\<i\\>/\\_d_e\\_/\\_\\_f.cpp" in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in tables} == {5, 10}
 
