@@ -32,16 +32,19 @@ def pack(value: Matrix | LevelCode) -> bytes:
 
 
 def unpack(kind: type[T], note: bytes, shown: str) -> T:
-    """Read a note of a file, which messages call `shown`. Raises `AuditError` if it is damaged or of a later isagen."""
+    """Read a note of a file, which messages call `shown`. Raises `AuditError` if it is damaged or of another format."""
     try:
         text = zlib.decompressobj().decompress(note, LONGEST)
         data: Any = json.loads(text)
         file_format = data.pop("format")
         if file_format not in FORMATS:
+            remedy = "read it with an isagen as new as the one that built it"
+            if file_format < MATRIX_FORMAT:
+                remedy = "build it again with this isagen, or read it with the older one that built it"
             raise AuditError(
                 f"its build matrix is of format {file_format}, and this isagen reads format {MATRIX_FORMAT}",
                 where=shown,
-                remedy="read it with an isagen as new as the one that built it",
+                remedy=remedy,
             )
         value = from_data(kind, data)
         if isinstance(value, Matrix):

@@ -281,6 +281,9 @@ def test_notes_that_are_damaged_or_of_another_format():
     for damaged in (b"", note[:-40], b"x" + note, note[:50] + b"\0\0" + note[52:], pack(LevelCode("a", "b", {}))):
         with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
             unpack(Matrix, damaged, "x.so")
+    for number, remedy in ((1, "build it again with this isagen"), (99, "with an isagen as new as")):
+        with pytest.raises(AuditError, match=rf"x\.so: its build matrix is of format {number},.*\n.*{remedy}"):
+            unpack(Matrix, zlib.compress(json.dumps({"format": number}).encode()), "x.so")
 
 
 # ---- differences
