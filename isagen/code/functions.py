@@ -57,11 +57,11 @@ class Functions:
     def _tails(self) -> Iterator[Candidate]:
         """Yield the parts of functions that come after a function nested in them."""
         reach, outer = 0, 0
-        for number in range(len(self.starts) - 1):
+        for number in range(len(self.starts)):
             end = self.end(number)
             if end >= reach:
                 reach, outer = end, number
-            elif end and end < self.starts[number + 1]:
+            elif end and (number + 1 == len(self.starts) or end < self.starts[number + 1]):
                 section = self.binary.section_at(self.starts[outer])
                 if section is not None and section is self.binary.section_at(end):
                     yield end, 1, reach - end, self.numbers[outer]

@@ -151,15 +151,16 @@ def test_data_that_a_function_points_to_is_not_code(audited):
 
 def test_a_function_goes_on_after_one_that_is_nested_in_it(audited):
     inner = function("inner", "  vzeroupper\n  ret")
-    text = function("outer", f"  jmp 1f\n{inner}1:  vpaddd %ymm0, %ymm1, %ymm2\n  ret") + function(
-        "entry", "  jmp outer"
-    )
-    result, found = audited(text)
-    assert {symbol: f.instruction.split()[0] for symbol, f in found.items()} == {
-        "inner": "vzeroupper",
-        "outer": "vpaddd",
-    }
-    assert result.counted == {}
+    outer = function("outer", f"  jmp 1f\n{inner}1:  vpaddd %ymm0, %ymm1, %ymm2\n  ret")
+    entry = function("entry", "  jmp outer")
+    text = outer + entry
+    for code in (text, entry + outer):  # without libraries, nothing follows the last function
+        result, found = audited(code, "-shared", "-nostdlib")
+        assert {symbol: f.instruction.split()[0] for symbol, f in found.items()} == {
+            "inner": "vzeroupper",
+            "outer": "vpaddd",
+        }
+        assert result.counted == {}
     _, found = audited(text + '  .section .init_array, "aw"\n  .quad outer\n')
     assert (found["outer"].kind, found["outer"].path) == ("load", ("outer", "outer"))
 
