@@ -120,7 +120,9 @@ def load_config(path: Path) -> Config:
         withhold=_withhold(top),
         allow=_allow(top.section("audit")),
         kernels=kernels,
-        sets={name: _set(section) for name, section in top.sections("sets")},
+        sets={
+            name: section.record(SetConfig, override=_override(section, top)) for name, section in top.sections("sets")
+        },
     )
 
 
@@ -166,24 +168,23 @@ def _withhold(top: Section) -> str:
     return name
 
 
-def _set(section: Section) -> SetConfig:
-    """Read the settings of one set of kernels."""
-    override = _override(section)
-    return section.record(SetConfig, override=override if override != (None, ()) else None)
+def _override(top: Section, project: Section | None = None) -> Override:
+    """Read the override variable and its aliases, the one of highest priority first.
 
-
-def _override(top: Section) -> Override:
-    """Read the override variable and its aliases, the one of highest priority first."""
+    A key that `top` lacks is read from `project`, if `top` is a set's section.
+    """
+    keys = "override", "override_aliases"
+    given, with_aliases = (top if project is None or key in top else project for key in keys)
     names: tuple[str, ...] = ()
-    if "override" in top:
-        names = top.strings("override") if top.has_type("override", list) else (top.string("override"),)
-    if "override" in top and not names:
-        raise top.fail("override", "is empty", 'name a variable; override = "" is for none')
+    if "override" in given:
+        names = given.strings("override") if given.has_type("override", list) else (given.string("override"),)
+    if "override" in given and not names:
+        raise given.fail("override", "is empty", 'name a variable; override = "" is for none')
     for number, name in enumerate(names):
         if name or number:  # "" is for no variable
-            _check_variable(top, "override", name)
+            _check_variable(given, "override", name)
     aliases = [Alias(name) for name in names[1:]]
-    section = top.section("override_aliases")
+    section = with_aliases.section("override_aliases")
     for name in section.names():
         _check_variable(section, name, name)
         if section.has_type(name, dict):

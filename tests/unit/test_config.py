@@ -73,6 +73,21 @@ def test_aliases_without_a_variable_of_ones_own(tmp_path):
     assert (config.override, config.aliases) == (None, (Alias("OLD", {}, "AVX2"),))
 
 
+@pytest.mark.parametrize(
+    ("text", "override", "variables"),
+    [
+        ("levels = 'AVX2'", "P_ISA", ["P_OLD", "P_ALIAS"]),
+        ("override = 'S_ISA'", "S_ISA", ["P_ALIAS"]),
+        ("override_aliases.S_ALIAS = 'AVX2'", "P_ISA", ["P_OLD", "S_ALIAS"]),
+        ("override = ''\noverride_aliases = {}", "", []),
+    ],
+)
+def test_a_key_that_a_set_lacks_is_the_projects(tmp_path, text, override, variables):
+    project = "override = ['P_ISA', 'P_OLD']\noverride_aliases.P_ALIAS = 'AVX2'"
+    config = load(tmp_path, f"{project}\n[sets.s]\n{text}").of_set("s", ["s"])
+    assert (config.override, [alias.variable for alias in config.aliases]) == (override, variables)
+
+
 def test_no_override_is_not_the_tables(tmp_path):
     assert load(tmp_path, 'override = ""').override == ""
 
@@ -118,6 +133,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("override = ['A', 'B-C']", "override", "'B-C' cannot name an environment variable", "letters"),
         ("override = ['A', 'B', 'A']", "override", "A is there twice", "once"),
         ("override = 'A'\n[override_aliases]\nA = 'AVX2'", "override", "A is there twice", "once"),
+        ("override = 'A'\nsets.s.override_aliases.A = 'AVX2'", "sets.s.override", "A is there twice", "once"),
         ("[override_aliases]\n'B-C' = 'AVX2'", "override_aliases.B-C", "cannot name an environment variable", ""),
         ("[override_aliases]\nB = 2", "override_aliases.B", "must be a string", ""),
         ("[override_aliases]\nB = ''", "override_aliases.B", "is empty", "-LEVEL"),
