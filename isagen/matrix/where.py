@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata, util
 from importlib.machinery import PathFinder
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..audit.builds import is_build
+from ..audit.builds import MESON_FOLDER, build_of, is_build
 from ..audit.files import WHEEL, files_in, other_format, unpacked
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import IsagenError, ProjectError
@@ -24,6 +25,7 @@ WANTED = (
     "give a build folder, a binary, a wheel, a folder of builds, binaries or wheels, "
     "or the name of a module that this Python finds"
 )
+OUTDATED = "its last `meson setup` failed, so this may not be what the project's files now ask for"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def find_matrices(where: str) -> list[Found]:
     if path.is_dir() and (plans := list(plans_in(path))):
         return _in_builds(where, plans)
     if PLAN.fullmatch(path.name) and path.is_file():
-        return [Found(where, built_matrix(path), path)]
+        return _in_builds(where, [path])
     if path.suffix == WHEEL and path.is_file():
         with unpacked(path) as folder:
             return _in_files(where, _relative(folder))
@@ -73,18 +75,32 @@ def find_matrices(where: str) -> list[Found]:
 
 
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
-    """Return the matrices of builds. If some can be read, warn of each of the others."""
-    found, problems = [], []
+    """Return the matrices of builds. If some can be read, warn of each of the others, and of those that may be old."""
+    found: list[Found] = []
+    problems: list[IsagenError] = []
     for plan in plans:
+        label = where if len(plans) == 1 else _label(plan)
         try:
-            found.append(Found(where if len(plans) == 1 else _label(plan), built_matrix(plan), plan))
+            found.append(Found(label, built_matrix(plan), plan))
         except IsagenError as error:
             problems.append(error)
+            continue
+        if _failed_since(plan):
+            print(f"isagen: warning: {label}: {OUTDATED}", file=sys.stderr)
     if not found:
         raise problems[0]
     for problem in problems:
         print(f"isagen: warning: {problem}", file=sys.stderr)
     return found
+
+
+def _failed_since(plan: Path) -> bool:
+    """Return whether the last `meson setup` of a plan's build failed: Meson notes it, and keeps the older files."""
+    build = build_of(plan)
+    if build is not None:
+        with suppress(OSError, ValueError):
+            return bool(json.loads((build / MESON_FOLDER / "meson-info.json").read_text("utf-8")).get("error"))
+    return False
 
 
 def _editable_plans(module: str) -> list[Path]:

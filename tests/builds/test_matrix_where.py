@@ -128,6 +128,18 @@ def test_a_build_that_cannot_be_read_hides_no_other(house):
         shutil.rmtree(house.project.folder / "older")
 
 
+def test_a_build_whose_last_configuring_failed(scaffold):
+    scaffold.setup("-Disa_levels=none")
+    scaffold.setup("--reconfigure", "-Disa_levels=wide", check=False)
+    warning = "isagen: warning: {}: its last `meson setup` failed, so this may not be what the project's files now ask"
+    for where in ("build", "build/isagen/isa_plan.json"):
+        said = scaffold.isagen("matrix", where).stdout
+        assert said.startswith(warning.format(where))
+        assert "2 kernels x " in said
+    scaffold.setup("--reconfigure", "-Disa_levels=none")
+    assert "warning" not in scaffold.isagen("matrix", "build").stdout
+
+
 def test_a_repaired_wheel(house, tmp_path):
     pytest.importorskip("auditwheel")
     done = subprocess.run(
