@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
-from ..configure.limits import limits_of
+from ..configure.limits import choose_table, limits_of
 from ..model.errors import IsagenError, ProjectError
 from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from ..model.toml import parse_toml
 from ..planning.config import DEFAULT_TABLE, load_config
+from ..planning.levels import check_levels
 from ..probe.compiler import Compiler, find_compiler, older
 from ..processors.registry import processor_of_family, this_cpu_family
 from .meson_files import KERNELS, MODULE, Sources, fragment_folder, without_comments
@@ -278,10 +279,12 @@ def _config(folder: Path, fragment: str) -> Check:
     if not (folder / name).is_file():
         return Check(False, f"{name}: there is no such file", INIT)
     try:
-        load_config(folder / name)
+        config = load_config(folder / name)
+        table, _ = choose_table(config.table, this_cpu_family(), folder / fragment, f"{config.shown}: table")
+        check_levels(config, table)
     except IsagenError as error:
         return Check(False, f"{fragment}/{error.where}: {error.message}", error.remedy or "correct the file")
-    return Check(True, f"{name}: can be read")
+    return Check(True, f"{name}: can be read, and its levels are in the table")
 
 
 @dataclass(frozen=True)

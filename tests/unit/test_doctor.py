@@ -136,6 +136,23 @@ MISTAKES = {
         "isagen/isa.toml: overide: unknown key",
         "did you mean 'override'?",
     ),
+    "a table that does not exist": (
+        ("isagen/isa.toml", '"default"\n', '"x87"\n'),
+        "isagen/isa.toml: table: there is no table 'x87'",
+        "did you mean 'x86'?; a table of your own is given as a path that ends in .toml",
+    ),
+    **{
+        f"an unknown level in {key}": (
+            ("isagen/isa.toml", "override", f"{entry}\noverride"),
+            f"isagen/isa.toml: {key}: unknown level 'AVX51'",
+            "did you mean 'AVX512'?",
+        )
+        for key, entry in {
+            "kernels.'a.c'.levels": "kernels.'a.c'.levels = 'AVX51'",
+            "sets.s.levels": "sets.s.levels = 'AVX51'",
+            "override_aliases.OLD": "override_aliases.OLD = 'AVX51'",
+        }.items()
+    },
 }
 
 
