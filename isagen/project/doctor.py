@@ -20,7 +20,7 @@ from ..planning.config import DEFAULT_TABLE, load_config
 from ..planning.levels import check_levels
 from ..probe.compiler import Compiler, find_compiler, older
 from ..processors.registry import processor_of_family, this_cpu_family
-from .meson_files import KERNELS, MODULE, Sources, fragment_folder, without_comments
+from .meson_files import KERNELS, MODULE, SETS, Sources, fragment_folder, without_comments
 
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
@@ -211,41 +211,47 @@ def _kernels(sources: Sources, fragment: str) -> Check:
         lacking = [name for name in sources.kernel_names() if not (folder / name).is_file()]
         if lacking:
             return Check(False, f"{place}: there is no kernel source {lacking[0]}", "correct its path in files()")
-    return Check(True, f"{place}: isa_kernels is set")
+    return Check(True, f"{place}: {_variables(sources)[0]} is set")
+
+
+def _variables(sources: Sources) -> tuple[str, str]:
+    """Return the variables of Meson that the project sets and takes."""
+    return ("isa_sets", "isa_kernels_deps") if sources.find(SETS) else ("isa_kernels", "isa_kernels_dep")
 
 
 def _subdir(sources: Sources, fragment: str) -> Check:
     place, kernels = sources.place_of_subdir(fragment), sources.find(KERNELS)
+    given, taken = _variables(sources)
     if place is None:
         return Check(
             False,
             f"{sources.main}: subdir('{fragment}') is missing",
-            f"write subdir('{fragment}') after isa_kernels, and before the target that takes isa_kernels_dep",
+            f"write subdir('{fragment}') after {given}, and before the target that takes {taken}",
         )
     if kernels is not None and kernels.file == place.file and kernels.line > place.line:
-        return Check(False, f"{place}: subdir('{fragment}') stands before isa_kernels is set", "put it after that line")
+        return Check(False, f"{place}: subdir('{fragment}') stands before {given} is set", "put it after that line")
     return Check(True, f"{place}: subdir('{fragment}')")
 
 
 def _dependency(sources: Sources, fragment: str) -> Check:
     use, module = sources.find(r"\bisa_kernels_deps?\b(?!\s*=[^=])"), sources.find(MODULE)
+    taken = _variables(sources)[1]
     if use is None and module is not None:
         return Check(True, f"{module}: the kernels are a whole module, which the fragment links")
     if use is None:
         return Check(
             False,
-            f"{sources.main}: no target takes isa_kernels_dep: its sources do not find isa_dispatch.h, "
-            "and no kernel is linked",
-            "give the target dependencies: isa_kernels_dep",
+            f"{sources.main}: no target takes {taken}: its sources do not find isa_dispatch.h, and no kernel is linked",
+            f"give the target dependencies: {taken}" + ("['NAME']" if taken.endswith("s") else ""),
         )
     place = sources.place_of_subdir(fragment)
     if place is not None and use.file == place.file and use.line < place.line:
         return Check(
             False,
-            f"{use}: isa_kernels_dep is used before subdir('{fragment}') sets it",
+            f"{use}: {taken} is used before subdir('{fragment}') sets it",
             f"move subdir('{fragment}') up, from line {place.line}",
         )
-    return Check(True, f"{use}: isa_kernels_dep is used")
+    return Check(True, f"{use}: {taken} is used")
 
 
 def _options(folder: Path) -> Check:

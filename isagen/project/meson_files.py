@@ -13,6 +13,7 @@ from pathlib import Path
 NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")
 KERNELS = r"\bisa_(?:kernels|sets)\s*\+?=(?!=)"
+SETS = r"\bisa_sets\s*\+?=(?!=)"
 MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"
 PROJECT = re.compile(r"^\s*project\s*\(", re.MULTILINE)

@@ -162,6 +162,25 @@ def test_a_mistake_is_one_problem(project, change, said, remedy):
     assert problems(project) == [(said, remedy)]
 
 
+def test_a_project_of_sets_is_told_of_its_sets(project):
+    edit(project, "meson.build", "isa_kernels_dep", "isa_kernels_deps['one']")
+    sets = "isa_sets = {'one': {'kernels': files('kernels/dot.cpp')}}\n"
+    edit(project, "meson.build", KERNELS, sets)
+    said = [check.message for check in examine_files(project)]
+    assert "meson.build:6: isa_sets is set" in said
+    assert any(one.endswith(": isa_kernels_deps is used") for one in said)
+    edit(project, "meson.build", "isa_kernels_deps['one']", "[]")
+    edit(project, "meson.build", f"{sets}subdir('isagen')\n", f"subdir('isagen')\n{sets}")
+    assert problems(project) == [
+        ("meson.build:6: subdir('isagen') stands before isa_sets is set", "put it after that line"),
+        (
+            "meson.build: no target takes isa_kernels_deps: its sources do not find isa_dispatch.h, and no kernel "
+            "is linked",
+            "give the target dependencies: isa_kernels_deps['NAME']",
+        ),
+    ]
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [
