@@ -26,7 +26,7 @@ def _this_machine() -> Machine:
     if platform.machine().lower() not in ("aarch64", "arm64"):
         raise CpuError(
             f"this CPU ({platform.machine()}) is not an arm64 CPU",
-            remedy="run isagen on arm64, or choose a table",
+            remedy="run isagen on arm64, or choose a table for this CPU",
         )
     return Machine()
 
