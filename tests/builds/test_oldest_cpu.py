@@ -4,11 +4,16 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from isagen.configure.dispatch import dispatch_texts
+from isagen.processors.table import load_table
+from support.model import build_of
 from support.pairs import paired
 from support.projects import make_project, need
+from support.registrations import plan_for
 
 OLDEST = ("qemu-x86_64", "-cpu", "qemu64,-sse3,-cx16,-lahf_lm")
 FLAGS = ["-march=x86-64-v3", "-march=x86-64-v4", "-march=native", "-mavx512f"]
@@ -47,6 +52,17 @@ def extension(project):
 def import_it(project, *emulator):
     code = f"import sys; sys.path.insert(0, {str(project.path(''))!r}); import _core; print(_core.current_level())"
     return project.run(*emulator, sys.executable, "-c", code, check=False)
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ("x86", '#pragma GCC push_options\n#pragma GCC target("arch=x86-64")\n#endif\n\n'),
+        ("arm64", '#elif 1\n#pragma GCC target("arch=armv8-a")\n#endif\n#endif\n\n'),
+    ],
+)
+def test_the_only_target_has_no_condition(table, text):
+    assert text in dispatch_texts(build_of(plan_for()), load_table(table, Path())).source
 
 
 @pytest.mark.parametrize(("compiler", "flags"), paired(["gcc", "clang-14"], FLAGS))
