@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..model.plan import BUILT, LevelRow, Plan
+from ..planning.plan import is_without_source
 from ..processors.features import Feature, Features
 from ..processors.sources import SYSTEM_KINDS, Source
 
@@ -81,6 +82,7 @@ def _level(
     return {
         "name": level.name,
         "built": level.verdict == BUILT,
+        "sourceless": is_without_source(level),
         "self_and_below": _number(sum(1 << place for place, one in enumerate(levels) if one.name in allowed)),
         "permission": _permission(features, level.features),
         "needs": mask((numbers[name] for name in level.features), size),

@@ -23,6 +23,7 @@ UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use
 # The reason of a level that different entries of isa.toml disable for all kernels; and what their own reasons contain.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
 BY_ENTRY = ": kernels."
+NO_KERNELS = "there are no kernels"
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ def make_plan(
     )
 
 
+def is_without_source(level: LevelRow) -> bool:
+    """Return whether no kernel source is for a level, which the project chose."""
+    return level.verdict == DISABLED and (level.reason in (NO_KERNELS, NO_SOURCE) or BY_ENTRY in level.reason)
+
+
 def _disabled(
     words: Iterable[str], table: Table, where: str, shown: str = "", lowest_too: bool = True
 ) -> dict[str, str]:
@@ -141,7 +147,7 @@ def _level_rows(
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
         # Without kernels, only the lowest level counts as built.
-        without_kernels = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
+        without_kernels = Cell(level.name, DISABLED, NO_KERNELS) if index else Cell(level.name, BUILT, "")
         best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=without_kernels)
         reason = best.reason
         if best.verdict == DISABLED and len({cell.reason for cell in cells}) > 1:

@@ -50,6 +50,13 @@ def test_a_test_calls_functions_of_levels_by_name(prepared, options):
     assert project.run(project.path("direct")).stdout == f"{called} of 2 functions called\n"
 
 
+def test_a_level_that_no_source_is_for_gives_no_warning(prepared):
+    project = prepared("per_level")
+    for level, used in {"AVX2_VNNI": "AVX2", "AVX512_BF16": "AVX512"}.items():
+        if level in supported_levels():
+            assert project.run(project.path("ops"), OPS_ISA=level).stdout.split()[0] == used
+
+
 def test_editors_see_each_source_at_its_own_level(prepared):
     project = prepared("per_level")
     commands = json.loads(project.path("compile_commands.json").read_text())
