@@ -19,7 +19,7 @@ from .findings import Result, failed_result
 from .flags import COMMANDS, audit_flags
 from .foreign import audit_foreign
 from .recorded import audit_linked, audit_object
-from .records import Baseline, merge, records_of, records_of_build
+from .records import Baseline, Baselines, baseline_of, merge, records_of, records_of_build
 
 # The ends of names of folders in which a build has no targets: objects, and isagen's own tool.
 WITHOUT_TARGETS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
@@ -36,7 +36,7 @@ def build_of(path: Path) -> Path | None:
     return next((parent for parent in path.resolve().parents if (parent / MESON_FOLDER).is_dir()), None)
 
 
-def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -> Iterator[Result]:
+def audit_build(folder: Path, baselines: Baselines, progress: Progress = unseen) -> Iterator[Result]:
     """Audit every linked file with a record in a build folder.
 
     Raises `AuditError` if there is none.
@@ -52,7 +52,7 @@ def audit_build(folder: Path, baseline: Baseline, progress: Progress = unseen) -
                 if binary.relocatable or not (records_of(binary) or (undecoded and binary.notes(MATRIX_OWNER))):
                     continue
                 any_audited = True
-                yield undecoded or audit_with_plans(binary, path, plans, folder, baseline)
+                yield undecoded or audit_with_plans(binary, path, plans, folder, baseline_of(binary, baselines))
         except (IsagenError, OSError) as problem:
             if not undecoded:
                 yield failed_result(str(path), problem)

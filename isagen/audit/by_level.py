@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..binary.protocol import within
 from ..processors.decoding import DIRECT, Kind
-from ..processors.instructions import normal_name
+from ..processors.instructions import have, normal_name
 from .findings import UNDECODABLE, Finding
 from .subject import Subject
 
@@ -32,7 +32,7 @@ class Chosen:
     def covers(self, number: int, features: Collection[str]) -> bool:
         """Return whether a function runs only where the CPU has the features."""
         tested = self.tested.get(number)
-        return number in self.trusted or (tested is not None and tested.issuperset(map(normal_name, features)))
+        return number in self.trusted or (tested is not None and have(tested, features))
 
     def finding(self, number: int, finding: Finding) -> Finding:
         """Return the finding of a function, with what its resolver tests."""

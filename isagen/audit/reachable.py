@@ -264,7 +264,11 @@ def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     """
     slots = code.pointers.slot_ranges
     for number, place in steps:
-        listed = [reference for start, raw in code.raw(number) for reference in code.decoder.references(raw, start)]
+        listed = [
+            reference
+            for start, raw in code.raw(number)
+            for reference in code.decoder.references(raw, start, linked=not code.binary.relocatable)
+        ]
         for flag, branch in pairwise(listed):
             if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -13,12 +13,13 @@ from ..model.plan import Build
 from ..model.record import RECORD_OWNER, Record, record_from_json
 from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal_name
+from ..processors.registry import decoder_of
 from .findings import Result
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The CPUs that a file without a record must run on: the name of a level, and its features.
+    """The CPUs of one processor that a file without a record must run on: the name of a level, and its features.
 
     If `everywhere` is true, the baseline also limits files with a record.
     """
@@ -42,6 +43,13 @@ class Baseline:
 
 
 NO_LIMIT = Baseline("", ())
+# By the names of processors.
+Baselines = Mapping[str, Baseline]
+
+
+def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
+    """Return the baseline for the processor of a file. Raises `AuditError` if its code is not decoded."""
+    return baselines.get(decoder_of(binary.architecture, binary.shown).name, NO_LIMIT)
 
 
 def records_of(binary: Binary) -> list[Record]:

@@ -14,7 +14,7 @@ from ..model.names import is_sealed_name
 from ..model.record import matches
 from ..processors.decoding import DIRECT, Codes
 from ..processors.instruction_sets import InstructionSets
-from ..processors.instructions import normal_name
+from ..processors.instructions import have, normal_name
 from .allowances import Allowances
 from .findings import Finding
 from .known_functions import CALLBACK_ARGUMENTS
@@ -139,7 +139,7 @@ class Subject:
         address, text = self.code.first(number, codes)
         missing = self.sets.missing(codes, allowed)
         fault = self.fault(kind, self.code.name(number), "", level)
-        cause = "feature" if kind == "level" and not self._detectable.issuperset(map(normal_name, missing)) else ""
+        cause = "feature" if kind == "level" and not have(self._detectable, missing) else ""
         return replace(fault, features=missing, instruction=text, address=address, cause=cause)
 
     @cached_property

@@ -18,17 +18,17 @@ from .files import WHEEL, Progress, files_in, other_format, unpacked, unseen
 from .findings import Result, failed_result
 from .foreign import audit_foreign
 from .recorded import audit_linked
-from .records import Baseline, records_of
+from .records import Baselines, baseline_of, records_of
 
 
 def audit_each(
-    targets: Sequence[Path], baseline: Baseline, progress: Progress = unseen
+    targets: Sequence[Path], baselines: Baselines, progress: Progress = unseen
 ) -> Generator[Result, None, None]:
     """Audit all `targets` in their order, and yield the results of their files.
 
     The results of a folder of files or of a wheel come together, sorted by name; other results come one by one.
     """
-    audit = _Audit(baseline, progress)
+    audit = _Audit(baselines, progress)
     for target in dict.fromkeys(targets):
         shown = str(target)
         for result in _or_failed(shown, partial(audit.target, target)):
@@ -59,7 +59,7 @@ def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Re
 class _Audit:
     """The audit of several targets."""
 
-    baseline: Baseline
+    baselines: Baselines
     progress: Progress
 
     def target(self, target: Path) -> Iterator[Result]:
@@ -73,7 +73,7 @@ class _Audit:
             )
         if target.is_dir():
             is_built = is_build(target)
-            yield from audit_build(target, self.baseline, self.progress) if is_built else self._folder(target, shown)
+            yield from audit_build(target, self.baselines, self.progress) if is_built else self._folder(target, shown)
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
@@ -151,14 +151,14 @@ class _Audit:
             if undecoded := not_decoded(path, shown):
                 return undecoded
             with open_binary(path, shown) as binary:
-                root = build_of(path)
+                root, baseline = build_of(path), baseline_of(binary, self.baselines)
                 if binary.relocatable:
-                    return audit_one_object(binary, path, shown, root, self.baseline)
+                    return audit_one_object(binary, path, shown, root, baseline)
                 records = records_of(binary)
                 if not records:
-                    return audit_foreign(binary, self.baseline, called)
+                    return audit_foreign(binary, baseline, called)
                 if root is not None:
-                    return replace(audit_with_plans(binary, path, plans_in(root), root, self.baseline), target=shown)
-                return audit_linked(binary, records, None, self.baseline)
+                    return replace(audit_with_plans(binary, path, plans_in(root), root, baseline), target=shown)
+                return audit_linked(binary, records, None, baseline)
         except (IsagenError, OSError) as problem:
             return failed_result(shown, problem)

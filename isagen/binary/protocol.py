@@ -109,9 +109,10 @@ class Symbol(Protocol):
 class RelocationTypes:
     """The relocation types of one processor in one format, by the value that they write.
 
-    In an object, `absolute` ones write an address, and `relative` ones the distance to an address. `through_slot` ones,
-    which are `relative` too, write the distance to a pointer that the loader writes. In a linked file, `slot` ones
-    write the address of a symbol, `rebased` ones an address in this file, and `resolved` ones the result of a resolver.
+    In an object, `absolute` ones write an address or a part of one, and `relative` ones the distance to an address.
+    `through_slot` ones, which are among these, write the place of a pointer that the loader writes. `of_loader` ones
+    mark calls of the loader's own functions. In a linked file, `slot` ones write the address of a symbol, `rebased`
+    ones an address in this file, and `resolved` ones the result of a resolver.
     """
 
     absolute: frozenset[int]
@@ -120,6 +121,7 @@ class RelocationTypes:
     slot: frozenset[int]
     rebased: int
     resolved: int
+    of_loader: frozenset[int] = frozenset()
 
 
 class Relocation(NamedTuple):

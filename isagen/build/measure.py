@@ -16,6 +16,7 @@ from ..model.matrix import Code
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
 from ..processors.features import Features
+from ..processors.instructions import OR
 from ..processors.registry import decoder_of
 
 
@@ -38,13 +39,16 @@ class Measure:
         return Code(file.loaded_bytes, sum(map(len, parts)), instructions, widest, by_feature, file.digest(marks))
 
     def _counts(self, decoder: Decoder, parts: Iterable[bytes]) -> tuple[int, int, dict[str, int]]:
-        """Return the number of instructions, their widest register in bits, and the number that need each feature."""
+        """Return the number of instructions, their widest register in bits, and the number that need each feature.
+
+        What needs one of several features counts under the first.
+        """
         self._needs = self._needs or decoder.needs(self._features().instructions)
         counts = Counter(instruction.code for part in parts for instruction in decoder.decode(part, 0))
         by_feature: Counter[str] = Counter()
         for code, count in counts.items():
             for feature in self._needs.get(code, ()):
-                by_feature[feature] += count
+                by_feature[feature.partition(OR)[0]] += count
         widest = max((_width(decoder, code) for code in counts), default=0)
         return counts.total(), widest, dict(sorted(by_feature.items()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Collection
 from contextlib import closing
@@ -12,11 +13,11 @@ from pathlib import Path
 from ..audit.allowances import AllowFiles, read_allow_files
 from ..audit.data import as_data
 from ..audit.findings import KINDS, Result, fails
-from ..audit.records import Baseline
+from ..audit.records import Baseline, Baselines
 from ..audit.report import summary_text, text_of
 from ..audit.targets import audit_each, require_audited
 from ..model.errors import AuditError, did_you_mean
-from ..processors.registry import audited_processor
+from ..processors.registry import baseline_tables
 from ..processors.table import load_table
 from .output import flush, standard_output
 from .parser import Commands
@@ -52,7 +53,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--baseline",
         metavar="LEVEL",
-        help="what a file must run on, outside its levels: X86_64_V2, ...; default: what its build says, or X86_64",
+        help="what a file must run on, outside its levels: X86_64_V2, ARMV8_2_A, ...; default: what its build says, or "
+        "the lowest of its processor",
     )
     parser.add_argument(
         "--fail-on",
@@ -107,7 +109,7 @@ def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result
     """
     results: list[Result] = []
     printed = 0
-    with progress() as line, closing(audit_each(options.targets, _baseline(options.baseline), line.show)) as audits:
+    with progress() as line, closing(audit_each(options.targets, _baselines(options.baseline), line.show)) as audits:
         for audited in map(allowances.apply, audits):
             results.append(audited)
             if options.format == "text" and not options.summary and any(result.decoded for result in results):
@@ -138,11 +140,18 @@ def kinds_of(text: str) -> Collection[str] | None:
     return frozenset(KINDS) if ALL in words else frozenset(words)
 
 
-def _baseline(option: str | None) -> Baseline:
-    """Return the baseline for the value of --baseline, a level of the baseline table. Raises `AuditError`."""
-    table = load_table(audited_processor().baseline_table, Path.cwd(), "--baseline")
-    name = (option or table.lowest.name).upper().replace("-", "_")
-    if name not in table.names():
-        remedy = did_you_mean(option or "", table.names())
-        raise AuditError(f"there is no level {option!r}", where="--baseline", remedy=remedy)
-    return Baseline(name, table.required_features(name), everywhere=option is not None)
+def _baselines(option: str | None) -> Baselines:
+    """Return the baselines of all processors: the level named by --baseline, and the lowest of other processors.
+
+    Raises `AuditError` if no baseline table has the level.
+    """
+    tables = [load_table(name, Path.cwd(), "--baseline") for name in baseline_tables()]
+    asked = re.sub("[-.]", "_", (option or "").upper())
+    names = [name for table in tables for name in table.names()]
+    if option is not None and asked not in names:
+        raise AuditError(f"there is no level {option!r}", where="--baseline", remedy=did_you_mean(option, names))
+    baselines = {}
+    for table in tables:
+        name = asked if asked in table.names() else table.lowest.name
+        baselines[table.features.name] = Baseline(name, table.required_features(name), everywhere=name == asked)
+    return baselines

@@ -129,7 +129,7 @@ class References:
         end = address + len(raw)
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(relocations, None)
-        for reference in chain(self.code.decoder.references(raw, address), [None]):
+        for reference in chain(self.code.decoder.references(raw, address, linked=False), [None]):
             # A relocation before the decoder's next reference is in an operand for which there is no reference, such as
             # an immediate: the instruction forms the address.
             while relocation is not None and relocation.address < (reference.at if reference is not None else end):
@@ -141,6 +141,8 @@ class References:
                 return
             kind, target, name = reference.kind, reference.address, ""
             if relocation is not None and relocation.address < reference.after:
+                if relocation.kind in self.code.decoder.abi.relocations.of_loader:
+                    kind = Kind.READ
                 direct = kind in DIRECT or kind in SLOTS
                 target_of = self._pointers.target if direct else self._pointers.operand
                 target = target_of(relocation, reference.after)

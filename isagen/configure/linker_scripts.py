@@ -62,7 +62,7 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
         )
     if not processor.decodable.is_made_under(compiler.baseline_macros):
         return undecoded
-    if processor.decodable.installed() is None:
+    if not processor.decodable.installed:
         return LinkAudit(mode, f"{processor.decodable.distribution} is not installed")
     linkers = _linkers_of(compiler)
     return LinkAudit(mode, BY_SCRIPT, linkers) if linkers else LinkAudit(mode, f"{compiler.name} has no linker")

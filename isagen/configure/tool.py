@@ -49,7 +49,7 @@ def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
     own = Path(__file__).parents[1]
     yield "isagen/__init__.py", os.fspath(own / "__init__.py")
     folders = [(own, own / package) for package in PACKAGES]
-    if processor.decodable is not None and (decoder := processor.decodable.installed()) is not None:
+    if processor.decodable is not None and (decoder := processor.decodable.folder()) is not None:
         folders.append((decoder, decoder))
     for package, folder in folders:
         for path in folder.rglob("*"):

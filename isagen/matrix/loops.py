@@ -12,7 +12,7 @@ from ..code.code import Code
 from ..model.matrix import Matrix
 from ..processors.decoding import Instruction, Kind
 from ..processors.instruction_sets import InstructionSets, instruction_sets
-from ..processors.instructions import normal_name
+from ..processors.instructions import have, normal_name
 from ..processors.registry import decoder_of, is_decoded
 from .words import own_features
 
@@ -82,7 +82,9 @@ class LoopSearch:
         own_names = frozenset(map(normal_name, own))
         self._beyond = sets.beyond(baseline)
         self._own = frozenset(
-            code for code in self._beyond if not own_names.isdisjoint(map(normal_name, sets.missing([code], baseline)))
+            code
+            for code in self._beyond
+            if any(have(own_names, [feature]) for feature in sets.missing([code], baseline))
         )
 
     def hot_loop(self, path: Path) -> Loop | None:

@@ -50,7 +50,7 @@ def _optimized(options: str) -> str:
 def is_decoded(build: Build) -> bool:
     """Return whether this isagen can decode code for a build's processor: the decoder must be installed."""
     processor = find_processor(build.record.features)
-    return processor is not None and processor.decodable is not None and processor.decodable.installed() is not None
+    return processor is not None and processor.decodable is not None and processor.decodable.installed
 
 
 def _audited(build: Build) -> str:

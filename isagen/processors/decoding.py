@@ -112,8 +112,11 @@ class Decoder(Protocol):
     def codes(self, raw: bytes, address: int) -> Codes:
         """Return the codes of the instructions in `raw`, the bytes at an address."""
 
-    def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
-        """Yield the references of the instructions in `raw`, in order; numbers only if addresses are `fixed`."""
+    def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
+        """Yield the references of the instructions in `raw`, in order; numbers only if addresses are `fixed`.
+
+        If the code is not `linked`, instructions whose address is relocated may have none.
+        """
 
     def text(self, instruction: Instruction) -> str:
         """Return an instruction as assembly."""
@@ -155,4 +158,7 @@ class Decoder(Protocol):
         """Return the size of an instruction's memory access in bytes; 1 if it has none."""
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that each code needs, without codes that are harmless on every CPU."""
+        """Return the features that each code needs, without codes that are harmless on every CPU.
+
+        A name of the form "a or b" stands for a feature of which the CPU needs one.
+        """

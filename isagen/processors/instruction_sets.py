@@ -7,7 +7,7 @@ from functools import cache
 
 from .decoding import Codes, Decoder
 from .features import Features, read_features
-from .instructions import normal_name
+from .instructions import have, normal_name
 
 
 class InstructionSets:
@@ -23,7 +23,6 @@ class InstructionSets:
         self.having = features.having
         self._order = {name: place for place, name in enumerate(self.rules.features)}
         self._needs = decoder.needs(self.rules)
-        self._normal = {needed: frozenset(map(normal_name, needed)) for needed in set(self._needs.values())}
         self._beyond: dict[frozenset[str], Codes] = {}
         codes_of = decoder.codes_of
         self.after = {code: codes_of(other) for name, other in self.rules.after.items() for code in codes_of(name)}
@@ -33,7 +32,7 @@ class InstructionSets:
         """Return the codes that need features beyond the `allowed` ones."""
         names = frozenset(map(normal_name, allowed))
         if names not in self._beyond:
-            beyond = {needed for needed, its_names in self._normal.items() if not its_names <= names}
+            beyond = {needed for needed in set(self._needs.values()) if not have(names, needed)}
             self._beyond[names] = frozenset(code for code, needed in self._needs.items() if needed in beyond)
         return self._beyond[names]
 
@@ -52,7 +51,8 @@ class InstructionSets:
     def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
         """Return the features that `codes` need beyond the `allowed` ones, in the order of the features file."""
         names = frozenset(map(normal_name, allowed))
-        needed = {name for code in codes for name in self._needs.get(code, ()) if normal_name(name) not in names}
+        every = {name for code in codes for name in self._needs.get(code, ())}
+        needed = {name for name in every if not have(names, [name])}
         order = self._order
         return tuple(sorted(needed, key=lambda name: (order.get(name, len(order)), name)))
 

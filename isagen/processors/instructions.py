@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..model.toml import Section
@@ -44,6 +44,15 @@ class Instructions:
     alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cpu_checks: CpuChecks = field(default_factory=CpuChecks)
     checked: Mapping[str, str] = field(default_factory=dict)
+
+
+# Between the names of features one of which is enough.
+OR = " or "
+
+
+def have(features: Container[str], needed: Iterable[str]) -> bool:
+    """Return whether normalised `features` contain each needed one, or one of the features in each "a or b"."""
+    return all(any(normal_name(one) in features for one in name.split(OR)) for name in needed)
 
 
 def normal_name(name: str) -> str:

@@ -21,20 +21,28 @@ ANY_FAMILY = "*"
 class DecodableCode:
     """A kind of machine code that can be decoded: its name in messages, and its ABI by binary format.
 
-    `decoder` returns the decoder for an ABI. It needs the Python package `package` of the distribution `distribution`.
+    `decoder` returns the decoder for an ABI. It needs the Python package `package` of the distribution `distribution`,
+    if they are named.
     A compiler that writes such code predefines all macros in `defined`, and none in `undefined`.
     """
 
     shown: str
-    distribution: str
-    package: str
     abis: Mapping[str, Abi]
     decoder: Callable[[Abi], Decoder]
+    distribution: str = ""
+    package: str = ""
     defined: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
 
-    def installed(self) -> Path | None:
-        """Import the package, and return its folder; None where it is not installed for this Python."""
+    @property
+    def installed(self) -> bool:
+        """Whether the package is installed for this Python, if there is one."""
+        return not self.package or self.folder() is not None
+
+    def folder(self) -> Path | None:
+        """Import the package, and return its folder; None if there is none or if it is not installed."""
+        if not self.package:
+            return None
         try:
             module = import_module(self.package)
         except ImportError:

@@ -45,6 +45,11 @@ def audited_processor() -> Processor:
     return next(processor for processor in PROCESSORS if processor.decodable is not None)
 
 
+def baseline_tables() -> list[str]:
+    """Return the names of the tables whose levels name the baselines of audits."""
+    return [processor.baseline_table for processor in PROCESSORS if processor.baseline_table]
+
+
 def is_decoded(architecture: Architecture) -> bool:
     """Return whether code for an architecture is decoded."""
     return _decoding(architecture) is not None

@@ -66,7 +66,7 @@ def examine_tools(folder: Path) -> Iterator[Check]:
 def _decoder() -> Iterator[Check]:
     """Yield a line if the decoder for this machine's code is not installed: builds work without the audit then."""
     decodable = processor_of_family(this_cpu_family()).decodable
-    if decodable is not None and decodable.installed() is None:
+    if decodable is not None and not decodable.installed:
         name = decodable.distribution
         yield Check(True, f"{name} is not installed: code is not counted, links are not audited (pip install {name})")
 

@@ -30,7 +30,8 @@ def measure(path: Path) -> None:
     from isagen.binary.elf.reader import Elf
 
     start = time.process_time()
-    results = list(audit_each([path], Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2"))))
+    baseline = Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2"))
+    results = list(audit_each([path], {"x86": baseline}))
     for result in results:
         text_of(result, every=True)
     seconds = time.process_time() - start

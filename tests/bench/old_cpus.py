@@ -175,7 +175,7 @@ class Audits:
 
     def _result(self, file: str, level: str) -> Result:
         baseline = Baseline(level, self._table.required_features(level), everywhere=level != self._table.lowest.name)
-        return next(audit_each([self.folder / file], baseline))
+        return next(audit_each([self.folder / file], {"x86": baseline}))
 
     def _opened(self, file: str) -> References:
         path = self.folder / file

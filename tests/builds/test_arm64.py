@@ -1,11 +1,13 @@
 """arm64: the level that each recorded CPU selects, levels built and run under qemu, and baselines that CPUs lack."""
 
+import json
 import platform
 import re
 import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -202,8 +204,26 @@ def test_flags_are_added_to_the_project_s(args, flag):
 # ---- builds
 
 
-def built(folder, compiler, *options, package="portable", table=""):
-    """The project, cross-compiled with warnings as errors; `table` is the text of its own table, if it has one."""
+class Plant(NamedTuple):
+    """An instruction as inline assembly, the level that has it, and what it needs in reports."""
+
+    text: str
+    level: str
+    needs: str
+
+
+PLANTED = {
+    "sve": Plant('__asm__ volatile(".inst 0x04a00000" ::: "v0");', "SVE", "sve or sme"),  # add z0.s, z0.s, z0.s
+    "dotprod": Plant('__asm__ volatile(".inst 0x6e809400" ::: "v0");', "DOTPROD", "dotprod"),  # udot v0.4s
+    "bf16": Plant('__asm__ volatile(".inst 0x6e40fc00" ::: "v0");', "BF16", "bf16"),  # bfdot v0.4s
+}
+
+
+def built(folder, compiler, *options, package="portable", table="", added=()):
+    """The project, cross-compiled with warnings as errors.
+
+    `table` is the text of its own table, if it has one; `added` are (file, text at its end).
+    """
     c, cpp = COMPILERS[compiler]
     need(*(re.findall(r"'([^']*)'", words)[0] for words in (c, cpp)), "aarch64-linux-gnu-ar", "qemu-aarch64")
     project = make_project(folder, package)
@@ -214,6 +234,9 @@ def built(folder, compiler, *options, package="portable", table=""):
     if table:
         (project.folder / "own.toml").write_text(table)
         project.edit("isagen/isa.toml", 'table = "default"', 'table = "../own.toml"')
+    for name, text in added:
+        with (project.folder / name).open("a", encoding="utf-8") as stream:
+            stream.write(text)
     project.last = project.setup("--cross-file", str(folder / "cross.ini"), "-Dwerror=true", *options)
     project.said = project.ninja()
     return project
@@ -233,7 +256,7 @@ def portable(request, tmp_path_factory):
 def test_every_level_is_built_and_sealed(portable):
     assert set(verdicts(portable).values()) == {"built"}
     assert re.search(r"table +: arm64\n", portable.last)
-    assert re.search(r"sealed +: yes\n +audited +: not when linked: only code for x86-64 is decoded\n", portable.last)
+    assert re.search(r"sealed +: yes\n +audited +: when linked", portable.last)
 
 
 @pytest.mark.parametrize(("cpu", "level"), SELECTED.items())
@@ -264,17 +287,37 @@ def test_the_own_table_of_the_docs(tmp_path):
 
 
 def test_code_that_runs_before_the_selection_is_named(tmp_path):
-    """No decoder checks it here; on x86-64 it is an error."""
-    project = built(tmp_path, "gcc", package="leak_init")
-    (warning,) = re.findall(r"isagen: warning: .*\n.*", project.said)
-    assert warning.startswith("isagen: warning: kernel.cpp: its copies run code when the program is loaded, before a ")
-    assert "the instructions: code for AArch64 is not decoded\n  make the variable constexpr, or a static" in warning
+    constructor = f"__attribute__((constructor)) static void planted() {{ {PLANTED['sve'].text} }}\n"
+    project = built(tmp_path, "gcc", "-Disa_audit=warn", added=[("kernels/dot.cpp", constructor)])
+    assert "code that runs at load or exit uses instructions beyond the baseline (9)" in project.said
+
+
+@pytest.mark.parametrize("feature", PLANTED)
+@pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
+def test_planted_instructions_are_found(tmp_path, compiler, feature):
+    """In a constructor, in ordinary code, and in a level that lacks the feature; not in the level that has it."""
+    text, level, needs = PLANTED[feature]
+    planted = f"__attribute__((used, noinline)) static void in_NAME() {{ {text} }}\n"
+    added = [
+        ("main.cpp", planted.replace("NAME", "main")),
+        ("early.cpp", planted.replace("NAME", "early").replace("((used", "((constructor, used")),
+        ("kernels/dot.cpp", "#ifdef CPU_CAPABILITY_DEFAULT\n" + planted.replace("NAME", "default") + "#endif\n"),
+        ("kernels/dot.cpp", f"#ifdef CPU_CAPABILITY_{level}\n" + planted.replace("NAME", "level") + "#endif\n"),
+    ]
+    project = built(tmp_path, compiler, "-Disa_audit=warn", f"-Disa_levels={level}", added=added)
+    report = json.loads(project.isagen("audit", "--format", "json", "build", check=False).stdout)
+    found = [one for target in report["targets"] for one in target["findings"]]
+    named = {(re.search(r"in_(main|early|default|level)", one["symbol"])[1], one["kind"]) for one in found}
+    assert named == {("main", "baseline"), ("early", "load"), ("default", "level")}
+    assert all(one["features"] == [needs] for one in found)
 
 
 @pytest.mark.parametrize(("sealed", "widths"), [("true", "128 256 41 2 3 256 3"), ("false", "128 128 ")])
 def test_levels_share_no_code_if_sealed(tmp_path, sealed, widths):
-    """Without the seal, the linker takes the lowest level's copy of a weak function for all."""
-    project = built(tmp_path, "gcc", f"-Disa_seal={sealed}", "-Disa_levels=SVE256", package="leak")
+    """Without the seal, the linker takes the lowest level's copy of a weak function for all, and the audit says so."""
+    options = () if sealed == "true" else ("-Disa_seal=false", "-Disa_audit=warn")
+    project = built(tmp_path, "gcc", "-Disa_levels=SVE256", *options, package="leak")
+    assert ("a weak symbol that levels define unsealed" in project.said) == (sealed == "false")
     said = ran(project, "max,sve-max-vq=2", "leak").stdout
     assert said.startswith(widths)
 

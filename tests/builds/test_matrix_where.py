@@ -190,10 +190,9 @@ def test_a_wheel_of_another_architecture(new_project, tmp_path):
     (project.folder / "cross.ini").write_text(CROSS)
     project.isagen("init")
     said = project.setup("--cross-file", "cross.ini")
-    assert re.search(r"audited +: not when linked: only code for x86-64 is decoded\n", said)
+    assert re.search(r"audited +: when linked", said)
     project.ninja()
-    said = project.isagen("audit", "build", check=False).stdout
-    assert said.startswith("isagen: error: build/libportable.so: code for AArch64 is not decoded\n")
+    assert "levels DEFAULT" in project.isagen("audit", "build").stdout
     wheel = tmp_path / "portable-1-py3-none-linux_aarch64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(project.path("libportable.so"), "portable/libportable.so")

@@ -141,7 +141,7 @@ def made_up(tmp_path, monkeypatch) -> Processor:
         cpu_families=("made64",),
         default_tables={"made64": "made"},
         spellings={"made64be": "made64"},
-        decodable=DecodableCode("made", "made-decoder", "made", {"elf": abi}, X86Decoder),
+        decodable=DecodableCode("made", {"elf": abi}, X86Decoder, "made-decoder", "made"),
         this_machine=ThisSystem,
     )
     monkeypatch.setattr(registry, "PROCESSORS", (processor, *registry.PROCESSORS))
@@ -182,7 +182,7 @@ def test_a_folder_and_a_line_make_a_processor(made_up):
     assert registry.processor_of_family("made64") is made_up
     assert registry.is_decoded(Architecture("elf", 4711, 64, "big", "made"))
     assert not registry.is_decoded(Architecture("elf", 4711, 64, "little", "made"))
-    assert registry.decoded() == "made, x86-64"
+    assert registry.decoded() == "made, x86-64, arm64"
     assert load_table("made", Path()).features.processor is made_up
 
 
@@ -191,8 +191,9 @@ def test_what_isagen_knows():
     assert registry.processor_of_family("x86_64").name == "x86"
     assert registry.processor_of_family("loongarch64").name == "generic"
     assert registry.is_decoded(Architecture("elf", 62, 64, "little", "x86-64"))
-    assert not registry.is_decoded(Architecture("elf", 183, 64, "little", "AArch64"))
-    assert registry.audited_processor().baseline_table == "x86-64"
+    assert registry.is_decoded(Architecture("elf", 183, 64, "little", "AArch64"))
+    assert not registry.is_decoded(Architecture("elf", 183, 64, "big", "AArch64"))
+    assert registry.baseline_tables() == ["x86-64", "armv8"]
     decodable = registry.processor_of_family("x86_64").decodable
     assert decodable is not None
     assert decodable.is_made_under({"__x86_64__", "__LP64__"})

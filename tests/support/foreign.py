@@ -101,6 +101,6 @@ def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
 
     Raises `AuditError` where nothing can.
     """
-    results = list(audit_each(targets, baseline))
+    results = list(audit_each(targets, {"x86": baseline}))
     require_audited(results)
     return results

@@ -23,7 +23,8 @@ def head(bits=64, order="little", machine=62):
 @pytest.mark.parametrize(
     ("start", "shown"),
     [
-        (head(machine=183), "AArch64"),
+        (head(order="big", machine=183), "AArch64"),
+        (head(machine=243), "RISC-V"),
         (head(machine=3, bits=32), "x86 (32-bit)"),
         (head(bits=32), "x86-64 (32-bit)"),
         (head(order="big"), "x86-64 (big-endian)"),
@@ -45,6 +46,7 @@ def test_code_that_is_decoded():
     assert architecture is not None
     assert is_decoded(architecture)
     assert decoder_of(architecture, "f.so").name == "x86"
+    assert decoder_of(architecture_of(head(machine=183)), "f.so").name == "arm64"
 
 
 def test_a_file_that_names_no_processor():

@@ -105,6 +105,7 @@ ABOVE_DEFAULT = {
     "AVX512_FP16": (f"{WIDE} {VBMI} -mavx512fp16", None, None),
 }
 ARMV8 = "-march=armv8.2-a"
+MINOR_VERSIONS = ("", "_1", "_2", "_3", "_4", "_5", "_6")
 # Per level: gnu flags, optional gnu flags, msvc flags.
 FLAGS = {
     "x86": {"DEFAULT": ("", None, ""), **ABOVE_DEFAULT},
@@ -121,6 +122,10 @@ FLAGS = {
         "X86_64_V4": ("-march=x86-64-v4", None, "/arch:AVX512"),
     },
     "generic": {"DEFAULT": ("", None, "")},
+    "armv8": {
+        **{f"ARMV8{minor}_A": (f"-march=armv8{minor.replace('_', '.')}-a", None, None) for minor in MINOR_VERSIONS},
+        "ARMV9_A": ("-march=armv9-a", None, None),
+    },
     "arm64": {
         "DEFAULT": ("", None, None),
         "DOTPROD": (f"{ARMV8}+dotprod", None, None),

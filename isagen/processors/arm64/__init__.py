@@ -6,8 +6,10 @@ import platform
 from pathlib import Path
 
 from ...model.errors import CpuError
+from ..decoding import Abi, Decoder
 from ..machines import Machine
-from ..processor import OldestCpu, Processor
+from ..processor import DecodableCode, OldestCpu, Processor
+from .abi import ABIS
 from .flags import on_baseline
 
 # In GCC, arch= turns off all features that the command line turns on, but under armv9-a its pragma warns, as it defines
@@ -20,6 +22,12 @@ OLDEST_CPU = OldestCpu(
     gcc=(("__ARM_ARCH >= 9 && __GNUC__ >= 13", f"{GCC}+nocssc"), ("__ARM_ARCH >= 9", GCC), ("1", "arch=armv8-a")),
     clang=(("__clang_major__ >= 16", f"{CLANG},no-cssc"), ("1", CLANG)),
 )
+
+
+def _decoder(abi: Abi) -> Decoder:
+    from .decoder import Arm64Decoder
+
+    return Arm64Decoder(abi)
 
 
 def _this_machine() -> Machine:
@@ -40,5 +48,9 @@ PROCESSOR = Processor(
     macros={"__aarch64__": "aarch64"},
     oldest_cpu=OLDEST_CPU,
     level_flags=on_baseline,
+    baseline_table="armv8",
+    decodable=DecodableCode(
+        "arm64", abis=ABIS, decoder=_decoder, defined=("__aarch64__", "__AARCH64EL__"), undefined=("__ILP32__",)
+    ),
     this_machine=_this_machine,
 )

@@ -53,10 +53,10 @@ PROCESSOR = Processor(
     baseline_table="x86-64",
     decodable=DecodableCode(
         "x86-64",
-        distribution="iced-x86",
-        package="iced_x86",
         abis=ABIS,
         decoder=_decoder,
+        distribution="iced-x86",
+        package="iced_x86",
         defined=("__x86_64__",),
         undefined=("__ILP32__",),
     ),

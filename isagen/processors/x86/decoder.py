@@ -69,7 +69,7 @@ class X86Decoder(Tracking):
             codes |= stretch
         return frozenset(codes)
 
-    def references(self, raw: bytes, address: int, fixed: bool = False) -> Iterator[Reference]:
+    def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
         for instruction in iced_x86.Decoder(64, raw, ip=address):
             flow = instruction.flow_control
             kind, target = None, 0

@@ -1,0 +1,31 @@
+"""The ABI of arm64, by binary format."""
+
+from __future__ import annotations
+
+from ...binary.protocol import RelocationTypes
+from ..decoding import Abi
+
+# Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Those of instructions write parts of an
+# address that is computed from symbol and addend alone, so they count as absolute ones.
+ABS64, GLOB_DAT, JUMP_SLOT, RELATIVE, TLSDESC_CALL, IRELATIVE = 257, 1025, 1026, 1027, 569, 1032
+THROUGH_GOT = frozenset({309, 310, 311, 312, 313})
+INSTRUCTIONS = frozenset({*range(263, 294), 299})
+RELOCATIONS = RelocationTypes(
+    absolute=THROUGH_GOT | INSTRUCTIONS | {ABS64, 258},
+    relative=frozenset({260, 261, 314}),  # PREL64, PREL32, PLT32
+    through_slot=THROUGH_GOT,
+    slot=frozenset({ABS64, GLOB_DAT, JUMP_SLOT}),
+    rebased=RELATIVE,
+    resolved=IRELATIVE,
+    of_loader=frozenset({TLSDESC_CALL}),
+)
+# Arm, "Procedure Call Standard for the Arm 64-bit Architecture", 6.1.1.
+ELF = Abi(
+    machine=183,  # EM_AARCH64
+    bits=64,
+    order="little",
+    relocations=RELOCATIONS,
+    arguments=("X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"),
+    preserved=("X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X29"),
+)
+ABIS = {"elf": ELF}
