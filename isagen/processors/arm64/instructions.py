@@ -43,13 +43,13 @@ class Encodings(dict[int, int]):
                 if kind != self.kinds[-1]:
                     self.kinds.append(kind)
                 rows += [(int(mask, 16), int(value, 16), len(self.kinds) - 1) for value in values]
-        self._rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self.rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for row in sorted(rows, key=lambda row: -row[0].bit_count()):
             for high in _matching(row[0] >> LOW, row[1] >> LOW):
-                self._rows[high].append(row)
+                self.rows[high].append(row)
 
     def __missing__(self, word: int) -> int:
-        rows = self._rows.get(word >> LOW, ())
+        rows = self.rows.get(word >> LOW, ())
         code = next((code for mask, value, code in rows if word & mask == value), INVALID)
         if len(self) >= REMEMBERED:
             self.clear()
