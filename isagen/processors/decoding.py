@@ -148,6 +148,9 @@ class Decoder(Protocol):
         addresses of the linker's pointers to these variables to the variables' addresses.
         """
 
+    def takes_features(self, raw: bytes) -> bool:
+        """Return whether a resolver with the code `raw` reads features that the loader passes to it."""
+
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic; the empty set if the decoder does not know it."""
 

@@ -312,6 +312,29 @@ def test_planted_instructions_are_found(tmp_path, compiler, feature):
     assert all(one["features"] == [needs] for one in found)
 
 
+IFUNC = """
+static int base(int x) {{ return x; }}
+__attribute__((noinline)) static int planted(int x) {{ {text} return x; }}
+typedef int fn(int);
+extern "C" fn *chooser({argument}) {{ return {condition} ? planted : base; }}
+int chosen(int) __attribute__((ifunc("chooser")));
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "condition", "kind"),
+    [("unsigned long hwcap", "hwcap & (1 << 22)", "unproven"), ("", "true", "baseline")],
+)
+def test_resolvers_are_given_hwcap(tmp_path, argument, condition, kind):
+    """What a resolver chooses by its argument is unproven: for which features it asks is not read from the code."""
+    text = IFUNC.format(text=PLANTED["sve"].text, argument=argument, condition=condition)
+    project = built(tmp_path, "gcc", "-Disa_audit=warn", "-Disa_levels=none", added=[("main.cpp", text)])
+    report = json.loads(project.isagen("audit", "--format", "json", "build", check=False).stdout)
+    kinds = {one["kind"] for target in report["targets"] for one in target["findings"] if "planted" in one["symbol"]}
+    assert kind in kinds
+    assert ("unproven" in kinds) == (kind == "unproven")
+
+
 @pytest.mark.parametrize(("sealed", "widths"), [("true", "128 256 41 2 3 256 3"), ("false", "128 128 ")])
 def test_levels_share_no_code_if_sealed(tmp_path, sealed, widths):
     """Without the seal, the linker takes the lowest level's copy of a weak function for all, and the audit says so."""

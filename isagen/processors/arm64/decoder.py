@@ -12,7 +12,7 @@ from ..decoding import Abi, Codes, Kind, Reference
 from ..decoding import Instruction as AnyInstruction
 from .instructions import INVALID, codes_of, encodings, needs, width
 from .tracking import LINKAGE, Addresses, call_arguments
-from .words import MASK, access, branch_target, is_call, signed, written
+from .words import MASK, access, branch_target, is_call, reads_first, signed, written
 
 # Padding between functions, by assemblers and linkers: NOP, and zeros.
 PADDING = re.compile(rb"(?:\x1f\x20\x03\xd5|\x00)*")
@@ -165,6 +165,15 @@ class Arm64Decoder:
     ) -> frozenset[int]:
         """Return an unknown test: the masks are in registers, which are not followed."""
         return frozenset({-1})
+
+    def takes_features(self, raw: bytes) -> bool:
+        """Return whether code reads its first argument: loaders pass AT_HWCAP."""
+        for word in _words(raw):
+            if reads_first(word):
+                return True
+            if is_call(word) or 0 in written(word):
+                return False
+        return False
 
     def memory_bytes(self, instruction: AnyInstruction) -> int:
         assert isinstance(instruction, Instruction)

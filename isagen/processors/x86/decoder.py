@@ -134,6 +134,9 @@ class X86Decoder(Tracking):
         padding = PADDING.match(raw)
         return padding.end() if padding else 0
 
+    def takes_features(self, raw: bytes) -> bool:
+        return False  # loaders pass none
+
     def memory_bytes(self, instruction: Instruction) -> int:
         assert isinstance(instruction, iced_x86.Instruction)
         kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
