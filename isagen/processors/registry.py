@@ -18,6 +18,7 @@ from .processor import ANY_FAMILY, Processor
 NAMES = (
     "x86",
     "arm64",
+    "ppc64",
     "generic",
 )
 # The folder that the processors' folders are in.
@@ -78,7 +79,7 @@ def _decoder(processor: Processor, binary_format: str) -> Decoder:
 
 def decoded() -> str:
     """Return the names of the kinds of code that are decoded, for messages."""
-    return ", ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
+    return " and ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
 
 
 def _decoding(architecture: Architecture) -> Processor | None:

@@ -182,12 +182,12 @@ def test_a_folder_and_a_line_make_a_processor(made_up):
     assert registry.processor_of_family("made64") is made_up
     assert registry.is_decoded(Architecture("elf", 4711, 64, "big", "made"))
     assert not registry.is_decoded(Architecture("elf", 4711, 64, "little", "made"))
-    assert registry.decoded() == "made, x86-64, arm64"
+    assert registry.decoded() == "made and x86-64 and arm64"
     assert load_table("made", Path()).features.processor is made_up
 
 
 def test_what_isagen_knows():
-    assert registry.processor_names() == ("arm64", "generic", "x86")
+    assert registry.processor_names() == ("arm64", "generic", "ppc64", "x86")
     assert registry.processor_of_family("x86_64").name == "x86"
     assert registry.processor_of_family("loongarch64").name == "generic"
     assert registry.is_decoded(Architecture("elf", 62, 64, "little", "x86-64"))

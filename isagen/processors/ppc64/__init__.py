@@ -1,0 +1,39 @@
+"""Power (ppc64, ppc64le): levels from POWER9's vector instructions, detected by what Linux reports."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from ...model.errors import CpuError
+from ..machines import Machine
+from ..processor import OldestCpu, Processor
+
+# Both compilers keep the features of the command line's -mcpu beside cpu=; those that they use without an intrinsic are
+# turned off by name.
+OLDEST_CPU = OldestCpu(
+    macro="__powerpc64__",
+    gcc=(("1", "cpu=power8"),),
+    clang=(("1", "no-power9-vector,no-power10-vector,no-isa-v30-instructions,no-pcrelative-memops,no-prefix-instrs"),),
+)
+
+
+def _this_machine() -> Machine:
+    if platform.machine().lower() not in ("ppc64", "ppc64le"):
+        raise CpuError(
+            f"this CPU ({platform.machine()}) is not a Power CPU",
+            remedy="run isagen on Power, or choose a table for this CPU",
+        )
+    return Machine()
+
+
+PROCESSOR = Processor(
+    name="ppc64",
+    home=Path(__file__).parent,
+    cpu_families=("ppc64",),
+    default_tables={"ppc64": "ppc64"},
+    spellings={"ppc64le": "ppc64"},
+    macros={"__powerpc64__": "ppc64"},
+    oldest_cpu=OLDEST_CPU,
+    this_machine=_this_machine,
+)
