@@ -160,8 +160,8 @@ class Format(Protocol):
     def emptied(self, file: Any) -> bytes:
         """Return an object that defines nothing, to replace the sealed object of `file`."""
 
-    def record(self, owner: str, text: bytes) -> bytes:
-        """Return the bytes of a note with `text`, for the format's template ``record.c.j2``."""
+    def record(self, owner: str, text: bytes) -> str:
+        """Return a note with `text` as the elements of a C array, for the format's template ``record.c.j2``."""
 
     def with_note(self, content: bytes, owner: str, text: bytes) -> bytes:
         """Return the `content` of an object with one more note: the one that `record` returns."""

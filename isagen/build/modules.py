@@ -11,7 +11,6 @@ from ..model.registrations import Registrations
 from .compiled import Compiled
 
 INIT = "PyInit_"
-BYTES_IN_LINE = 32
 
 
 def check_objects(module: str, registered: Registrations, objects: Iterable[Compiled]) -> None:
@@ -34,15 +33,9 @@ def check_objects(module: str, registered: Registrations, objects: Iterable[Comp
         )
 
 
-def array_text(content: bytes) -> str:
-    """Return bytes as the elements of a C array; string literals in C have a maximum length."""
-    lines = (content[place : place + BYTES_IN_LINE] for place in range(0, len(content), BYTES_IN_LINE))
-    return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
-
-
 def notes_text(notes: Iterable[bytes]) -> str:
     """Return the notes of levels as the elements of a C array."""
-    return array_text(b"".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes))
+    return "\n".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes)
 
 
 def module_table(module: str, levels: Iterable[str], built_levels: Collection[str]) -> str:

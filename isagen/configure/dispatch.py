@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..binary.formats import FORMATS
-from ..build.modules import array_text
 from ..matrix.planned import planned_matrix, public
+from ..model.c_array import array_text
 from ..model.matrix_notes import pack
 from ..model.names import (
     LEVEL_NOTES_MARK,
@@ -78,9 +78,9 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
     matrix = pack(public(planned_matrix(build)))
     record = build.record.to_json().encode() if table.features.processor.decodable else b""
     for binary_format in FORMATS:
-        notes = binary_format.record(RECORD_OWNER, record) if record else b""
-        notes += binary_format.record(MATRIX_OWNER, matrix)
-        source = source.replace(NOTE_MARK.format(binary_format.name), array_text(notes))
+        notes = [binary_format.record(RECORD_OWNER, record)] if record else []
+        notes.append(binary_format.record(MATRIX_OWNER, matrix))
+        source = source.replace(NOTE_MARK.format(binary_format.name), "\n".join(notes))
     headers = {
         values["header"]: render("isa_dispatch.h.j2", **values),
         "isa_python.h": render(

@@ -19,6 +19,8 @@ NAMES = (
     "x86",
     "arm64",
     "ppc64",
+    "riscv64",
+    "s390x",
     "generic",
 )
 # The folder that the processors' folders are in.

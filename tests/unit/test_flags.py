@@ -126,6 +126,18 @@ FLAGS = {
         **{f"ARMV8{minor}_A": (f"-march=armv8{minor.replace('_', '.')}-a", None, None) for minor in MINOR_VERSIONS},
         "ARMV9_A": ("-march=armv9-a", None, None),
     },
+    "ppc64": {
+        "DEFAULT": ("", None, None),
+        "POWER9": ("-mcpu=power9", None, None),
+        "POWER10": ("-mcpu=power10", None, None),
+    },
+    "riscv64": {"DEFAULT": ("", None, None), "V": ("-march=rv64gcv", None, None)},
+    "s390x": {
+        "DEFAULT": ("", None, None),
+        "VX": ("-march=z13", None, None),
+        "VXE": ("-march=z14", None, None),
+        "VXE2": ("-march=z15", None, None),
+    },
     "arm64": {
         "DEFAULT": ("", None, None),
         "DOTPROD": (f"{ARMV8}+dotprod", None, None),

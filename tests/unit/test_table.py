@@ -116,7 +116,10 @@ def test_extra_features_and_ignored_macros_of_a_table(tmp_path):
     assert not table.features.ignores("__AVX__")
 
 
-@pytest.mark.parametrize(("family", "name"), [("x86_64", "x86"), ("aarch64", "arm64"), ("riscv64", "generic")])
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [("x86_64", "x86"), ("aarch64", "arm64"), ("riscv64", "riscv64"), ("mips64", "generic")],
+)
 def test_default_table(family, name):
     assert default_table(family) == name
 
@@ -265,7 +268,7 @@ def test_unknown_state_of_a_feature(tmp_path):
     [
         ("x68", "did you mean 'x86'?"),
         ("no/such.toml", "looked for"),
-        ("no_such.toml", "aten, generic, ipex, x86, x86-64"),
+        ("no_such.toml", "arm64, armv8, aten, generic, ipex, ppc64, riscv64, s390x, x86, x86-64"),
     ],
 )
 def test_absent_table_says_who_asked_for_it(tmp_path, reference, remedy):

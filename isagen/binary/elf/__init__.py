@@ -6,7 +6,7 @@ from .. import itanium
 from ..protocol import Mangling
 from .layout import MAGIC
 from .layout import architecture_of as architecture
-from .notes import note_of as record
+from .notes import note_text as record
 from .objects import ElfObject
 from .pointers import LoadedElf
 from .rewritten import emptied, note_added

@@ -6,14 +6,27 @@ import struct
 from collections.abc import Iterator
 from typing import Literal
 
+from ...model.c_array import array_text
+
 TYPE = 1
 
 
 def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little") -> bytes:
     """Return the note of a text: sizes and type, the owner, the text, each padded to 4 bytes."""
+    words, content = _parts(owner, text)
+    return b"".join(number.to_bytes(4, order) for number in words) + content
+
+
+def note_text(owner: str, text: bytes) -> str:
+    """Return the note of a text as the elements of a C array; its words have the byte order of the C's target."""
+    words, content = _parts(owner, text)
+    return f"  {', '.join(f'ISA_NOTE_WORD({number}u)' for number in words)},\n{array_text(content)}"
+
+
+def _parts(owner: str, text: bytes) -> tuple[tuple[int, int, int], bytes]:
+    """Return the words at the start of a note, and the bytes after them."""
     parts = owner.encode() + b"\0", text
-    head = b"".join(number.to_bytes(4, order) for number in (*map(len, parts), TYPE))
-    return head + b"".join(part + b"\0" * (-len(part) % 4) for part in parts)
+    return (len(parts[0]), len(parts[1]), TYPE), b"".join(part + b"\0" * (-len(part) % 4) for part in parts)
 
 
 def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:

@@ -1,0 +1,15 @@
+"""s390x (IBM Z): levels from z13's vector instructions, detected by what Linux reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..processor import Processor
+
+PROCESSOR = Processor(
+    name="s390x",
+    home=Path(__file__).parent,
+    cpu_families=("s390x",),
+    default_tables={"s390x": "s390x"},
+    macros={"__s390x__": "s390x"},
+)
