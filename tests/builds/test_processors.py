@@ -187,7 +187,7 @@ def test_a_folder_and_a_line_make_a_processor(made_up):
 
 
 def test_what_isagen_knows():
-    assert registry.processor_names() == ("arm64", "generic", "ppc64", "x86")
+    assert registry.processor_names() == ("arm64", "generic", "ppc64", "riscv64", "s390x", "x86")
     assert registry.processor_of_family("x86_64").name == "x86"
     assert registry.processor_of_family("loongarch64").name == "generic"
     assert registry.is_decoded(Architecture("elf", 62, 64, "little", "x86-64"))
@@ -223,8 +223,8 @@ def test_this_machine_s_architecture_in_meson_s_words(made_up, monkeypatch, said
 
 
 def test_a_machine_that_cannot_be_asked(monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "s390x")
-    with pytest.raises(CpuError, match=r"this CPU \(s390x\) cannot be asked\n.*x86"):
+    monkeypatch.setattr(platform, "machine", lambda: "mips64")
+    with pytest.raises(CpuError, match=r"this CPU \(mips64\) cannot be asked\n.*x86"):
         registry.this_machine("generic")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import platform
+from functools import partial
 from pathlib import Path
 
-from ...model.errors import CpuError
 from ..decoding import Abi, Decoder
-from ..machines import Machine
+from ..machines import machine_of
 from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .flags import on_baseline
@@ -30,15 +29,6 @@ def _decoder(abi: Abi) -> Decoder:
     return Arm64Decoder(abi)
 
 
-def _this_machine() -> Machine:
-    if platform.machine().lower() not in ("aarch64", "arm64"):
-        raise CpuError(
-            f"this CPU ({platform.machine()}) is not an arm64 CPU",
-            remedy="run isagen on arm64, or choose a table for this CPU",
-        )
-    return Machine()
-
-
 PROCESSOR = Processor(
     name="arm64",
     home=Path(__file__).parent,
@@ -52,5 +42,5 @@ PROCESSOR = Processor(
     decodable=DecodableCode(
         "arm64", abis=ABIS, decoder=_decoder, defined=("__aarch64__", "__AARCH64EL__"), undefined=("__ILP32__",)
     ),
-    this_machine=_this_machine,
+    this_machine=partial(machine_of, "arm64", "aarch64", "arm64"),
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import platform
+from functools import partial
 from pathlib import Path
 
-from ...model.errors import CpuError
-from ..machines import Machine
+from ..machines import machine_of
 from ..processor import OldestCpu, Processor
 
 # Both compilers keep the features of the command line's -mcpu beside cpu=; those that they use without an intrinsic are
@@ -18,15 +17,6 @@ OLDEST_CPU = OldestCpu(
 )
 
 
-def _this_machine() -> Machine:
-    if platform.machine().lower() not in ("ppc64", "ppc64le"):
-        raise CpuError(
-            f"this CPU ({platform.machine()}) is not a Power CPU",
-            remedy="run isagen on Power, or choose a table for this CPU",
-        )
-    return Machine()
-
-
 PROCESSOR = Processor(
     name="ppc64",
     home=Path(__file__).parent,
@@ -35,5 +25,5 @@ PROCESSOR = Processor(
     spellings={"ppc64le": "ppc64"},
     macros={"__powerpc64__": "ppc64"},
     oldest_cpu=OLDEST_CPU,
-    this_machine=_this_machine,
+    this_machine=partial(machine_of, "Power", "ppc64", "ppc64le"),
 )

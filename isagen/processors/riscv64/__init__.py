@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+from ..machines import machine_of
 from ..processor import Processor
 
 PROCESSOR = Processor(
@@ -12,4 +14,5 @@ PROCESSOR = Processor(
     cpu_families=("riscv64",),
     default_tables={"riscv64": "riscv64"},
     macros={"__riscv": "riscv64"},
+    this_machine=partial(machine_of, "riscv64", "riscv64"),
 )

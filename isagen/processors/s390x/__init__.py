@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+from ..machines import machine_of
 from ..processor import Processor
 
 PROCESSOR = Processor(
@@ -12,4 +14,5 @@ PROCESSOR = Processor(
     cpu_families=("s390x",),
     default_tables={"s390x": "s390x"},
     macros={"__s390x__": "s390x"},
+    this_machine=partial(machine_of, "s390x", "s390x"),
 )
