@@ -117,6 +117,8 @@ class References:
                     kind = UNRESOLVED[kind]
                 else:
                     kind, target = Kind.READ, reference.address
+            elif kind is Kind.ADDRESS and within(self._pointers.slot_ranges, target):
+                kind = Kind.READ  # a pair of words of thread-local storage: the next words are others' pointers
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue

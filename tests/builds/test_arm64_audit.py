@@ -1,0 +1,48 @@
+"""The audit of arm64 files without isagen's record: what runs at load, and what guards it."""
+
+import subprocess
+
+import pytest
+
+from isagen.audit.records import Baseline
+from isagen.audit.targets import audit_each
+from isagen.processors.table import load_table
+from support.projects import need
+
+COMPILERS = {
+    "gcc": ["aarch64-linux-gnu-gcc"],
+    "clang-16": ["clang-16", "--target=aarch64-linux-gnu"],
+    "clang-14": ["clang-14", "--target=aarch64-linux-gnu"],
+}
+# `planted` uses SVE: CNTD.
+PLANTED = '__attribute__((noinline)) {} void planted(void) {{ __asm__ volatile(".inst 0x04e0e3e0" ::: "x0"); }}\n'
+CONSTRUCTOR = "__attribute__((constructor)) static void first(void)"
+
+
+@pytest.fixture(params=COMPILERS)
+def findings(tmp_path, request):
+    """Link a library of C and return its findings as (kind, symbol); those of exported functions are left out."""
+    command = COMPILERS[request.param]
+    need(command[0], "aarch64-linux-gnu-gcc")
+
+    def found(source, *flags):
+        (tmp_path / "x.c").write_text(source)
+        words = [*command, "-O2", "-fPIC", "-shared", *flags, "x.c", "-o", "x.so"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        features = load_table("armv8", tmp_path, "").required_features("ARMV8_A")
+        (result,) = audit_each([tmp_path / "x.so"], {"arm64": Baseline("ARMV8_A", features)})
+        return [finding for finding in result.findings if finding.kind != "bindable"]
+
+    return found
+
+
+def test_words_of_thread_local_storage_are_no_table(findings):
+    """The next words of the GOT are pointers for other code."""
+    source = (
+        "extern __thread int theirs; extern void hand(void (*)(void)); void planted(void);\n"
+        "__attribute__((noinline)) static void touch(void) { theirs = 1; }\n"
+        "void never(void) { hand(planted); }\n"
+        f"{PLANTED.format('')}{CONSTRUCTOR} {{ touch(); }}"
+    )
+    assert findings(source, "-Wl,-z,now") == []
