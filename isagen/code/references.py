@@ -109,6 +109,8 @@ class References:
                 target, name = self.resolve_plt(target)
             elif kind in SLOTS or kind is Kind.LOAD:
                 target, name, resolved, null = self._pointers.follow(reference.address)
+                if target and not name:
+                    target, name = self.resolve_plt(target)
                 if target or name or resolved:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in SLOTS:

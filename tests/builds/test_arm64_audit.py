@@ -46,3 +46,10 @@ def test_words_of_thread_local_storage_are_no_table(findings):
         f"{PLANTED.format('')}{CONSTRUCTOR} {{ touch(); }}"
     )
     assert findings(source, "-Wl,-z,now") == []
+
+
+def test_a_callback_of_a_function_that_is_called_through_the_got(findings):
+    """atexit is linked statically: the GOT contains its address, without its name."""
+    source = PLANTED.format("static") + f"#include <stdlib.h>\n{CONSTRUCTOR} {{ atexit(planted); }}"
+    (finding,) = findings(source, "-fno-plt", "-Wl,--no-relax")
+    assert (finding.kind, finding.symbol) == ("load", "planted")
