@@ -157,15 +157,16 @@ class ReachableCode:
 
     def _condition(self, number: int, address: int) -> tuple[str, bool]:
         """Return words for the check that guards an address, and whether it tests a known variable of CPU features."""
-        variables = self.subject.code.variables
+        variables, known = self.subject.code.variables, self.subject.sets.rules.cpu_checks.variables
         guards = _guards(self.subject.code, self._steps(number, address))
         names = ((guard, variables.name_at(guard)) for guard in guards)
-        guard, name = next(((guard, name) for guard, name in names if not self._is_not_set(name)), (None, ""))
-        is_known = guard is not None and name.startswith(self.subject.sets.rules.cpu_checks.variables)
+        named = [(guard, name) for guard, name in names if not self._is_not_set(name)]
+        guard, name = min(named, key=lambda pair: not pair[1].startswith(known), default=(0, ""))
+        is_known = name.startswith(known)
         detector = "" if is_known else self._detector(number, address)
         if detector:
             return f", perhaps only where {detector} finds what it needs", False
-        if guard is None:
+        if not named:
             return "", False
         return f", perhaps only where {name or f'the variable at {guard:#x}'} says so", is_known
 
@@ -272,10 +273,11 @@ def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
         for flag, branch in pairwise(listed):
             if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
                 continue
-            section = code.binary.section_at(flag.address)
-            if section is None or not section.writable or section.constant or within(slots, flag.address):
+            variable = code.pointers.follow(flag.address).address if within(slots, flag.address) else flag.address
+            section = code.binary.section_at(variable)
+            if section is None or not section.writable or section.constant or within(slots, variable):
                 continue
             jumps_over = branch.at < place < branch.address
             between = (reference for reference in listed if branch.at < reference.at < branch.address <= place)
             if jumps_over or any(reference.kind in LEAVES for reference in between):
-                yield flag.address
+                yield variable

@@ -31,7 +31,7 @@ class Kind(IntEnum):
     LOAD = 9  # loads a pointer from the address into a register
     READ = 10  # reads memory at the address
     WRITE = 11  # may write memory at the address
-    FLAG = 12  # reads a small number from the address; the next branch may depend on it
+    FLAG = 12  # reads a small number from the address, or from where the pointer there leads; a branch may depend on it
     NUMBER = 13  # contains a number that may be an address in a file with fixed addresses
     QUESTION = 14  # detects CPU features; there is no address
     INVALID = 15  # the bytes are no known instruction

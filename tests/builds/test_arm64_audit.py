@@ -53,3 +53,16 @@ def test_a_callback_of_a_function_that_is_called_through_the_got(findings):
     source = PLANTED.format("static") + f"#include <stdlib.h>\n{CONSTRUCTOR} {{ atexit(planted); }}"
     (finding,) = findings(source, "-fno-plt", "-Wl,--no-relax")
     assert (finding.kind, finding.symbol) == ("load", "planted")
+
+
+@pytest.mark.parametrize("where", ["", '__attribute__((visibility("hidden")))'])
+def test_a_variable_of_cpu_features_behind_the_got(findings, where):
+    """As in OpenSSL, whose initialiser returns at once where it ran before."""
+    source = PLANTED.format("static") + (
+        f"{where} unsigned OPENSSL_armcap_P; static int trigger; extern void run(void);\n"
+        f"{CONSTRUCTOR} {{\n  if (trigger) return;\n  trigger = 1;\n  run();\n"
+        "  if (OPENSSL_armcap_P & 16384) planted();\n}"
+    )
+    (finding,) = findings(source)
+    assert (finding.kind, finding.cause) == ("unproven", "check")
+    assert finding.detail == "runs when loaded, perhaps only where OPENSSL_armcap_P says so"

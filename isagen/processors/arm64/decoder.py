@@ -122,6 +122,9 @@ class Arm64Decoder:
                     kind = Kind.FLAG if accessed.size <= SMALL else Kind.LOAD
                 else:
                     kind = Kind.READ
+            elif accessed.is_load and accessed.general and accessed.size <= SMALL:
+                place = addresses.loaded.get(accessed.base)
+                kind = Kind.FLAG if place is not None else None
         addresses.forget(written(word))
         if kind is Kind.LOAD and place is not None:
             addresses.loaded[word & 31] = place
