@@ -66,3 +66,12 @@ def test_a_variable_of_cpu_features_behind_the_got(findings, where):
     (finding,) = findings(source)
     assert (finding.kind, finding.cause) == ("unproven", "check")
     assert finding.detail == "runs when loaded, perhaps only where OPENSSL_armcap_P says so"
+
+
+def test_atomic_operations_are_no_detection(findings):
+    """GCC calls functions for them, which read what the CPU has."""
+    source = PLANTED.format("static") + (
+        f"int count;\n{CONSTRUCTOR} {{ __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST); planted(); }}"
+    )
+    (finding,) = findings(source)
+    assert (finding.kind, finding.detail) == ("load", "runs when loaded")
