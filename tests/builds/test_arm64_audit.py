@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from isagen.audit.known_functions import is_harmless
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.processors.table import load_table
@@ -75,3 +76,28 @@ def test_atomic_operations_are_no_detection(findings):
     )
     (finding,) = findings(source)
     assert (finding.kind, finding.detail) == ("load", "runs when loaded")
+
+
+ARITHMETIC = """
+#include <complex.h>
+long double a; double b; float c; long d; __int128 e; double complex z; _Complex long double l;
+int work(int n)
+{
+  a = a * b + n - c / a; b = a; c = a; d = a; e = a; n += a < b; a = e; b = e; e = e / 7 % d; z *= z + b; l = l / l;
+  __atomic_fetch_add(&d, n, __ATOMIC_ACQ_REL); __atomic_exchange_n(&n, 3, __ATOMIC_RELEASE);
+  return __atomic_compare_exchange_n(&d, &d, 3, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) + __builtin_popcountl(d);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_functions_of_the_compiler_are_harmless(tmp_path, compiler):
+    """An initialiser of a level may call them."""
+    command = COMPILERS[compiler]
+    need(command[0], "aarch64-linux-gnu-nm")
+    (tmp_path / "x.c").write_text(ARITHMETIC)
+    subprocess.run([*command, "-O1", "-moutline-atomics", "-c", "x.c"], cwd=tmp_path, check=True)
+    listed = subprocess.check_output(["aarch64-linux-gnu-nm", "--undefined-only", tmp_path / "x.o"], text=True)
+    names = listed.split()[1::2]
+    assert len(names) >= 15
+    assert not [name for name in names if not is_harmless(name)]
