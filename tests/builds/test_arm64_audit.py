@@ -1,5 +1,6 @@
 """The audit of arm64 files without isagen's record: what runs at load, and what guards it."""
 
+import json
 import subprocess
 
 import pytest
@@ -101,3 +102,35 @@ def test_functions_of_the_compiler_are_harmless(tmp_path, compiler):
     names = listed.split()[1::2]
     assert len(names) >= 15
     assert not [name for name in names if not is_harmless(name)]
+
+
+AFTER_A_RETURN = """
+  .text
+  .type first, %function
+first:
+  stp x19, x30, [sp, #-16]!
+  adrp x19, planted
+  bl run
+  cbz w0, 1f
+  ldp x19, x30, [sp], #16
+  ret
+1:
+  add x0, x19, :lo12:planted
+  bl hand
+  ldp x19, x30, [sp], #16
+  ret
+  .size first, .-first
+  .type planted, %function
+planted:
+  .inst 0x04e0e3e0
+  ret
+  .size planted, .-planted
+  .section .init_array, "aw"
+  .quad first
+"""
+
+
+def test_registers_after_a_return_are_those_where_control_comes_from(findings):
+    """The return before restores the caller's x19."""
+    (finding,) = findings(f"__asm__({json.dumps(AFTER_A_RETURN)});")
+    assert (finding.kind, finding.symbol, finding.cause) == ("unproven", "planted", "pointer")

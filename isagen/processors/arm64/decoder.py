@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..decoding import Abi, Codes, Kind, Reference
+from ..decoding import LEAVES, Abi, Codes, Kind, Reference
 from ..decoding import Instruction as AnyInstruction
 from .instructions import INVALID, codes_of, encodings, needs, width
 from .tracking import LINKAGE, Addresses, call_arguments
@@ -75,11 +75,17 @@ class Arm64Decoder:
         return all(word & mask == value for (mask, value), word in before)
 
     def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
-        addresses = Addresses()
+        addresses, left = Addresses(), False
+        at_targets: dict[int, Addresses] = {}  # of jumps forward
         for at, word in _placed_words(raw, address):
+            if left:
+                addresses, left = at_targets.get(at, addresses), False
             kind, target = self._reference(word, at, addresses, linked)
             if kind is not None:
                 yield Reference(at, at + 4, kind, target)
+                left = kind in LEAVES
+                if target > at and target not in at_targets and (kind is Kind.BRANCH or kind is Kind.JUMP):
+                    at_targets[target] = addresses.copy()
         if len(raw) % 4:
             yield Reference(address + len(raw) // 4 * 4, address + len(raw), Kind.INVALID, 0)
 

@@ -17,7 +17,7 @@ class Addresses:
     """The addresses that are in registers, as far as ADR, ADRP, ADD and loads from known places show.
 
     `formed` are addresses, and `loaded` the places from which pointers were loaded, by register. Instructions are seen
-    in the order of addresses: after a jump, a register may contain something else.
+    in the order of addresses: where control arrives from elsewhere, a register may contain something else.
     """
 
     formed: dict[int, int] = field(default_factory=dict)
@@ -31,6 +31,10 @@ class Addresses:
         if word & 0xFF800000 == 0x91000000 and (base := self.formed.get(word >> 5 & 31)) is not None:
             return base + ((word >> 10 & 0xFFF) << (12 if word >> 22 & 1 else 0)) & MASK
         return None
+
+    def copy(self) -> Addresses:
+        """Return a copy, for another place that control reaches."""
+        return Addresses(dict(self.formed), dict(self.loaded))
 
     def forget(self, registers: Iterable[int]) -> None:
         """Forget what is in registers, which are written."""
