@@ -1,6 +1,7 @@
 """The audit of arm64 files without isagen's record: what runs at load, and what guards it."""
 
 import json
+import struct
 import subprocess
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from isagen.audit.known_functions import is_harmless
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
+from isagen.processors.arm64.words import written
 from isagen.processors.table import load_table
 from support.projects import need
 
@@ -134,3 +136,36 @@ def test_registers_after_a_return_are_those_where_control_comes_from(findings):
     """The return before restores the caller's x19."""
     (finding,) = findings(f"__asm__({json.dumps(AFTER_A_RETURN)});")
     assert (finding.kind, finding.symbol, finding.cause) == ("unproven", "planted", "pointer")
+
+
+# Instructions, and whether they write x5.
+WRITERS = {
+    "prfm pldl3strm, [x1, #8]": False,
+    "prfm pldl3strm, [x1, x2]": False,
+    "prfum pldl3strm, [x1, #-8]": False,
+    "prfm pldl3strm, .": False,
+    "ldr x5, .": True,
+    "ldapur w1, [x5, #4]": False,
+    "ldapur x5, [x1]": True,
+    "stlur w5, [x1]": False,
+    "cas x1, x5, [x2]": False,
+    "casa w1, w5, [x2]": False,
+    "casal x5, x1, [x2]": True,
+    "caspa x4, x5, x2, x3, [x6]": True,
+    "ldadda x1, x5, [x2]": True,
+    "ldaxr x5, [x1]": True,
+    "stxr w5, x1, [x2]": True,
+    "fcvtzs x5, d0, #4": True,
+    "fcvtzu w5, s0": True,
+    "scvtf d5, x1, #4": False,
+}
+
+
+def test_registers_that_instructions_write(tmp_path):
+    need("clang-16", "aarch64-linux-gnu-objcopy")
+    lines = "\n".join(WRITERS)
+    command = ["clang-16", "--target=aarch64-linux-gnu", "-march=armv8.6-a", "-c", "-xassembler", "-", "-o", "x.o"]
+    subprocess.run(command, cwd=tmp_path, input=f"{lines}\n", text=True, check=True)
+    subprocess.run(["aarch64-linux-gnu-objcopy", "-Obinary", "-j.text", "x.o", "x"], cwd=tmp_path, check=True)
+    words = [word for (word,) in struct.iter_unpack("<I", (tmp_path / "x").read_bytes())]
+    assert {line: 5 in written(word) for line, word in zip(WRITERS, words, strict=True)} == WRITERS

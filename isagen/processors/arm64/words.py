@@ -57,7 +57,7 @@ def access(word: int) -> Access | None:
         size = 4 << scale if vector else 8 if scale == 2 else 4
         return Access(base, size * signed(word >> 15 & 127, 7), 2 * size, bool(options & 1), False)
     if word & 0x3F000000 == 0x08000000:  # exclusive and ordered ones
-        return Access(base, 0, 1 << scale, bool(options & 1), True)
+        return Access(base, 0, 1 << scale, bool(options & 1) and not _compares(word), True)
     if word & 0x3B000000 == 0x39000000 or word & 0x3B200C00 == 0x38000000:
         if vector and options & 2:
             scale = 4
@@ -67,6 +67,11 @@ def access(word: int) -> Access | None:
         offset = (word >> 10 & 0xFFF) << scale if is_scaled else signed(word >> 12 & 0x1FF, 9)
         return Access(base, offset, 1 << scale, bool(options & 1 if vector else options), not vector)
     return None
+
+
+def _compares(word: int) -> bool:
+    """Return whether an instruction among the exclusive and ordered ones is CAS or CASP."""
+    return word & 0xA00000 == 0xA00000 or word & 0x80A00000 == 0x200000
 
 
 def written(word: int) -> tuple[int, ...]:
@@ -83,7 +88,8 @@ def written(word: int) -> tuple[int, ...]:
     if word & 0xFFD00000 == 0xD5100000 or word & 0xFFF80000 == 0xD5280000:  # MRS, SYSL
         return (low,)
     # SIMD and SVE instructions that write a general register: FMOV and conversions, UMOV and SMOV.
-    if word & 0x5F20FC00 == 0x1E200000 or word & 0xBFE0D400 == 0x0E001400:
+    is_conversion = word & 0x5F20FC00 == 0x1E200000 or word & 0x5F3E0000 == 0x1E180000  # the latter to fixed-point
+    if is_conversion or word & 0xBFE0D400 == 0x0E001400:
         return (low,)
     return ()
 
@@ -104,17 +110,22 @@ def reads_first(word: int) -> bool:
 def _written_by_access(word: int, low: int, base: int) -> tuple[int, ...]:
     vector, options = word >> 26 & 1, word >> 22 & 3
     registers: tuple[int, ...] = ()
-    if word & 0x3B000000 == 0x18000000:  # LDR of a literal
-        return () if vector else (low,)
+    if word & 0x3B000000 == 0x18000000:  # LDR of a literal; PRFM
+        return () if vector or word >> 30 == 3 else (low,)
     if word & 0x3A000000 == 0x28000000:  # pairs
         if options & 1 and not vector:
             registers = (low, word >> 10 & 31)
         return (*registers, base) if word >> 23 & 1 else registers
     if word & 0x3F000000 == 0x08000000:  # exclusive and ordered ones; the others write a result to the third register
-        return (low, word >> 10 & 31) if options & 1 else (word >> 16 & 31,)
+        third = word >> 16 & 31
+        if _compares(word):
+            return (third,) if options & 2 else (third, third + 1)
+        return (low, word >> 10 & 31) if options & 1 else (third,)
+    if word & 0x3F200C00 == 0x19000000:  # LDAPUR, STLUR
+        return (low,) if options else ()
     if word & 0x3A000000 == 0x38000000:
-        is_atomic = word & 0x3B200C00 == 0x38200000
-        if not vector and (options or is_atomic):
+        is_atomic, is_prefetch = word & 0x3B200C00 == 0x38200000, word >> 30 == 3 and options == 2
+        if not vector and (is_atomic or (options and not is_prefetch)):
             registers = (low,)
         return (*registers, base) if word & 0x3B200400 == 0x38000400 else registers
     if word & 0xBE000000 == 0x0C000000:  # LD1 to ST4
