@@ -169,3 +169,13 @@ def test_registers_that_instructions_write(tmp_path):
     subprocess.run(["aarch64-linux-gnu-objcopy", "-Obinary", "-j.text", "x.o", "x"], cwd=tmp_path, check=True)
     words = [word for (word,) in struct.iter_unpack("<I", (tmp_path / "x").read_bytes())]
     assert {line: 5 in written(word) for line, word in zip(WRITERS, words, strict=True)} == WRITERS
+
+
+def test_the_unwinder_of_the_compiler_checks_what_it_needs(findings):
+    """It asks for the length of SVE vectors only in frames of functions that save them."""
+    source = (
+        "#include <unwind.h>\n"
+        "static _Unwind_Reason_Code step(struct _Unwind_Context *one, void *count) { return _URC_NO_REASON; }\n"
+        f"{CONSTRUCTOR} {{ _Unwind_Backtrace(step, 0); }}"
+    )
+    assert findings(source, "-static-libgcc") == []
