@@ -23,20 +23,28 @@ PLANTED = '__attribute__((noinline)) {} void planted(void) {{ __asm__ volatile("
 CONSTRUCTOR = "__attribute__((constructor)) static void first(void)"
 
 
+def link(folder, *command):
+    done = subprocess.run([*command, "-o", "x"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def audited(path):
+    """The findings of a file, except exported functions."""
+    features = load_table("armv8", path.parent, "").required_features("ARMV8_A")
+    (result,) = audit_each([path], {"arm64": Baseline("ARMV8_A", features)})
+    return [finding for finding in result.findings if finding.kind != "bindable"]
+
+
 @pytest.fixture(params=COMPILERS)
 def findings(tmp_path, request):
-    """Link a library of C and return its findings as (kind, symbol); those of exported functions are left out."""
+    """Link a library of C and return its findings."""
     command = COMPILERS[request.param]
     need(command[0], "aarch64-linux-gnu-gcc")
 
     def found(source, *flags):
         (tmp_path / "x.c").write_text(source)
-        words = [*command, "-O2", "-fPIC", "-shared", *flags, "x.c", "-o", "x.so"]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        features = load_table("armv8", tmp_path, "").required_features("ARMV8_A")
-        (result,) = audit_each([tmp_path / "x.so"], {"arm64": Baseline("ARMV8_A", features)})
-        return [finding for finding in result.findings if finding.kind != "bindable"]
+        link(tmp_path, *command, "-O2", "-fPIC", "-shared", *flags, "x.c")
+        return audited(tmp_path / "x")
 
     return found
 
@@ -179,3 +187,13 @@ def test_the_unwinder_of_the_compiler_checks_what_it_needs(findings):
         f"{CONSTRUCTOR} {{ _Unwind_Backtrace(step, 0); }}"
     )
     assert findings(source, "-static-libgcc") == []
+
+
+def test_a_program_with_the_c_library_in_it(tmp_path):
+    """malloc of glibc has instructions of MTE, behind mtag_enabled."""
+    need("aarch64-linux-gnu-g++")
+    (tmp_path / "x.cpp").write_text(
+        "#include <string>\nstatic std::string text(99, 'x'); int main() { return text[1]; }\n"
+    )
+    link(tmp_path, "aarch64-linux-gnu-g++", "-O2", "-static", "x.cpp")
+    assert not [finding for finding in audited(tmp_path / "x") if finding.kind == "load"]
