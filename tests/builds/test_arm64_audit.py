@@ -197,3 +197,33 @@ def test_a_program_with_the_c_library_in_it(tmp_path):
     )
     link(tmp_path, "aarch64-linux-gnu-g++", "-O2", "-static", "x.cpp")
     assert not [finding for finding in audited(tmp_path / "x") if finding.kind == "load"]
+
+
+VENEER = """
+  .section .text.a, "ax"
+  .type first, %function
+first:
+  stp x29, x30, [sp, #-16]!
+  bl planted
+  ldp x29, x30, [sp], #16
+  ret
+  .size first, .-first
+  .section .text.b, "ax"
+  .space 140000000
+  .section .text.c, "ax"
+  .globl planted
+  .hidden planted
+  .type planted, %function
+planted:
+  .inst 0x04e0e3e0
+  ret
+  .size planted, .-planted
+  .section .init_array, "aw"
+  .quad first
+"""
+
+
+def test_a_call_of_code_that_is_too_far_away(findings):
+    """The linker adds the code that jumps there. Zeros between functions are read at once, not word by word."""
+    (finding,) = findings(f"__asm__({json.dumps(VENEER)});")
+    assert (finding.kind, finding.path[0], finding.path[-1]) == ("load", "first", "planted")

@@ -15,7 +15,7 @@ from .tracking import LINKAGE, Addresses, call_arguments
 from .words import MASK, access, branch_target, is_call, reads_first, signed, written
 
 # Padding between functions, by assemblers and linkers: NOP, and zeros.
-PADDING = re.compile(rb"(?:\x1f\x20\x03\xd5|\x00)*")
+PADDING = re.compile(rb"(?:\x1f\x20\x03\xd5|\x00+)*")
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 # How the mnemonics of returns, traps and undefined instructions start.
 ENDS = ("ret", "eret", "drps", "brk", "hlt", "udf")
