@@ -69,8 +69,8 @@ def decoded(monkeypatch):
         total[0] += len(raw)
         return codes(self, raw, *arguments)
 
-    def counted_references(self, raw, address, *arguments):
-        for one in references(self, raw, address, *arguments):
+    def counted_references(self, raw, address, *arguments, **options):
+        for one in references(self, raw, address, *arguments, **options):
             total[0] += one.after - address
             address = one.after
             yield one
