@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from isagen.binary.formats import open_binary
 from isagen.binary.protocol import Architecture
 from isagen.matrix.loops import LONGEST, LoopSearch, hot_loops
 from isagen.matrix.words import own_features
@@ -149,9 +150,21 @@ def test_jumps_back_that_are_no_loops(tmp_path, body):
 
 
 def test_code_that_is_not_decoded(tmp_path):
-    made = compiled(tmp_path, "aarch64-linux-gnu-gcc", "void f(int *a) { for (;;) ++*a; }", ".c", "-O2")
+    made = compiled(tmp_path, "riscv64-linux-gnu-gcc", "void f(int *a) { for (;;) ++*a; }", ".c", "-O2")
     matrix = matrix_of(1)
     assert hot_loops(matrix, {(matrix.kernels[0].source, "AVX2"): made}) == {}
+
+
+def test_a_loop_of_arm64(tmp_path):
+    """What needs one of several features is the level's own if it has one of them."""
+    code = "void f(float *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 2 + 1; }"
+    made = compiled(tmp_path, "aarch64-linux-gnu-gcc", code, ".c", "-O3", "-march=armv8.2-a+sve")
+    with open_binary(made) as binary:
+        decoder = decoder_of(binary.architecture, "")
+    loop = LoopSearch(instruction_sets("arm64", decoder), ("sve",), ()).hot_loop(made)
+    assert loop is not None
+    assert ("sve or sme",) in {instruction.features for instruction in loop.instructions}
+    assert any(instruction.text.startswith("fm") for instruction in loop.instructions)
 
 
 def test_own_features_are_those_that_no_lower_level_has():
