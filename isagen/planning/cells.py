@@ -13,6 +13,16 @@ from ..processors.table import Table
 CONTAINED = "the baseline contains it"
 
 
+def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -> frozenset[str]:
+    """Return the levels that the compiler of a `language` cannot build."""
+    return frozenset(level for (level, one), verdict in verdicts.items() if one == language and not verdict.available)
+
+
+def define_flags(table: Table, level: str, lacking: Collection[str]) -> tuple[str, ...]:
+    """Return the -D flags of a kernel's macros at a level; the compiler is `lacking` some levels."""
+    return tuple(f"-D{macro}" for macro in table.defines(level, lacking))
+
+
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
@@ -84,6 +94,6 @@ def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Ve
     flags = cell.flags
     if kernel.language != "c":
         verdict = verdicts[cell.level, "c"]
-        defines = (f"-D{macro}" for macro in table.defines(cell.level))
+        defines = define_flags(table, cell.level, lacking_levels("c", verdicts))
         flags = (*(verdict.flags if verdict.available else ()), *defines)
     return replace(cell, copy=cell.shim, shim="", flags=flags)

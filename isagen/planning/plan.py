@@ -14,7 +14,15 @@ from ..model.files import content_digest
 from ..model.languages import language_of, takes_macros
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
 from ..processors.table import Table
-from .cells import contained_levels, shim_of, whole_levels, with_shim, without_contained
+from .cells import (
+    contained_levels,
+    define_flags,
+    lacking_levels,
+    shim_of,
+    whole_levels,
+    with_shim,
+    without_contained,
+)
 from .config import Config
 from .kernels import check_kernels, copy_names, settings_of
 from .levels import aliases_of, select_levels
@@ -62,11 +70,10 @@ def make_plan(
     names, generated = copy_names(kernels, kernel_set), generated or {}
     by_project = _disabled(config.levels, table, f"{config.shown}: levels")
     by_packager = _disabled((option_levels,), table, "Meson option isa_levels", "the Meson option isa_levels")
-    defines = {level: tuple(f"-D{macro}" for macro in table.defines(level)) for level in table.names()}
     rows = []
     for source in kernels:
         language, name, settings = language_of(source), names[source], settings_of(source, config)
-        args = settings.args or ()
+        args, lacking = settings.args or (), lacking_levels(language, verdicts)
         by_entry = {}
         if settings.levels is not None:
             by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
@@ -75,7 +82,13 @@ def make_plan(
             # Functions in C and C++ can be static; of those in other languages, a linker would use one level's for all.
             disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
         cells = tuple(
-            _cell(level, disabled.get(level, ""), verdicts[level, language], (*defines[level], *args), name)
+            _cell(
+                level,
+                disabled.get(level, ""),
+                verdicts[level, language],
+                (*define_flags(table, level, lacking), *args),
+                name,
+            )
             for level in table.names()
         )
         if settings.register:
@@ -143,6 +156,9 @@ def _level_rows(
     table: Table, kernels: Sequence[KernelRow], verdicts: Mapping[tuple[str, str], Verdict]
 ) -> Iterable[LevelRow]:
     languages = dict.fromkeys(kernel.language for kernel in kernels)
+    lacking = (
+        frozenset.intersection(*(lacking_levels(one, verdicts) for one in languages)) if languages else frozenset()
+    )
     features_of: dict[str, tuple[str, ...]] = {}
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
@@ -167,7 +183,7 @@ def _level_rows(
             requires=level.below,
             features=features,
             flags={language: verdict.flags for language, verdict in by_language.items()},
-            macros=table.defines(level.name),
+            macros=table.defines(level.name, lacking),
             dropped={language: verdict.dropped for language, verdict in by_language.items() if verdict.dropped},
             added=tuple(name for name in features if name in added),
         )

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..model.plan import Verdict
-from ..processors.features import Features
 from ..processors.table import Level, Table
 from .compiler import Compiler, Outcome, first_error, older
 
@@ -39,7 +38,7 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     if flags:
         macros, outcome = compiler.macros(flags)
         reason = "" if outcome.ok else _failure(outcome)
-    if reason := reason or _wrong_macros(table.features, level, compiler, flags, macros):
+    if reason := reason or _wrong_macros(table, level, compiler, flags, macros):
         return Verdict(False, reason, flags, dropped)
     needed = {*table.features.turned_on(macros), *table.required_features(level.name)}
     features = tuple(name for name in table.features.features if name in needed)
@@ -102,13 +101,16 @@ def _usable_flags(
 
 
 def _wrong_macros(
-    known: Features, level: Level, compiler: Compiler, flags: Sequence[str], macros: Mapping[str, str]
+    table: Table, level: Level, compiler: Compiler, flags: Sequence[str], macros: Mapping[str, str]
 ) -> str:
     """Return the reason why the `macros` under a level's flags are not those of its features, or ""."""
+    known = table.features
     if unknown := known.unknown(macros, compiler.baseline_macros):
+        place = table.files[0].name if table.files else f"a table of your own that extends {table.name}"
         return (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
-            "add it to [extra_features] of the table"
+            f"in {place}, add a feature with this macro to [extra_features] if it stands for instructions that kernels "
+            "may contain, otherwise add it to ignored_macros"
         )
     for name in level.features:
         names = known.features[name].macros

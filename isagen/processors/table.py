@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -83,12 +83,13 @@ class Table:
         levels = (*self.below(name), self.level(name))
         return tuple(dict.fromkeys(feature for level in levels for feature in level.features))
 
-    def defines(self, name: str) -> tuple[str, ...]:
+    def defines(self, name: str, lacking: Collection[str] = ()) -> tuple[str, ...]:
         """Return the macros that a kernel sees at `name`, its own and those of lower levels, each NAME or NAME=VALUE.
 
         A level has the `defines` of the levels below it, without those that it or a level between them drops. It has
         CPU_CAPABILITY_X of each level X below it, except the lowest, that has the same width: by these macros, ATen's
-        vec headers choose a register width.
+        vec headers choose a register width. Levels that the compiler is `lacking` give no such macro: kernels would use
+        intrinsics that it does not have.
         """
         level = self.level(name)
         defines: dict[str, str] = {}
@@ -99,7 +100,7 @@ class Table:
         implied = [
             f"CPU_CAPABILITY_{lower.name}"
             for lower in self.below(name)
-            if lower is not self.lowest and lower.vector_bits == level.vector_bits
+            if lower is not self.lowest and lower.vector_bits == level.vector_bits and lower.name not in lacking
         ]
         own = [f"CPU_CAPABILITY={name}", f"CPU_CAPABILITY_{name}"]
         return tuple(dict.fromkeys((*defines.values(), *implied, *own)))

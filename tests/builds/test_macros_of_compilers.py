@@ -11,8 +11,12 @@ from support.unknown_macros import unknown_macros
 NOT_KNOWN = {"__ACEV1__"}
 
 
-@pytest.mark.parametrize("command", ["gcc-11", "gcc-12", "gcc-13", "gcc-14", "gcc-15", "clang-14", "clang-16", "clang-19"])
+@pytest.mark.parametrize(
+    "command", ["gcc-11", "gcc-12", "gcc-13", "gcc-14", "gcc-15", "clang-14", "clang-16", "clang-19"]
+)
 def test_macros_are_known(command):
     if shutil.which(command) is None:
         pytest.skip(f"{command} is not installed")
-    assert {macro: flags for macro, flags in unknown_macros(find_compiler("c", [command])) if macro not in NOT_KNOWN} == {}
+    assert {
+        macro: flags for macro, flags in unknown_macros(find_compiler("c", [command])) if macro not in NOT_KNOWN
+    } == {}

@@ -23,7 +23,7 @@ on_x86 = pytest.mark.skipif(
 
 @on_x86
 @pytest.mark.parametrize("language", ["c", "cpp"])
-@pytest.mark.parametrize("name", ["x86", "ipex"])
+@pytest.mark.parametrize("name", ["x86", "ipex", "numpy"])
 def test_builtin_table(name, language):
     compiler = find_compiler(language, ["c++" if language == "cpp" else "cc"])
     tab = load_table(name, Path())
@@ -85,6 +85,26 @@ def test_macro_of_the_real_compiler_that_no_feature_names(tmp_path):
     verdict = ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__NOVEL__"]'), find_compiler("cpp", ["c++"]))
     assert not verdict.available
     assert "turn on __NOVEL__, which no feature names" in verdict.reason
+
+
+@on_x86
+def test_a_compiler_that_gains_a_macro_loses_the_levels_with_it_alone(tmp_path):
+    """The wrapper adds a macro to every compilation with -mavx512vnni, as a newer compiler may."""
+    wrapper = tmp_path / "newer-cc"
+    wrapper.write_text('#!/bin/sh\ncase "$*" in *-mavx512vnni*) exec cc -D__NOVEL__=1 "$@" ;; esac\nexec cc "$@"\n')
+    wrapper.chmod(0o755)
+    verdicts = probe_all(load_table("x86", Path()), [find_compiler("c", [str(wrapper)])], NO_CACHE)
+    lost = {level: verdict.reason for (level, _), verdict in verdicts.items() if not verdict.available}
+    assert sorted(lost) == ["AMX", "AVX512_BF16", "AVX512_FP16", "AVX512_VNNI"]
+    (reason,) = set(lost.values())
+    assert reason.startswith("its flags turn on __NOVEL__, which no feature names")
+    assert "in a table of your own that extends x86" in reason
+    assert "[extra_features] if it stands for instructions" in reason
+    assert reason.endswith("otherwise add it to ignored_macros")
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "x86"\nignored_macros = ["__NOVEL__"]\n')
+    verdicts = probe_all(load_table("own.toml", tmp_path), [find_compiler("c", [str(wrapper)])], NO_CACHE)
+    assert all(verdict.available for verdict in verdicts.values())
 
 
 @on_x86

@@ -12,7 +12,7 @@ from isagen.processors.table import load_table
 from isagen.processors.x86.machine import ThisMachine
 
 # The levels of the x86 table, lowest rank first.
-ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX", "AVX512_FP16"]
+ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AVX512_FP16", "AMX"]
 
 
 @functools.cache

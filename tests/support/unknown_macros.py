@@ -35,7 +35,7 @@ def options(compiler: Compiler) -> list[str]:
 
 
 def unknown_macros(compiler: Compiler, table: str = "x86") -> Iterator[tuple[str, list[str]]]:
-    """Yield each unknown macro, with the flags that define it, of those that the compiler has for the table's processor."""
+    """Yield each macro of the compiler that the table's data lacks, with the flags that define it."""
     features = load_table(table, Path()).features
     flags = [*(f"-march={name}" for name in cpus(compiler)), *options(compiler)]
     assert len(flags) > 50, f"{compiler.name} lists too little: {flags}"

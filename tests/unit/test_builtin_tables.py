@@ -83,8 +83,18 @@ def test_x86_has_ipex_flags_above_its_own_baseline():
     assert ours.lowest.flags == {"gnu": (), "msvc": ()}
     assert not ours.lowest.features
     for name in shared:
-        assert ours.level(name).flags == theirs.level(name).flags
         assert ours.level(name).minimum == theirs.level(name).minimum
+        if name not in ("AVX512_FP16", "AMX"):
+            assert ours.level(name).flags == theirs.level(name).flags
+
+
+def test_fp16_and_amx_are_in_another_order_than_in_ipex():
+    """Zen 6 has AVX512_FP16 without AMX, and every CPU with AMX has it."""
+    ours, theirs = load_table("x86", Path()), load_table("ipex", Path())
+    assert ours.names()[-2:] == ("AVX512_FP16", "AMX")
+    assert theirs.names()[-2:] == ("AMX", "AVX512_FP16")
+    assert set(ours.required_features("AMX")) == set(theirs.required_features("AVX512_FP16"))
+    assert not any(name.startswith("amx") for name in ours.required_features("AVX512_FP16"))
 
 
 def test_aten_level_flags():
@@ -116,3 +126,22 @@ def test_psabi_levels():
     assert set(table.required_features("X86_64_V4")) == set(" ".join(PSABI.values()).split())
     names = [level.flags["gnu"] for level in table.levels]
     assert names == [("-march=x86-64",), ("-march=x86-64-v2",), ("-march=x86-64-v3",), ("-march=x86-64-v4",)]
+
+
+# NumPy meson_cpu/x86/meson.build at 1f90bbb55e: each level's `group`, which becomes NPY_HAVE_X.
+NUMPY = {
+    "X86_V2": "SSE SSE2 SSE3 SSSE3 SSE41 SSE42 POPCNT LAHF CX16",
+    "X86_V3": "AVX AVX2 FMA3 BMI BMI2 LZCNT F16C MOVBE",
+    "X86_V4": "AVX512F AVX512CD AVX512VL AVX512BW AVX512DQ AVX512_SKX AVX512F_REDUCE AVX512BW_MASK AVX512DQ_MASK",
+    "AVX512_ICL": "AVX512VBMI AVX512VBMI2 AVX512VNNI AVX512BITALG AVX512VPOPCNTDQ AVX512IFMA VAES GFNI VPCLMULQDQ",
+    "AVX512_SPR": "AVX512FP16 AVX512BF16",
+}
+
+
+def test_numpy_levels_have_numpys_macros():
+    table, groups = load_table("numpy", Path()), []
+    assert table.names() == ("DEFAULT", *NUMPY)
+    for name, group in NUMPY.items():
+        groups += group.split()
+        found = {macro.removeprefix("NPY_HAVE_") for macro in table.defines(name) if macro.startswith("NPY_")}
+        assert found == set(groups)

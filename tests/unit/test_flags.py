@@ -101,15 +101,33 @@ ABOVE_DEFAULT = {
     "AVX512": (f"{WIDE} -mfma", None, "/arch:AVX512"),
     "AVX512_VNNI": (f"{WIDE} -mavx512vnni -mfma", None, None),
     "AVX512_BF16": (f"{WIDE} -mavx512vnni -mavx512bf16 -mfma", None, None),
+}
+X86_ABOVE_BF16 = {
+    "AVX512_FP16": (f"{WIDE} -mavx512vnni -mavx512bf16 -mfma", "-mavx512fp16", None),
+    "AMX": (f"{WIDE} {VBMI}", "-mavx512fp16", None),
+}
+IPEX_ABOVE_BF16 = {
     "AMX": (f"{WIDE} {VBMI}", None, None),
     "AVX512_FP16": (f"{WIDE} {VBMI} -mavx512fp16", None, None),
+}
+V2 = "-msse -msse2 -msse3 -mssse3 -msse4.1 -msse4.2 -mpopcnt -msahf -mcx16"
+V3 = f"{V2} -mavx -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mf16c -mmovbe"
+V4 = f"{V3} -mavx512f -mavx512cd -mavx512vl -mavx512bw -mavx512dq"
+ICL = f"{V4} -mavx512vbmi -mavx512vbmi2 -mavx512vnni -mavx512bitalg -mavx512vpopcntdq -mavx512ifma -mvaes -mgfni"
+NUMPY = {
+    "DEFAULT": ("", None, ""),
+    "X86_V2": (V2, None, None),
+    "X86_V3": (V3, None, "/arch:AVX2"),
+    "X86_V4": (V4, None, None),
+    "AVX512_ICL": (f"{ICL} -mvpclmulqdq", None, None),
+    "AVX512_SPR": (f"{ICL} -mvpclmulqdq -mavx512fp16 -mavx512bf16", None, None),
 }
 ARMV8 = "-march=armv8.2-a"
 MINOR_VERSIONS = ("", "_1", "_2", "_3", "_4", "_5", "_6")
 # Per level: gnu flags, optional gnu flags, msvc flags.
 FLAGS = {
-    "x86": {"DEFAULT": ("", None, ""), **ABOVE_DEFAULT},
-    "ipex": {"DEFAULT": ABOVE_DEFAULT["AVX2"], **ABOVE_DEFAULT},
+    "x86": {"DEFAULT": ("", None, ""), **ABOVE_DEFAULT, **X86_ABOVE_BF16},
+    "ipex": {"DEFAULT": ABOVE_DEFAULT["AVX2"], **ABOVE_DEFAULT, **IPEX_ABOVE_BF16},
     "aten": {
         "DEFAULT": ("", None, ""),
         "AVX2": ABOVE_DEFAULT["AVX2"],
@@ -121,6 +139,7 @@ FLAGS = {
         "X86_64_V3": ("-march=x86-64-v3", None, "/arch:AVX2"),
         "X86_64_V4": ("-march=x86-64-v4", None, "/arch:AVX512"),
     },
+    "numpy": NUMPY,
     "generic": {"DEFAULT": ("", None, "")},
     "armv8": {
         **{f"ARMV8{minor}_A": (f"-march=armv8{minor.replace('_', '.')}-a", None, None) for minor in MINOR_VERSIONS},

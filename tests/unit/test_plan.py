@@ -41,6 +41,16 @@ def test_macros_of_lower_levels_of_the_same_width_are_implied(table, name, impli
     assert f"-DCPU_CAPABILITY={name}" in flags
 
 
+def test_a_lower_level_that_the_compiler_lacks_gives_no_macro(table):
+    """GCC 11 builds AMX and not AVX512_FP16, whose intrinsics a kernel would then use."""
+    verdicts = {**verdicts_of(table), ("WIDE", "c"): Verdict(False, "too old")}
+    plan = plan_of(table, "a.c", verdicts=verdicts)
+    assert "-DCPU_CAPABILITY_WIDE" not in cells_of(plan)["WIDE_VNNI"].flags
+    assert "CPU_CAPABILITY_WIDE" not in next(level for level in plan.levels if level.name == "WIDE_VNNI").macros
+    plan = plan_of(table, "a.cpp", verdicts={**verdicts_of(table), ("WIDE", "c"): Verdict(False, "too old")})
+    assert "-DCPU_CAPABILITY_WIDE" in cells_of(plan)["WIDE_VNNI"].flags
+
+
 def test_folders_are_spelled_as_the_compiler_wants_it(table):
     plan = plan_of(table, "a.c", copy_options=CopyOptions(include_option="/I"), generated={"a.c": "a.c"})
     assert plan.units[0].args["c"][:2] == ("/I.", "/I..")

@@ -41,7 +41,7 @@ def lines(folder: Path, part: str) -> list[str]:
         (
             "x86",
             [
-                ["AVX512_FP16", "AMX", "AVX512_BF16", "AVX512_VNNI", "AVX512", "DEFAULT"],
+                ["AMX", "AVX512_FP16", "AVX512_BF16", "AVX512_VNNI", "AVX512", "DEFAULT"],
                 ["AVX2_VNNI", "AVX2"],  # AVX512's flags stand alone
             ],
         ),
