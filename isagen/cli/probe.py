@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -36,18 +37,21 @@ def run(options: argparse.Namespace) -> int:
         print(f"only {table.lowest.name}: {limit.reason}")
     limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
     results = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
-    verdicts = {}
+    verdicts, known = {}, list(table.features.known_broken)
     for (level, _), verdict in results:
         verdicts[level] = verdict
         if options.format != "json":
-            print(wrapped(_lines(level, verdict)), end="", flush=True)
+            bugs = [one for one in known if one.concerns(compiler.id, compiler.version, verdict.features)]
+            known = [one for one in known if one not in bugs]  # it is said at the lowest level that it touches
+            print(wrapped(_lines(level, verdict, [bug.text for bug in bugs])), end="", flush=True)
     if options.format == "json":
         print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))
     return 0
 
 
-def _lines(level: str, verdict: Verdict) -> list[str]:
+def _lines(level: str, verdict: Verdict, bugs: Sequence[str]) -> list[str]:
     """Return the lines about a level."""
     text = " ".join(verdict.flags) or "no flags" if verdict.available else verdict.reason
     lines = [f"{level:<14} {'available' if verdict.available else 'unavailable'}: {text}"]
-    return lines + [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped]
+    lines += [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped]
+    return lines + [f"{'':<14} known bug: {bug}" for bug in bugs]

@@ -16,12 +16,13 @@ from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
+from ..model.versions import older
 from ..planning.config import Config, load_config
 from ..planning.kernels import BAD_CHARACTERS
+from ..planning.known_bugs import bug_warnings, known_bugs
 from ..planning.levels import check_required, level_named
 from ..planning.plan import CopyOptions, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
-from ..probe.compiler import older
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.table import Table
 from .answer import EditorLevel, Fragment, answer
@@ -41,8 +42,8 @@ UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
 # The first versions of compilers with -ffile-prefix-map, by Meson's compiler ids.
 MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 # What defines a Python module in a source, by CPython, pybind11 and nanobind.
-PYTHON_MODULE = re.compile(rb'^\s*(?:extern\s+"C"\s+)?(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b', re.MULTILINE)
-COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
+PYTHON_MODULE = re.compile(r'^\s*(?:extern\s+"C"\s+)?(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b', re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -51,6 +52,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     Plan, tool, headers and linker scripts are written only after all checks.
     """
     check_paths(request.project_root, request.build_root)
+    request = replace(request, compilers=tuple(compiler.with_own_version() for compiler in request.compilers))
     request = replace(request, cpu_family=family_of(request.compilers, request.cpu_family))
     config = load_config(request.config).of_set(request.config_set, request.sets)
     table, reason = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
@@ -59,7 +61,9 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     config, warnings = without_refused_args(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, table, limit, cache)
-    warnings += _module_warnings(request)
+    bugs = list(known_bugs(table.features.known_broken, build.compilers, build.plan))
+    build = replace(build, known_bugs={f"{name}: {error.text}": levels for error, name, levels in bugs})
+    warnings += [*_module_warnings(request), *bug_warnings(bugs, build.plan, _texts(request) if bugs else {})]
     answered = answer(build, _editor(request, table), warnings, _fragment(request))
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
@@ -156,13 +160,19 @@ def _check(request: Request, config: Config) -> None:
 
 def _module_warnings(request: Request) -> list[str]:
     """Return a warning for each kernel source that seems to define a Python module, unless the kernels are one."""
-    sources = [] if request.module else [one for one in request.kernels if one not in request.generated]
+    sources = {} if request.module else _texts(request)
     return [
         f"isagen: isa_kernels: {source} seems to define a Python module, but kernels are compiled once per level\n"
         f"  name it in the sources of the target: py.extension_module('NAME', '{source}', ...)"
-        for source in sources
-        if PYTHON_MODULE.search(COMMENT.sub(b"", read_bytes(request.project_root / source)))
+        for source, text in sources.items()
+        if PYTHON_MODULE.search(COMMENT.sub("", text))
     ]
+
+
+def _texts(request: Request) -> dict[str, str]:
+    """Return the texts of the kernels that the build does not generate."""
+    sources = [source for source in request.kernels if source not in request.generated]
+    return {source: read_bytes(request.project_root / source).decode(errors="replace") for source in sources}
 
 
 def _build(request: Request, config: Config, table: Table, limit: Limit, cache: Cache) -> Build:

@@ -38,6 +38,7 @@ def planned_matrix(build: Build) -> Matrix:
         baseline_only=build.limit.reason,
         aliases=plan.aliases,
         withhold=plan.withhold,
+        known_bugs=build.known_bugs,
     )
 
 

@@ -102,6 +102,7 @@ def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence:
     """Return an explanation. Only if stubs may call a copy, it has `details`, the flags, and a way to run the copy."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
+    details = (*details, *(f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels))
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
     to_run = because is Because.NOT_PREFERRED and matrix.override
     more = [f"flags: {'; '.join(flags)}", *([f"to run it: {matrix.override}={level.name}"] if to_run else [])]

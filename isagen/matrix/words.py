@@ -150,6 +150,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "override at run time", override_text(matrix)
     if matrix.withhold:
         yield "withheld at run time", f"what {matrix.withhold}() withholds, which is not asked here"
+    if matrix.known_bugs:
+        yield "known bugs", "; ".join(f"at {' '.join(levels)}: {bug}" for bug, levels in matrix.known_bugs.items())
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:

@@ -193,7 +193,10 @@ class CompilerUse(MatrixCompiler):
 
 @dataclass(frozen=True)
 class Build:
-    """A configured build: the plan, and the settings that it is for. `isagen` is the version that configured it."""
+    """A configured build: the plan, and the settings that it is for. `isagen` is the version that configured it.
+
+    `known_bugs` maps each known error of a compiler to the built levels that it touches.
+    """
 
     isagen: str
     plan: Plan
@@ -206,6 +209,7 @@ class Build:
     link_audit: LinkAudit
     record: Record
     limit: Limit = Limit()
+    known_bugs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def dispatch_language(self) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import Path
 
 from ..model.errors import CompilerError
@@ -150,6 +149,14 @@ class Compiler:
             )
         return macros
 
+    def with_own_version(self) -> Compiler:
+        """Return the compiler with the version that GCC itself says, if it is GCC.
+
+        Debian's GCC for Windows says "12-posix" of itself, for which Meson, and GCC's macros, put 12.0.0.
+        """
+        said = self.run(["-dumpfullversion"]).out.strip() if self.id == "gcc" and self.dialect == "gnu" else ""
+        return replace(self, version=said) if re.fullmatch(r"\d+[\w.+-]*", said) else self
+
     def accepts(self, flags: Sequence[str]) -> Outcome:
         """Compile an empty source under `flags`, with warnings as errors."""
         with self._source("empty", "int isagen_empty;\n") as source:
@@ -255,7 +262,7 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
         names = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
         return replace(compiler, id="clang", version=".".join(macros[n] for n in names))
     names = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
-    return replace(compiler, version=".".join(macros[n] for n in names))
+    return replace(compiler, version=".".join(macros[n] for n in names)).with_own_version()
 
 
 def first_error(text: str) -> str:
@@ -264,9 +271,3 @@ def first_error(text: str) -> str:
     errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
     line = (errors or lines or [""])[0]
     return re.sub(r"^.*?isagen-[^/\\]*[/\\][^:]*:(\d+:)*\s*", "", line)
-
-
-def older(version: str, minimum: str) -> bool:
-    """Return whether `version` is below `minimum`, number by number."""
-    pairs = zip_longest(re.findall(r"\d+", version), re.findall(r"\d+", minimum), fillvalue="0")
-    return next((int(one) < int(other) for one, other in pairs if int(one) != int(other)), False)

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..model.plan import Verdict
+from ..model.versions import older
+from ..processors.known_broken import LEAVE_OUT
 from ..processors.table import Level, Table
-from .compiler import Compiler, Outcome, first_error, older
+from .compiler import Compiler, Outcome, first_error
 
 # The words that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
 OWN_WORDS = {"return", "argc", "argv"}
@@ -26,6 +28,10 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
     if compiler.language == "fortran" and not compiler.baseline_macros:
         reason = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
         return Verdict(level.name == table.lowest.name and not level.flags.get("gnu"), reason)
+    required = table.required_features(level.name)
+    for error in table.features.known_broken:
+        if error.effect == LEAVE_OUT and error.concerns(compiler.id, compiler.version, required):
+            return Verdict(False, f"{compiler.name} is known to be broken: {error.text}")
     if "gnu" not in level.flags:
         return Verdict(False, f"the table has no gnu flags for {level.name}")
     return None

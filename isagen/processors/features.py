@@ -12,6 +12,7 @@ from typing import Any
 from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, read_toml
 from .instructions import Instructions, normal_name, read_instructions
+from .known_broken import KnownBroken, read_known_broken
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
 from .sources import SYSTEM_KINDS, Condition, read_conditions
@@ -65,6 +66,7 @@ class Features:
 
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
     no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has.
+    `known_broken` are errors of compilers.
     """
 
     processor: Processor
@@ -76,6 +78,7 @@ class Features:
     cpu_macros: str = ""
     never_required: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    known_broken: tuple[KnownBroken, ...] = ()
 
     @property
     def name(self) -> str:
@@ -123,13 +126,15 @@ class Features:
 
 
 def load_features(top: Section) -> Features:
-    """Read the features file that a table names; add the table's own features and ignored macros."""
+    """Read the features file that a table names; add the table's own features, ignored macros and known errors."""
     reference = top.string("features")
     top.check("features", "features file", [reference], processor_names())
     listed = read_features(reference)
+    features = _features(top, "extra_features", listed.processor, listed.states, listed.features)
     return replace(
         listed,
-        features=_features(top, "extra_features", listed.processor, listed.states, listed.features),
+        features=features,
+        known_broken=listed.known_broken + read_known_broken(top.tables("known_broken"), features),
         ignored_macros=listed.ignored_macros + top.strings("ignored_macros", ()),
     )
 
@@ -158,6 +163,7 @@ def _read(processor: Processor) -> Features:
         states=states,
         features=features,
         report=section.section("report").record(IpexReport),
+        known_broken=read_known_broken(section.tables("known_broken"), features),
         instructions=read_instructions(section.section("instructions"), features),
     )
 

@@ -244,10 +244,11 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
 
 
 def _merged(lower: Data, upper: Data) -> Data:
-    """Merge `upper` into `lower`: levels and extra features by name and key, ignored macros as one list."""
+    """Merge `upper` into `lower`: levels and extra features by name and key, lists as one."""
     merged = {**lower, **upper}
-    if isinstance(lower.get("ignored_macros"), list) and isinstance(upper.get("ignored_macros"), list):
-        merged["ignored_macros"] = lower["ignored_macros"] + upper["ignored_macros"]
+    for group in ("ignored_macros", "known_broken"):
+        if isinstance(lower.get(group), list) and isinstance(upper.get(group), list):
+            merged[group] = lower[group] + upper[group]
     for group in ("levels", "extra_features"):
         old, new = lower.get(group), upper.get(group)
         if isinstance(old, dict) and isinstance(new, dict):

@@ -16,9 +16,10 @@ from ..configure.limits import choose_table, limits_of
 from ..model.errors import IsagenError, ProjectError
 from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from ..model.toml import parse_toml
+from ..model.versions import older
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..planning.levels import check_levels
-from ..probe.compiler import Compiler, find_compiler, older
+from ..probe.compiler import Compiler, find_compiler
 from ..processors.registry import processor_of_family, this_cpu_family
 from .meson_files import KERNELS, MODULE, SETS, Sources, fragment_folder, without_comments
 

@@ -40,7 +40,7 @@ def test_the_best_supported_level_is_the_default():
     level = isagen_kernels._get_current_isa_level()
     assert level == LEVELS[-1]
     assert isagen_kernels._get_highest_cpu_support_isa_level() == level
-    assert isagen_kernels._get_highest_binary_support_isa_level() == "AVX512_FP16"
+    assert isagen_kernels._get_highest_binary_support_isa_level() == "AMX"
 
 
 @pytest.mark.parametrize(

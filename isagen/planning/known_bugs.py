@@ -1,0 +1,36 @@
+"""The known errors of a build's compilers: the levels that each touches, and the kernels that it may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..model.matrix import MatrixCompiler
+from ..model.plan import BUILT, Plan
+from ..processors.known_broken import NOTE, KnownBroken
+
+
+def known_bugs(
+    known: Iterable[KnownBroken], compilers: Mapping[str, MatrixCompiler], plan: Plan
+) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
+    """Yield each known error of a compiler that touches built levels, with the compiler's name and these levels."""
+    for error in (one for one in known if one.effect == NOTE):
+        for compiler in dict.fromkeys(compilers.values()):
+            touched = (one for one in plan.levels if error.concerns(compiler.id, compiler.version, one.features))
+            levels = tuple(level.name for level in touched if level.verdict == BUILT)
+            if levels:
+                yield error, compiler.name, levels
+
+
+def bug_warnings(
+    found: Iterable[tuple[KnownBroken, str, tuple[str, ...]]], plan: Plan, texts: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a warning for each kernel whose text, one of `texts` by source, has a word that a known error is about."""
+    for error, compiler, levels in found:
+        for kernel in plan.kernels:
+            built = [cell.level for cell in kernel.cells if cell.verdict == BUILT and cell.level in levels]
+            word = next((word for word in error.words if word in texts.get(kernel.source, "")), "")
+            if built and word:
+                yield (
+                    f"isagen: {kernel.source} contains {word}, which {compiler} miscompiles at {' '.join(built)}: "
+                    f"{error.text}\n  use a compiler without the error, or leave these levels out for this kernel"
+                )

@@ -1,0 +1,52 @@
+"""Errors of compilers that are known, as data: [[known_broken]] of a features file or of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from ..model.toml import Section
+from ..model.versions import RANGE, in_range
+
+NOTE, LEAVE_OUT = "note", "leave out"
+
+
+@dataclass(frozen=True)
+class KnownBroken:
+    """An error of a compiler that code with a `feature` may show. The fields are keys in TOML.
+
+    `compiler` is Meson's id, and `versions` are ranges of its versions. A `note` is only shown; where a kernel contains
+    one of the `words`, Meson warns. With `leave out`, levels that need the feature are unavailable.
+    """
+
+    compiler: str
+    versions: tuple[str, ...]
+    feature: str
+    effect: str
+    reason: str
+    url: str
+    words: tuple[str, ...] = ()
+
+    def concerns(self, compiler: str, version: str, features: Collection[str]) -> bool:
+        """Return whether a `version` of a compiler has the error, and code with `features` may show it."""
+        has_it = compiler == self.compiler and any(in_range(version, versions) for versions in self.versions)
+        return has_it and self.feature in features
+
+    @property
+    def text(self) -> str:
+        """The reason with its source."""
+        return f"{self.reason} ({self.url})"
+
+
+def read_known_broken(entries: Iterable[Section], features: Collection[str]) -> tuple[KnownBroken, ...]:
+    """Read entries about features that are among `features`."""
+    found = []
+    for entry in entries:
+        one = entry.record(KnownBroken)
+        entry.check("effect", "effect", [one.effect], (NOTE, LEAVE_OUT))
+        entry.check("feature", "feature", [one.feature], features)
+        for versions in one.versions:
+            if not RANGE.match(versions):
+                raise entry.fail("versions", f"{versions!r} is not a range of versions", 'write it as in ">=14, <14.4"')
+        found.append(one)
+    return tuple(found)
