@@ -41,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
     for (level, _), verdict in results:
         verdicts[level] = verdict
         if options.format != "json":
-            bugs = [one for one in known if one.concerns(compiler.id, compiler.version, verdict.features)]
+            own = compiler.id, compiler.version, compiler.baseline_macros if known else {}
+            bugs = [one for one in known if one.concerns(*own, verdict.features)]
             known = [one for one in known if one not in bugs]  # it is said at the lowest level that it touches
             print(wrapped(_lines(level, verdict, [bug.text for bug in bugs])), end="", flush=True)
     if options.format == "json":

@@ -61,7 +61,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     config, warnings = without_refused_args(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, table, limit, cache)
-    bugs = list(known_bugs(table.features.known_broken, build.compilers, build.plan))
+    macros = {} if limit.foreign else {one.language: one.baseline_macros for one in request.compilers}
+    bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
     build = replace(build, known_bugs={f"{name}: {error.text}": levels for error, name, levels in bugs})
     warnings += [*_module_warnings(request), *bug_warnings(bugs, build.plan, _texts(request) if bugs else {})]
     answered = answer(build, _editor(request, table), warnings, _fragment(request))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..model.matrix import MatrixCompiler
 from ..model.plan import BUILT, Plan
@@ -10,14 +10,23 @@ from ..processors.known_broken import NOTE, KnownBroken
 
 
 def known_bugs(
-    known: Iterable[KnownBroken], compilers: Mapping[str, MatrixCompiler], plan: Plan
+    known: Iterable[KnownBroken],
+    compilers: Mapping[str, MatrixCompiler],
+    macros: Mapping[str, Collection[str]],
+    plan: Plan,
 ) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
-    """Yield each known error of a compiler that touches built levels, with the compiler's name and these levels."""
+    """Yield each known error of a compiler that touches built levels, with the compiler's name and these levels.
+
+    `macros` are those that the compiler of each language predefines.
+    """
+    seen = set()
     for error in (one for one in known if one.effect == NOTE):
-        for compiler in dict.fromkeys(compilers.values()):
-            touched = (one for one in plan.levels if error.concerns(compiler.id, compiler.version, one.features))
+        for language, compiler in compilers.items():
+            own = compiler.id, compiler.version, macros[language]
+            touched = (level for level in plan.levels if error.concerns(*own, level.features))
             levels = tuple(level.name for level in touched if level.verdict == BUILT)
-            if levels:
+            if levels and (error, compiler.name) not in seen:
+                seen.add((error, compiler.name))
                 yield error, compiler.name, levels
 
 

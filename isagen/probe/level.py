@@ -30,7 +30,8 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
         return Verdict(level.name == table.lowest.name and not level.flags.get("gnu"), reason)
     required = table.required_features(level.name)
     for error in table.features.known_broken:
-        if error.effect == LEAVE_OUT and error.concerns(compiler.id, compiler.version, required):
+        own = compiler.id, compiler.version, compiler.baseline_macros if error.macro else ()
+        if error.effect == LEAVE_OUT and error.concerns(*own, required):
             return Verdict(False, f"{compiler.name} is known to be broken: {error.text}")
     if "gnu" not in level.flags:
         return Verdict(False, f"the table has no gnu flags for {level.name}")

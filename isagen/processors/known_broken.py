@@ -15,8 +15,9 @@ NOTE, LEAVE_OUT = "note", "leave out"
 class KnownBroken:
     """An error of a compiler that code with a `feature` may show. The fields are keys in TOML.
 
-    `compiler` is Meson's id, and `versions` are ranges of its versions. A `note` is only shown; where a kernel contains
-    one of the `words`, Meson warns. With `leave out`, levels that need the feature are unavailable.
+    `compiler` is Meson's id, and `versions` are ranges of its versions. With a `macro`, only compilers that predefine
+    that macro have the error. A `note` is only shown, but Meson warns where a kernel contains one of the `words`. With
+    `leave out`, levels that need the feature are unavailable.
     """
 
     compiler: str
@@ -26,11 +27,12 @@ class KnownBroken:
     reason: str
     url: str
     words: tuple[str, ...] = ()
+    macro: str = ""
 
-    def concerns(self, compiler: str, version: str, features: Collection[str]) -> bool:
-        """Return whether a `version` of a compiler has the error, and code with `features` may show it."""
+    def concerns(self, compiler: str, version: str, macros: Collection[str], features: Collection[str]) -> bool:
+        """Return whether a compiler that predefines `macros` has the error, and code with `features` may show it."""
         has_it = compiler == self.compiler and any(in_range(version, versions) for versions in self.versions)
-        return has_it and self.feature in features
+        return has_it and self.macro in ("", *macros) and self.feature in features
 
     @property
     def text(self) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from isagen.probe.compiler import Compiler, find_compiler
 from isagen.processors.features import read_features
-from support.levels import lacks
-from support.projects import need
+from support.levels import ALL, lacks
+from support.projects import need, verdicts
 
 BF16 = r"""
 #include <immintrin.h>
@@ -38,7 +38,7 @@ def test_masked_dot_product_of_bf16(tmp_path, command):
     program = tmp_path / "dot"
     subprocess.run([command, *FLAGS, str(tmp_path / "dot.c"), "-o", str(program)], check=True)
     wrong = subprocess.run([str(program)], check=False).returncode != 0
-    known = error.concerns(one.id, one.version, [error.feature])
+    known = error.concerns(one.id, one.version, (), [error.feature])
     assert known or not wrong, f"{one.name} has the error, and the data does not say so"
     # Distributions mend errors in versions that have them.
     assert wrong or not known or one.version.partition(".")[0] not in ("11", "12")
@@ -47,7 +47,7 @@ def test_masked_dot_product_of_bf16(tmp_path, command):
 def test_a_build_warns_only_about_a_kernel_that_contains_what_is_broken(scaffold):
     need("g++-12")
     one = find_compiler("cpp", ["g++-12"])
-    if not any(error.concerns("gcc", one.version, ["avx512_bf16"]) for error in read_features("x86").known_broken):
+    if not any(error.concerns("gcc", one.version, (), ["avx512_bf16"]) for error in read_features("x86").known_broken):
         pytest.skip(f"{one.name} has no known error")
     assert "126429" not in scaffold.setup(CXX="g++-12")
     kernel = next(path for path in scaffold.folder.rglob("dot.cpp") if "build" not in path.parts)
@@ -58,6 +58,18 @@ def test_a_build_warns_only_about_a_kernel_that_contains_what_is_broken(scaffold
     assert f"at AVX512_BF16 AVX512_FP16 AMX: {one.name}: the masked 512-bit dot products" in matrix
     why = " ".join(scaffold.isagen("why", "AVX512_BF16", "build").stdout.split())
     assert f"known bug: {one.name}: the masked 512-bit dot products" in why
+
+
+def test_a_build_goes_on_with_a_compiler_that_gains_an_unknown_macro(scaffold, tmp_path):
+    """The wrapper adds one to each compilation at AVX512_VNNI and above."""
+    wrapper = tmp_path / "newer-g++"
+    wrapper.write_text('#!/bin/sh\ncase "$*" in *-mavx512vnni*) exec g++ -D__NOVEL__=1 "$@" ;; esac\nexec g++ "$@"\n')
+    wrapper.chmod(0o755)
+    said = scaffold.setup(CXX=str(wrapper))
+    assert "AVX512_VNNI: unavailable: its flags turn on __NOVEL__, which no feature names" in said
+    scaffold.ninja()
+    above = ["AVX512_VNNI", "AVX512_BF16", "AVX512_FP16", "AMX"]
+    assert verdicts(scaffold) == {**dict.fromkeys(ALL, "built"), **dict.fromkeys(above, "unavailable")}
 
 
 def test_a_compiler_that_does_not_say_its_minor_version():

@@ -1,5 +1,6 @@
 """Known errors of compilers: their data, the verdicts on levels, and warnings about kernels."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,10 +122,12 @@ def test_warnings_name_kernels_that_contain_what_is_broken():
     plan = plan_of(x86, "a.cpp", "b.cpp", verdicts=verdicts_of(x86))
     error = KnownBroken("gcc", ("<13",), "avx512_bf16", NOTE, "it is wrong", "https://example.org/1", ("_mm512_f",))
     gcc, clang = MatrixCompiler("gcc", "12.2.0", "GCC 12.2.0"), MatrixCompiler("clang", "12.0.0", "Clang 12.0.0")
-    found = list(known_bugs([error], {"c": clang, "cpp": gcc}, plan))
+    found = list(known_bugs([error], {"c": clang, "cpp": gcc}, {"c": [], "cpp": []}, plan))
     assert found == [(error, "GCC 12.2.0", ("AVX512_BF16", "AVX512_FP16", "AMX"))]
+    assert list(known_bugs([replace(error, macro="_WIN32")], {"cpp": gcc}, {"cpp": ["__GNUC__"]}, plan)) == []
+    assert list(known_bugs([replace(error, macro="_WIN32")], {"cpp": gcc}, {"cpp": ["_WIN32"]}, plan))
     (said,) = bug_warnings(found, plan, {"a.cpp": "x = _mm512_f(y);", "b.cpp": "x = _mm512_g(y);"})
     assert said.startswith(
         "isagen: a.cpp contains _mm512_f, which GCC 12.2.0 miscompiles at AVX512_BF16 AVX512_FP16 AMX"
     )
-    assert list(known_bugs([error], {"cpp": clang}, plan)) == []
+    assert list(known_bugs([error], {"cpp": clang}, {"cpp": []}, plan)) == []
