@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel
@@ -80,4 +80,6 @@ def _verdict(item: MatrixLevel | MatrixCell) -> str:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} at {_text(item)}" for key, item in value.items())
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

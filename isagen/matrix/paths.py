@@ -19,16 +19,18 @@ WORD = re.compile(
     rf"(?P<before>.*?(?:{OPTION}|{PART})){START}.*?(?P<end>[:,;.'\"`\u2019\u201d)\]}}>]*)\Z",
     re.DOTALL,
 )
+# The source of a reason, which is published anyway.
+ADDRESS = re.compile(r"[(\[<'\"]?https?://")
 # A path in quotes or brackets, which may contain spaces.
 CLOSING = "'\"`\u2019\u201d)\\]}>"
-QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
+QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:(?!https?:)\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
 
 
 @cache  # a plan of a thousand kernels repeats a few texts
 def without_paths(text: str) -> str:
     """Return a text with `PATH` in place of the absolute paths in its words."""
     text = QUOTED.sub(rf"\g<open>{PATH}", text)
-    return re.sub(r"\S+", lambda word: word_without_path(word[0]), text)
+    return re.sub(r"\S+", lambda word: word[0] if ADDRESS.match(word[0]) else word_without_path(word[0]), text)
 
 
 @cache

@@ -228,6 +228,13 @@ def test_paths_in_messages():
     assert "tmp" not in without_paths(said)
 
 
+@pytest.mark.parametrize(
+    "text", ["it is wrong (https://example.org/bugs/show.cgi?id=1)", "see https://example.org/a/b."]
+)
+def test_an_address_of_the_web_is_no_path(text):
+    assert without_paths(text) == text
+
+
 @pytest.mark.parametrize("quotes", ["''", '""', "\u2018\u2019", "`'", "()", "[]"])
 def test_a_quoted_path_may_have_spaces(quotes):
     opening, closing = quotes
