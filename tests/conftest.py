@@ -17,6 +17,7 @@ from support.checkout import ROOT
 from support.once import locked
 from support.projects import CACHE, Project, make_project, pip_wheel
 
+pytest_plugins = ["support.what_ran"]
 # A tier, and the other files that take more than a minute.
 LONGEST = {
     "long",

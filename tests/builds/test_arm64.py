@@ -23,8 +23,10 @@ from isagen.processors.machines import Machine
 from isagen.processors.registry import this_machine
 from isagen.processors.table import load_table
 from support.checkout import ROOT
+from support.cross import TARGETS
 from support.model import build_of, write_dispatch
 from support.projects import make_project, need, verdicts
+from support.what_ran import SELECTION
 
 TABLE = load_table("arm64", Path())
 CPUS = tomllib.loads((ROOT / "tests/arm64/cpus.toml").read_text())
@@ -66,22 +68,8 @@ int main(int argc, char **argv)
   return 0;
 }
 """
-QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
-COMPILERS = {
-    "gcc": ("['aarch64-linux-gnu-gcc']", "['aarch64-linux-gnu-g++']"),
-    "clang-16": ("['clang-16', '--target=aarch64-linux-gnu']", "['clang++-16', '--target=aarch64-linux-gnu']"),
-    "clang-14": ("['clang-14', '--target=aarch64-linux-gnu']", "['clang++-14', '--target=aarch64-linux-gnu']"),
-}
-# qemu's CPUs, and the level that each selects. `max` has vectors of 512 bits unless it is told otherwise.
-SELECTED = {
-    "cortex-a53": "DEFAULT",
-    "cortex-a76": "FP16",
-    "neoverse-n1": "FP16",
-    "a64fx": "SVE",
-    "max": "SVE2",
-    "max,sve-max-vq=1": "SVE2",
-    "max,sve=off": "BF16",
-}
+TARGET = TARGETS["aarch64"]
+COMPILERS = ("gcc", "clang-16", "clang-14")
 
 
 @dataclass(frozen=True)
@@ -224,33 +212,29 @@ def built(folder, compiler, *options, package="portable", table="", added=()):
 
     `table` is the text of its own table, if it has one; `added` are (file, text at its end).
     """
-    c, cpp = COMPILERS[compiler]
-    need(*(re.findall(r"'([^']*)'", words)[0] for words in (c, cpp)), "aarch64-linux-gnu-ar", "qemu-aarch64")
+    TARGET.require(compiler)
     project = make_project(folder, package)
-    (folder / "cross.ini").write_text(
-        f"[binaries]\nc = {c}\ncpp = {cpp}\nar = 'aarch64-linux-gnu-ar'\nstrip = 'aarch64-linux-gnu-strip'\n"
-        "[host_machine]\nsystem = 'linux'\ncpu_family = 'aarch64'\ncpu = 'aarch64'\nendian = 'little'\n"
-    )
     if table:
         (project.folder / "own.toml").write_text(table)
         project.edit("isagen/isa.toml", 'table = "default"', 'table = "../own.toml"')
     for name, text in added:
         with (project.folder / name).open("a", encoding="utf-8") as stream:
             stream.write(text)
-    project.last = project.setup("--cross-file", str(folder / "cross.ini"), "-Dwerror=true", *options)
+    project.last = project.setup("--cross-file", str(TARGET.cross_file(folder, compiler)), "-Dwerror=true", *options)
     project.said = project.ninja()
     return project
 
 
 def ran(project, cpu, program="portable", **environment):
     """Run the program on a CPU of qemu."""
-    emulator = (QEMU[0], "-cpu", cpu, *QEMU[1:])
-    return project.run(*emulator, project.path(program), check=False, **environment)
+    return project.run(*TARGET.emulated(cpu), project.path(program), check=False, **environment)
 
 
 @pytest.fixture(scope="module", params=COMPILERS)
 def portable(request, tmp_path_factory):
-    return built(tmp_path_factory.mktemp(request.param), request.param)
+    project = built(tmp_path_factory.mktemp(request.param), request.param)
+    project.compiler = request.param
+    return project
 
 
 def test_every_level_is_built_and_sealed(portable):
@@ -259,8 +243,9 @@ def test_every_level_is_built_and_sealed(portable):
     assert re.search(r"sealed +: yes\n +audited +: when linked", portable.last)
 
 
-@pytest.mark.parametrize(("cpu", "level"), SELECTED.items())
-def test_the_right_level_runs(portable, cpu, level):
+@pytest.mark.parametrize(("cpu", "level"), TARGET.selected.items())
+def test_the_right_level_runs(portable, cell, cpu, level):
+    cell(SELECTION, f"aarch64: {cpu}", portable.compiler, level)
     said = ran(portable, cpu).stdout
     assert said.startswith(f"14 200 30 {level}, in use: {level}, built: SVE2, 3 stubs: ")
 

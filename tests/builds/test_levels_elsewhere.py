@@ -1,75 +1,28 @@
 """Power, riscv64 and s390x: levels are built and sealed, the CPU's is selected under qemu, the matrix is readable."""
 
-from dataclasses import dataclass
-
 import pytest
 
-from support.projects import make_project, need, verdicts
+from support.cross import TARGETS as ALL_TARGETS
+from support.projects import make_project, verdicts
+from support.what_ran import SELECTION
 
-
-@dataclass(frozen=True)
-class Target:
-    """A target of cross builds: its names, and the level that each CPU of qemu selects."""
-
-    triplet: str
-    family: str
-    endian: str
-    emulator: str
-    selected: dict[str, str]
-
-
-# qemu 7.2 reports no more vector instructions of s390x than those of z14, and counts `vxeh` as these.
-TARGETS = {
-    target.family: target
-    for target in (
-        Target(
-            "powerpc64le-linux-gnu",
-            "ppc64",
-            "little",
-            "qemu-ppc64le",
-            {"power8": "DEFAULT", "power9": "POWER9", "power10": "POWER10"},
-        ),
-        Target(
-            "riscv64-linux-gnu",
-            "riscv64",
-            "little",
-            "qemu-riscv64",
-            {"rv64": "DEFAULT", **{f"rv64,v=true,vext_spec=v1.0,vlen={size}": "V" for size in (128, 256, 512)}},
-        ),
-        Target(
-            "s390x-linux-gnu",
-            "s390x",
-            "big",
-            "qemu-s390x",
-            {"max,vx=off,vxeh=off": "DEFAULT", "max,vxeh=off": "VX", "max": "VXE"},
-        ),
-    )
-}
+TARGETS = {family: target for family, target in ALL_TARGETS.items() if family != "aarch64"}
 CPUS = [(family, cpu, level) for family, target in TARGETS.items() for cpu, level in target.selected.items()]
 
 
 def built(folder, compiler, target, *options, package="portable"):
     """The project, cross-compiled with warnings as errors."""
-    c, cpp = [f"{target.triplet}-gcc"], [f"{target.triplet}-g++"]
-    if compiler != "gcc":
-        c, cpp = ([one, f"--target={target.triplet}"] for one in (compiler, compiler.replace("clang", "clang++")))
-    need(c[0], cpp[0], f"{target.triplet}-g++", target.emulator)
+    target.require(compiler)
     project = make_project(folder, package)
-    (folder / "cross.ini").write_text(
-        f"[binaries]\nc = {c}\ncpp = {cpp}\nar = '{target.triplet}-ar'\nstrip = '{target.triplet}-strip'\n"
-        f"[host_machine]\nsystem = 'linux'\ncpu_family = '{target.family}'\ncpu = '{target.family}'\n"
-        f"endian = '{target.endian}'\n"
-    )
     options = ("-Doptimization=3", "-Dwerror=true", *options)
-    project.last = project.setup("--cross-file", str(folder / "cross.ini"), *options)
+    project.last = project.setup("--cross-file", str(target.cross_file(folder, compiler)), *options)
     project.ninja()
     return project
 
 
 def ran(project, target, cpu, program="portable", **environment):
     """What the program says on a CPU of qemu."""
-    emulator = (target.emulator, "-cpu", cpu, "-L", f"/usr/{target.triplet}")
-    return project.run(*emulator, project.path(program), check=False, **environment).stdout
+    return target.run(project, cpu, program, **environment)
 
 
 @pytest.fixture(scope="module", params=["gcc", "clang-16"])
@@ -83,6 +36,7 @@ def portable(request, tmp_path_factory):
             projects[family] = built(folder, request.param, TARGETS[family])
         return projects[family]
 
+    project_for.compiler = request.param
     return project_for
 
 
@@ -95,7 +49,8 @@ def test_every_level_is_built_and_sealed(portable, family):
 
 
 @pytest.mark.parametrize(("family", "cpu", "level"), CPUS)
-def test_the_right_level_runs(portable, family, cpu, level):
+def test_the_right_level_runs(portable, cell, family, cpu, level):
+    cell(SELECTION, f"{family}: {cpu}", portable.compiler, level)
     project = portable(family)
     assert f"14 200 30 {level}, in use: {level}, built: " in ran(project, TARGETS[family], cpu)
     assert "14 200 30 DEFAULT, " in ran(project, TARGETS[family], cpu, PORTABLE_ISA="default")

@@ -11,6 +11,7 @@ import pytest
 
 from support.platforms import PLATFORMS, imposter
 from support.projects import CACHE, Project, make_project, matrix, need, verdicts
+from support.what_ran import SYSTEMS
 
 STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
 SAID = f"14 200 30 DEFAULT, in use: DEFAULT, built: DEFAULT, 3 stubs: {' '.join(f'{one}=DEFAULT' for one in STUBS)}\n"
@@ -50,7 +51,8 @@ def built(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
-def test_the_baseline_is_built_and_the_summary_says_why(built, name):
+def test_the_baseline_is_built_and_the_summary_says_why(built, cell, name):
+    cell(SYSTEMS, name, "built", "linked")
     project, platform = built(name), PLATFORMS[name]
     lines = re.findall(r"levels +: (.*)", project.last)
     assert lines == [f"only DEFAULT: {platform.reason}"]
@@ -62,8 +64,10 @@ def test_the_baseline_is_built_and_the_summary_says_why(built, name):
 
 
 @pytest.mark.parametrize("name", [name for name, platform in PLATFORMS.items() if platform.runner is not None])
-def test_its_program_runs_with_all_stubs_set(built, name):
-    project, platform = built(name), PLATFORMS[name]
+def test_its_program_runs_with_all_stubs_set(built, cell, name):
+    platform = PLATFORMS[name]
+    cell(SYSTEMS, name, "run", platform.how)
+    project = built(name)
     done = project.run(*platform.runner, project.path(platform.program), PORTABLE_ISA="default")
     assert done.stdout.replace("\r", "").endswith(SAID)
 

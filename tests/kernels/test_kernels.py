@@ -10,6 +10,7 @@ import pytest
 
 from support.levels import supported_levels
 from support.projects import need
+from support.what_ran import X86
 
 pytestmark = pytest.mark.smoke
 
@@ -24,7 +25,8 @@ LEVELS = supported_levels()
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_supported_level_can_be_asked_for(level):
+def test_every_supported_level_can_be_asked_for(cell, level):
+    cell(X86, level, "this machine's CPU")
     done = subprocess.run(
         [sys.executable, "-c", CHECK, level],
         env={**os.environ, "ISAGEN_KERNELS_ISA": level.lower()},
@@ -108,7 +110,8 @@ def emulated(cpu, code, **environment):
 
 
 @pytest.mark.parametrize(("cpu", "level"), [("Nehalem", "DEFAULT"), ("Haswell-v4", "AVX2")])
-def test_emulated_cpus(cpu, level):
+def test_emulated_cpus(cell, cpu, level):
+    cell(X86, level, f"qemu {cpu}", "selected")
     code = (
         "import array, isagen_kernels as k\n"
         "print(k._get_current_isa_level(), k._get_highest_cpu_support_isa_level())\n"

@@ -18,6 +18,7 @@ from support.checkout import ROOT
 from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
 from support.tiles_levels import HARDWARE, LEVELS, SUPPORTED
 from support.tiles_library import COMPILERS, DOTS, FaultError, Library, address, build
+from support.what_ran import X86
 
 # Bytes at which dot products may overflow, saturate or change sign.
 EXTREMES = np.array([0, 1, 127, 128, 129, 255], np.uint8)
@@ -233,7 +234,10 @@ SIZES = [
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_products(tiles, size):
+def test_products(tiles, cell, request, size):
+    level, _, emulated = request.node.callspec.params["tiles"][1].partition(" ")
+    if emulated:
+        cell(X86, level, "the tests' emulator")
     m, n, k = size
     rng = np.random.default_rng(m * 1000 + n + k)
 

@@ -39,6 +39,12 @@ class Platform:
     program: str = "portable"
     modules: Sequence[str] = ()
 
+    @property
+    def how(self) -> str:
+        """How its programs run."""
+        runner = [*(self.runner or ()), "natively"][0]
+        return "with wasmtime" if runner == sys.executable else runner
+
     def require(self) -> None:
         """Skip the test where something of it is not installed."""
         need(*(words[0] for words in self.compilers.values()), *(self.runner or ())[:1])

@@ -1,0 +1,156 @@
+"""What ran where: tests fill cells of tables, and `--what-ran=PAGE` writes the tables when the run ends.
+
+A test calls the fixture `cell` before anything that may skip it. The cell then says how it ran, why it was
+skipped, or that it failed; "not run" where no test filled it.
+"""
+
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from isagen.processors.table import load_table
+
+from .cross import TARGETS
+from .levels import ALL
+from .platforms import PLATFORMS
+
+PROPERTY = "what ran"
+PROGRAMS = (
+    *("gcc", "g++-11", "clang-14", "clang-16"),
+    *(f"{target.triplet}-gcc" for target in TARGETS.values()),
+    *("x86_64-w64-mingw32-gcc", "arm-linux-gnueabihf-gcc", "qemu-x86_64", "qemu-aarch64", "wine"),
+)
+INTRODUCTION = """\
+# What ran where
+
+`.ci/run` writes this page: each cell says what the tests did in its last run, on [this machine](#the-machine), and "not
+run" where they did nothing. CPUs of other processors are those of qemu: no such machine was at hand.
+"""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the page: what it shows, the rows and columns that are expected."""
+
+    text: str
+    rows: Collection[str]
+    columns: Collection[str]
+
+
+def _levels(family: str) -> tuple[str, ...]:
+    return load_table(TARGETS[family].table, Path()).names()
+
+
+COMPILERS = ("gcc", "clang-14", "clang-16")
+SELECTION, KERNELS, X86 = "Levels that CPUs select", "Reference kernels: {}", "Levels of x86-64"
+SYSTEMS, INTRINSICS = "Other platforms", "Intrinsics"
+GRIDS = {
+    SELECTION: Grid(
+        "The level that a cross-built program selects on each CPU of qemu-user, by compiler.",
+        [f"{family}: {cpu}" for family, target in TARGETS.items() for cpu in target.selected],
+        COMPILERS,
+    ),
+    X86: Grid(
+        "The level selected, or asked for and selected, by the reference kernels' extension.",
+        ALL,
+        ["this machine's CPU", "qemu Nehalem", "qemu Haswell-v4", "the tests' emulator"],
+    ),
+    **{
+        KERNELS.format(family): Grid(
+            "All reference kernels at each level that the CPU of qemu has, compared with plain loops.",
+            target.selected,
+            _levels(family),
+        )
+        for family, target in TARGETS.items()
+    },
+    INTRINSICS: Grid(
+        "Intrinsics, with their lanes, compiled with a level's flags and run under qemu, compared with scalar code.",
+        [f"{family}: {level}" for family in TARGETS for level in _levels(family)[1:]],
+        ("gcc", "clang-16"),
+    ),
+    SYSTEMS: Grid("The baseline alone is built there.", PLATFORMS, ["built", "run"]),
+}
+
+
+@pytest.fixture
+def cell(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Say that this test fills a cell: (table, row, column, how)."""
+
+    def fill(table: str, row: str, column: str, how: str = "run") -> None:
+        assert row in GRIDS[table].rows
+        assert column in GRIDS[table].columns
+        record_property(PROPERTY, [table, row, column, how])
+
+    return fill
+
+
+@dataclass(eq=False)
+class Writer:
+    """Collects the cells of the run's tests, of all processes, and writes the grid."""
+
+    path: Path
+    cells: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what became of the cells of a test."""
+        if report.when == "call" or report.skipped or report.failed:
+            for name, value in report.user_properties:
+                if name == PROPERTY:
+                    table, row, column, how = value  # type: ignore[misc]
+                    became = {"passed": how, "skipped": f"not run: {_reason(report)}", "failed": "**failed**"}
+                    said = self.cells.setdefault((table, row, column), [])
+                    if became[report.outcome] not in said:
+                        said.append(became[report.outcome])
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write the page and say so."""
+        self.path.write_text(self.text(), encoding="utf-8")
+        terminalreporter.write_line(f"what ran where: {self.path}")
+
+    def text(self) -> str:
+        """The grid."""
+        parts = [INTRODUCTION]
+        for title, grid in GRIDS.items():
+            parts.append(f"## {title}\n\n{grid.text}\n\n| |{''.join(f' {one} |' for one in grid.columns)}")
+            parts[-1] += "\n|---|" + "---|" * len(grid.columns)
+            for row in grid.rows:
+                cells = ["; ".join(self.cells.get((title, row, one), ["not run"])) for one in grid.columns]
+                parts[-1] += f"\n| {row} |" + "".join(f" {one} |" for one in cells)
+            parts[-1] += "\n"
+        return "\n".join([*parts, "## The machine\n", *_machine()])
+
+
+def _reason(report: pytest.TestReport) -> str:
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "").removeprefix("Skipped: ")
+
+
+def _machine() -> Iterable[str]:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    yield f"- CPU: {models[0] if models else platform.processor() or 'unknown'} ({platform.machine()})"
+    yield f"- Python {platform.python_version()}"
+    for program in PROGRAMS:
+        if shutil.which(program):
+            done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+            yield f"- {program}: {(done.stdout.splitlines() or ['?'])[0]}"
+        else:
+            yield f"- {program}: not installed"
+    yield ""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the grid."""
+    parser.addoption("--what-ran", metavar="PAGE", help="write a page of what ran where, such as docs/what-ran.md")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect cells where the page is asked for, in the process that all others report to."""
+    path = config.getoption("--what-ran")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Writer(Path(path).resolve()))
