@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +28,8 @@ from .tables import check_stubs
 # or two, and abbreviated.
 SHORT_STRIPS, LONG_STRIPS = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
 WITH_VALUE = "retain-symbols-file"
+# Python's name of an extension module, with its processor: _core.cpython-313-x86_64-linux-gnu.so.
+EXTENSION = re.compile(r"\.(?:cpython|pypy|graalpy)[^.]*-(\w+)-linux-[^.]*\.so$")
 STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, and strip when installing"
 
 
@@ -53,6 +56,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     finally:
         with suppress(OSError):  # no file, or a full disk
             os.unlink(refusal) if status == 0 else write_if_changed(refusal, linking.output)
+    _check_name(linking.output, build.cpu_family)
     return status
 
 
@@ -154,6 +158,17 @@ def _audit(plan: Plan, folder: Path, linked: str, linking: Linking, objects: Bui
         check_stubs(_inputs(linking.words))
         _check_not_stripped(binary)
         return audit_linked(binary, records, objects)
+
+
+def _check_name(output: str, cpu_family: str) -> None:
+    """Warn of an extension module whose name is for the machine that builds it, in a cross build."""
+    named = EXTENSION.search(output)
+    if named is not None and named[1] != cpu_family:
+        print(
+            f"isagen: warning: {output}: is named for {named[1]}, but built for {cpu_family}, whose Python does not "
+            "find it: describe that Python by Meson's option python.build_config",
+            file=sys.stderr,
+        )
 
 
 def _check_not_stripped(binary: Binary) -> None:

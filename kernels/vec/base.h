@@ -285,6 +285,10 @@ template <> VEC_INLINE Vectorized<double> fmadd(Vectorized<double> a, Vectorized
 
 // ---- comparison: false if either is a NaN, except !=
 
+#if defined(__clang__) && defined(__ALTIVEC__)
+// Clang will compare vectors of bool and pixels in another way. There are none here.
+#pragma clang diagnostic ignored "-Wdeprecated-altivec-src-compat"
+#endif
 #if VECTOR_BYTES > 0
 #define VEC_COMPARE(operation)                                                                                         \
   template <typename T> VEC_INLINE Mask<T> operator operation(Vectorized<T> a, Vectorized<T> b)                        \
