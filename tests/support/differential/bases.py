@@ -13,6 +13,7 @@ from pathlib import Path
 from isagen.model.names import PLAN_FILE
 from isagen.model.plan import Build, Cell, KernelRow, Plan, Unit
 from isagen.model.plan_file import read_plan
+from support.cross import Target
 from support.projects import make_project
 
 from .generator import KERNELS
@@ -70,8 +71,8 @@ def _units(plan: Plan, rows: Sequence[KernelRow]) -> list[Unit]:
     return [unit for unit in found if unit.copies]
 
 
-def make_base(tmp: Path, cxx: str) -> Base:
-    """Configure a build for a compiler of C++, such as g++-12 or clang++-16."""
+def make_base(tmp: Path, cxx: str, target: Target | None = None) -> Base:
+    """Configure a build for a compiler of C++, such as g++-12 or clang++-16; or for the target's."""
     family, _, version = cxx.partition("-")
     cc = C_COMPILER[family] + ("-" + version if version else "")
     project = make_project(tmp, folder=f"base-{cxx}")
@@ -80,9 +81,20 @@ def make_base(tmp: Path, cxx: str) -> Base:
         (project.folder / source).write_text("")
     project.folder.joinpath("meson.build").write_text(MESON.format(kernels=", ".join(map(repr, sources))))
     project.isagen("init")
-    project.setup("-Doptimization=0", CC=cc, CXX=cxx)
+    options = []
+    if target is not None:
+        name, options = cc, ["--cross-file", str(target.cross_file(project.folder, cc))]
+        cc, cxx = (_script(project.folder / one, target.compiler(name, one)) for one in ("c", "cpp"))
+    project.setup("-Doptimization=0", *options, CC=cc, CXX=cxx)
     folder = project.path("isagen")
     return Base(folder, read_plan(folder / PLAN_FILE), cxx, cc)
+
+
+def _script(path: Path, words: Sequence[str]) -> str:
+    """Write a compiler for the target; atomic instructions of libgcc's functions, behind a check, are left out."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} -mno-outline-atomics "$@"\n')
+    path.chmod(0o755)
+    return str(path)
 
 
 @functools.cache

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.cross import Target
 from support.levels import lacks
 
 from .bases import Base, make_base
 from .building import BUILT, FOUND, Built, build
 from .generator import Choices, Random, random_project
 from .ingredients import ASSUMED, HOSTILE, Ingredient
-from .running import Run, make_tracer, phases_of, run
+from .running import Emulated, Run, Stepping, Tracer, phases_of, run
 
 COMPILERS = ("g++", "clang++-16")
-LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
+LINKERS = ("bfd", "gold", "lld", "mold")
+ONLY_X86 = {("-fcf-protection=full",): ("-mbranch-protection=standard",)}
 # Outcomes besides those of building: it ran soundly; a level's code ran elsewhere; the program failed; something is
 # found in a project that is sound by construction.
 SOUND, BROKEN, DIED, FALSE, UNPROVEN, KEPT = "sound", "BROKEN", "DIED", "FALSE FINDING", "unproven", "assumed"
@@ -42,16 +44,19 @@ class Outcome:
 class Machine:
     """The compilers, linkers and levels at hand, and the tracer."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.tracer = make_tracer(folder)
+    def __init__(self, folder: Path, target: Target | None = None, cpu: str = "") -> None:
+        """A `target` is emulated; its `cpu` is one with all levels."""
+        self.folder, self.emulated = folder, target is not None
+        self.tracer: Tracer = Stepping(folder) if target is None else Emulated(target.emulated(cpu))
         compilers = tuple(name for name in COMPILERS if shutil.which(name))
-        self.bases: dict[str, Base] = {name: make_base(folder, name) for name in compilers}
-        linkers = tuple(name for name, program in LINKERS.items() if shutil.which(program))
+        self.bases: dict[str, Base] = {name: make_base(folder, name, target) for name in compilers}
         base = next(iter(self.bases.values()))
-        run_here = [level.name for level in base.build.plan.levels if not lacks(level.features)]
-        levels = tuple(level for level in base.levels if level in run_here)
-        self.choices = Choices(compilers, linkers, levels)
+        linkers = tuple(name for name in LINKERS if f"ld.{name}" in base.build.link_audit.linkers)
+        levels, replaced = base.levels, ONLY_X86
+        if target is None:
+            run_here = [level.name for level in base.build.plan.levels if not lacks(level.features)]
+            levels, replaced = tuple(level for level in base.levels if level in run_here), {}
+        self.choices = Choices(compilers, linkers, levels, replaced)
 
     def outcome(self, project: Random, folder: Path, audit: str = "error", sealed: bool = True) -> Outcome:
         """Build and run a project in `folder`."""

@@ -123,8 +123,13 @@ x += alias_$n(x);
     "label in a level's assembly": """
 // kernel:
 #if $only
-__asm__(".pushsection .text\\n.globl label_$n\\n.type label_$n, @function\\nlabel_$n: lea 1(%rdi), %eax\\n"
-        "vpaddd %ymm0, %ymm0, %ymm1\\nret\\n.size label_$n, . - label_$n\\n.popsection\\n");
+#ifdef __aarch64__
+#define LABEL_$n "label_$n: add w0, w0, 1\\n.inst 0x6e809400 /* udot */\\nret\\n"
+#else
+#define LABEL_$n "label_$n: lea 1(%rdi), %eax\\nvpaddd %ymm0, %ymm0, %ymm1\\nret\\n"
+#endif
+__asm__(".pushsection .text\\n.globl label_$n\\n.type label_$n, @function\\n" LABEL_$n
+        ".size label_$n, . - label_$n\\n.popsection\\n");
 #endif
 // ordinary:
 LINKED_FUNCTION int label_$n(int x);

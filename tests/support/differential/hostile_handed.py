@@ -233,7 +233,11 @@ x += at_$n(x);
 #if $only
 LINKED_FUNCTION __attribute__((used, visibility("hidden"))) void early_$n(void);
 LINKED_FUNCTION void early_$n(void) { shared_data[1] = shared_data[1] * 3 + shared_data[2]; shared_data[5] *= 2; }
+#ifdef __aarch64__
+__asm__(".pushsection .init,\\"ax\\",@progbits\\nbl early_$n\\n.popsection\\n");
+#else
 __asm__(".pushsection .init,\\"ax\\",@progbits\\ncall early_$n\\n.popsection\\n");
+#endif
 #endif
 """,
     "entry of .fini_array": """

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from iced_x86 import FlowControl, Instruction
+from iced_x86 import FlowControl
 
 from isagen.binary.protocol import Binary
 from isagen.model.plan import Build
+from isagen.processors.decoding import Instruction
 from isagen.processors.features import features_of
 from isagen.processors.instruction_sets import InstructionSets
 from isagen.processors.registry import decoder_of
@@ -83,7 +84,8 @@ class Judge:
             executed = set(period.addresses)
             for address in executed:
                 level, instruction = self.at(address)
-                if level and instruction.flow_control == FlowControl.NEXT and instruction.next_ip not in executed:
+                flow = getattr(instruction, "flow_control", None)  # of x86, whose tracer may miss some
+                if level and flow == FlowControl.NEXT and instruction.next_ip not in executed:
                     found.append(address)
         return sorted(found)
 
