@@ -12,6 +12,9 @@ from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
 
+# The linker's own table: code reads a slot of it for the slot's own symbol. On arm64, gold gives the table a size.
+LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
+
 
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
     """Return the findings of references into a level from outside, and the addresses of no level that levels refer to.
@@ -102,6 +105,8 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if symbol is None or section is None or section.name in TOOLCHAIN_SECTIONS:
             continue
         name = subject.binary.name(symbol)
+        if name == LINKER_TABLE:
+            continue
         registered = next((level for level, prefix in prefixes.items() if name.startswith(prefix)), "")
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
             continue

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from isagen.binary.formats import load_object
+from isagen.binary.formats import load_object, open_binary
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import CpuError
 from isagen.model.plan import Verdict
@@ -347,3 +347,16 @@ def test_a_cpu_without_the_baseline_gets_a_message(tmp_path, compiler, arg, lack
     assert lacks in said
     assert "14 200 30 SVE2, " in ran(project, "max").stdout
     assert not re.search(r"(SVE2|BF16) +: unavailable", project.last)
+
+
+def test_the_linker_s_table_of_addresses_hands_out_nothing(tmp_path):
+    """gold gives _GLOBAL_OFFSET_TABLE_ a size; level's code alone reads the slots of its functions."""
+    need("aarch64-linux-gnu-ld.gold")
+    taken = """
+template <typename T> __attribute__((noinline)) int next(T x) { return int(x) + 1; }
+__attribute__((used)) static int called(int x) { int (*volatile f)(int) = &next<int>; return f(x); }
+"""
+    gold = [f"-D{language}_link_args=-fuse-ld=gold" for language in ("c", "cpp")]
+    project = built(tmp_path, "gcc", "-Disa_levels=SVE2", *gold, added=[("kernels/dot.cpp", taken)])
+    with open_binary(project.path("portable")) as binary:
+        assert any(binary.name(one) == "_GLOBAL_OFFSET_TABLE_" and one.size for one in binary.symbols())
