@@ -2,12 +2,14 @@
 
 import re
 import shutil
+from functools import cache
 
 import pytest
 
 from isagen.processors.table import load_table
 from support.checkout import ROOT
 from support.cross import TARGETS
+from support.pairs import paired
 from support.projects import make_project
 from support.what_ran import KERNELS
 
@@ -16,7 +18,12 @@ project('reference', 'c', 'cpp', meson_version: '>=1.0.1', default_options: ['cp
 subdir('kernels')
 executable('check', 'kernels.cpp', dependencies: isa_kernels_dep)
 """
-CPUS = [(family, cpu) for family, target in TARGETS.items() for cpu in target.selected]
+# GCC 12 finds no use for the vectors of riscv64.
+CPUS = [
+    (family, compiler, cpu)
+    for family, compiler in paired(TARGETS, ["clang-16", "gcc"])
+    for cpu in TARGETS[family].selected
+]
 
 
 def reference(folder, *options):
@@ -34,30 +41,28 @@ def reference(folder, *options):
     return project
 
 
-@pytest.fixture(scope="module", params=["gcc", "clang-16"])
-def built(request, tmp_path_factory):
-    """Builds the kernels for a target, once."""
-    projects = {}
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Builds the kernels for a target with a compiler, once."""
 
-    def project_for(family):
-        TARGETS[family].require(request.param)
-        if family not in projects:
-            folder = tmp_path_factory.mktemp(f"{family}-{request.param}")
-            projects[family] = reference(folder, "--cross-file", str(TARGETS[family].cross_file(folder, request.param)))
-        return projects[family]
+    @cache
+    def project_for(family, compiler):
+        target = TARGETS[family]
+        target.require(compiler)
+        folder = tmp_path_factory.mktemp(f"{family}-{compiler}")
+        return reference(folder, "--cross-file", str(target.cross_file(folder, compiler)))
 
-    project_for.compiler = request.param
     return project_for
 
 
-@pytest.mark.parametrize(("family", "cpu"), CPUS)
-def test_every_level_agrees(built, cell, family, cpu):
+@pytest.mark.parametrize(("family", "compiler", "cpu"), CPUS)
+def test_every_level_agrees(built, cell, family, compiler, cpu):
     target = TARGETS[family]
-    selected, *levels = target.run(built(family), cpu, "check").splitlines()
+    selected, *levels = target.run(built(family, compiler), cpu, "check").splitlines()
     assert selected == f"selected {target.selected[cpu]}"
     said = dict(re.fullmatch(r"(\S+) (.*)", line).groups() for line in levels)
     assert tuple(said) == load_table(target.table, ROOT).names()
     for level, one in said.items():
-        cell(KERNELS.format(family), cpu, level, "the CPU lacks it" if one == "lacks" else built.compiler)
+        cell(KERNELS.format(family), cpu, level, "the CPU lacks it" if one == "lacks" else compiler)
     assert said[target.selected[cpu]] != "lacks"
     assert {one for level, one in said.items() if one != f"agrees, {level}"} <= {"lacks"}
