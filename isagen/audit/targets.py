@@ -44,7 +44,9 @@ def require_audited(results: Sequence[Result]) -> None:
             raise result.problem
     first = results[0]
     message = first.judged.removeprefix("not audited: ")
-    raise AuditError(message, where=first.target, remedy=f"only {format_names()} files of {decoded()} are decoded")
+    raise AuditError(
+        message, where=first.target, remedy=f"only {format_names(linked=True)} files of {decoded()} are decoded"
+    )
 
 
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:

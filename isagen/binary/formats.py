@@ -14,7 +14,7 @@ from .sealing_protocol import Format, ObjectFile
 
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
-NAMES = ("elf",)
+NAMES = ("elf", "coff")
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
 HEAD = 64  # bytes that tell a file's format and architecture
 # The first bytes of archives of objects, in all formats.
@@ -51,9 +51,9 @@ def starts_with_code(head: bytes) -> bool:
     return head.startswith(ARCHIVES) or _format_of(head) is not None
 
 
-def format_names() -> str:
-    """Return the formats' names, for messages."""
-    return " or ".join(format.shown for format in FORMATS)
+def format_names(linked: bool = False) -> str:
+    """Return the formats' names, for messages; with `linked`, of those whose linked files are read."""
+    return " or ".join(format.shown for format in FORMATS if format.links_are_read or not linked)
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:
@@ -68,9 +68,9 @@ def known_systems() -> tuple[str, ...]:
     return tuple(system for format in FORMATS for system in format.systems)
 
 
-def has_format_macro(macros: Container[str]) -> bool:
-    """Return whether a compiler that predefines `macros` writes objects of a format that isagen knows."""
-    return any(format.macro in macros for format in FORMATS)
+def format_under(macros: Container[str]) -> Format | None:
+    """Return the format of the objects that a compiler writes that predefines `macros`; None if it is not known."""
+    return next((format for format in FORMATS if format.macro in macros), None)
 
 
 def open_binary(path: AnyPath, shown: str = "") -> Binary:

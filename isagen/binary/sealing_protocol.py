@@ -136,6 +136,14 @@ class Format(Protocol):
     def macro(self) -> str:
         """The macro that compilers predefine if they write objects of the format."""
 
+    @property
+    def gcc_args(self) -> Sequence[str]:
+        """The options without which GCC's code is wrong; where GCC refuses one, no levels are built."""
+
+    @property
+    def links_are_read(self) -> bool:
+        """Whether the audit reads linked files of the format."""
+
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
 

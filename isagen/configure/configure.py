@@ -29,7 +29,7 @@ from .answer import EditorLevel, Fragment, answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
-from .limits import choose_table, family_of, limit_of, sealing_of
+from .limits import choose_table, family_of, limit_of, required_args, sealing_of
 from .linker_scripts import audit_values, find_audit, write_scripts
 from .own_flags import check_own_flags, without_refused_args
 from .request import Request
@@ -266,11 +266,12 @@ def _copy_options(request: Request, limit: Limit) -> CopyOptions:
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in request.compilers:
+        own = () if limit.opaque else required_args(compiler)
         if compiler.dialect == "msvc":
             msvc = True
             flags[compiler.language] = ("/GL-",)
         else:
-            flags[compiler.language] = ("-fno-lto", *vectoriser(compiler.id, request.optimization, compiler.args))
+            flags[compiler.language] = ("-fno-lto", *own, *vectoriser(compiler.id, request.optimization, compiler.args))
             if compiler.language == "fortran":
                 flags["fortran"] += ("-Wno-missing-include-dirs",)  # folders of generated kernels may not exist
                 continue

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import format_names, has_format_macro, known_systems
+from ..binary.formats import format_names, format_under, known_systems
 from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE
 from ..probe.compiler import Compiler
@@ -52,14 +52,31 @@ def limit_of(system: str | None, compilers: Iterable[Compiler], no_table: str = 
             no_baseline = "" if compiler.baseline_macros else f", nor its baseline, as {UNLISTED}"
             return Limit(f"isagen does not know the compiler {compiler.name}{no_baseline}", opaque=True, foreign=True)
     known = system is None or system in known_systems()
-    other = next((one for one in compilers if not has_format_macro(one.baseline_macros)), None)
+    other = next((one for one in compilers if not _is_read(one, system if known else None)), None)
     if other:
         whose = f"of {other.name}" if known else f"for {system}"
         no_baseline = "" if other.baseline_macros else f"; the baseline of {other.name} is unknown, as {UNLISTED}"
         return Limit(f"objects {whose} are not {format_names()}, which isagen reads{no_baseline}", opaque=True)
     if not known:
         return Limit(f"isagen does not know the system {system}", opaque=True)
+    for compiler in compilers:
+        args = required_args(compiler)
+        if args and not compiler.accepts(args).ok:
+            reason = f"{compiler.name} refuses {' '.join(args)}, without which its code for wide vectors is wrong"
+            return Limit(reason, opaque=True)
     return Limit(no_table)
+
+
+def _is_read(compiler: Compiler, system: str | None) -> bool:
+    """Return whether isagen reads the objects that a compiler writes, and `system`, if given, has such ones."""
+    written = format_under(compiler.baseline_macros)
+    return written is not None and (system is None or system in written.systems)
+
+
+def required_args(compiler: Compiler) -> tuple[str, ...]:
+    """Return the options without which the compiler's code for the levels is wrong."""
+    written = format_under(compiler.baseline_macros) if compiler.id == "gcc" else None
+    return tuple(written.gcc_args) if written is not None else ()
 
 
 def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:

@@ -17,9 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 
+from ..binary.formats import format_under
 from ..model.files import write_if_changed
 from ..model.names import TOOL_FOLDER, TOOL_MAIN
-from ..model.plan import Limit, LinkAudit
+from ..model.plan import UNREAD_LINKS, Limit, LinkAudit
 from ..model.plan_file import linkers_folder
 from ..probe.compiler import Compiler
 from ..processors.processor import Processor
@@ -46,11 +47,12 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     `mode` is the option isa_audit, or "unreached" if the test link failed. No audit is no error: users can still call
     `isagen audit`, and the matrix contains the reason.
     """
+    compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
+    written = format_under(compiler.baseline_macros)
+    if limit.opaque or written is None or not written.links_are_read:
+        return LinkAudit(mode, UNREAD_LINKS)
     if mode == "off":
         return LinkAudit(mode, "switched off by the Meson option isa_audit")
-    if limit.opaque:
-        return LinkAudit(mode, "isagen does not read what this build links")
-    compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     undecoded = LinkAudit(mode, f"only code for {decoded()} is decoded")
     if processor.decodable is None:
         return undecoded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.optimization import SCALAR, reason_for_plain_code
-from ..model.plan import BUILT, UNAVAILABLE, Build, LevelRow
+from ..model.plan import BUILT, UNAVAILABLE, UNREAD_LINKS, Build, LevelRow
 from ..processors.registry import find_processor
 from .baseline import additions_text
 from .planned import planned_matrix
@@ -56,6 +56,6 @@ def is_decoded(build: Build) -> bool:
 def _audited(build: Build) -> str:
     audit = build.link_audit
     if not audit.active:
-        decoded = is_decoded(build) and not build.limit.opaque
-        return f"not when linked: {audit.how}" + ("; run `isagen audit`" if decoded else "")
+        can_audit = is_decoded(build) and audit.how != UNREAD_LINKS
+        return f"not when linked: {audit.how}" + ("; run `isagen audit`" if can_audit else "")
     return f"when linked, {audit.how}" + (", with warnings only" if audit.mode == "warn" else "")

@@ -13,6 +13,8 @@ from .record import Record
 
 # The verdicts of a cell: it is compiled; the compiler cannot build it; project, packager or baseline switch it off.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
+# The reason why no link is audited if the audit does not read the format of linked files.
+UNREAD_LINKS = "isagen does not read what this build links"
 
 
 @dataclass(frozen=True)

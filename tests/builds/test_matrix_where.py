@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from isagen.binary.elf.notes import note_of
+from isagen.binary.notes import note_of
 from isagen.matrix.where import find_matrices
 from isagen.model.matrix_notes import pack
 from isagen.model.record import MATRIX_OWNER

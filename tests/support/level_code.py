@@ -8,8 +8,8 @@ from isagen.audit.initialisers import Initialisers, LevelObject
 from isagen.audit.recorded import audit_object, sets_of
 from isagen.audit.records import Baseline
 from isagen.audit.subject import Subject
-from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import format_of, load_object, open_binary
+from isagen.binary.notes import note_of
 from isagen.build.addresses import LevelAddresses
 from isagen.model.record import RECORD_OWNER, Record
 from support.compiling import read_object

@@ -10,10 +10,10 @@ from isagen.audit.data import as_data
 from isagen.audit.records import Baseline
 from isagen.audit.report import text_of
 from isagen.binary import elf, formats
-from isagen.binary.elf.notes import note_of, notes_of
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.reader import Elf
 from isagen.binary.formats import load_object, open_binary
+from isagen.binary.notes import note_of, notes_of
 from isagen.model.errors import AuditError
 from isagen.model.names import PLAN_FILE
 from isagen.model.plan_file import plan_text

@@ -28,7 +28,8 @@ def compiler(name, version, *macros):
 
 
 GCC = compiler("gcc", "12", "__ELF__", "__x86_64__")
-MINGW = compiler("gcc", "12", "_WIN32", "__x86_64__")
+MINGW = compiler("gcc", "12", "_WIN32", "__x86_64__", "__MINGW64__")
+CLANG_CL = compiler("clang", "16", "_WIN32", "_MSC_VER", "__x86_64__")
 MSVC = compiler("msvc", "19")
 NVC = compiler("nvidia_hpc", "23")
 LCC = compiler("lcc", "1", "__ELF__")
@@ -41,17 +42,17 @@ LCC = compiler("lcc", "1", "__ELF__")
         (None, [GCC], "", Limit()),
         ("linux", [GCC], "no levels", Limit("no levels")),
         ("freebsd", [GCC, GCC], "", Limit()),
-        ("darwin", [MINGW], "no levels", Limit("objects for darwin are not ELF, which isagen reads", True)),
-        ("linux", [GCC, MINGW], "", Limit("objects of GCC 12 are not ELF, which isagen reads", True)),
-        (None, [MINGW], "", Limit("objects of GCC 12 are not ELF, which isagen reads", True)),
+        ("darwin", [MINGW], "no levels", Limit("isagen does not know the system darwin", True)),
+        ("linux", [GCC, MINGW], "", Limit("objects of GCC 12 are not ELF or MinGW COFF, which isagen reads", True)),
+        ("windows", [CLANG_CL], "", Limit("objects of Clang 16 are not ELF or MinGW COFF, which isagen reads", True)),
         ("beos", [GCC], "", Limit("isagen does not know the system beos", True)),
         (
             "windows",
             [MSVC],
             "",
             Limit(
-                "objects for windows are not ELF, which isagen reads; the baseline of MSVC 19 is unknown, as it does "
-                "not list its macros (-dM -E)",
+                "objects of MSVC 19 are not ELF or MinGW COFF, which isagen reads; the baseline of MSVC 19 is unknown, "
+                "as it does not list its macros (-dM -E)",
                 True,
             ),
         ),

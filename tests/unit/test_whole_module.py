@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from isagen.audit.records import judged_by, merge, records_of_build
-from isagen.binary.elf.notes import note_of
 from isagen.binary.formats import FORMATS
+from isagen.binary.notes import note_of
 from isagen.build.modules import check_objects, module_table, notes_text
 from isagen.model.errors import BuildError, ConfigError, KernelError
 from isagen.model.languages import language_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .. import itanium
+from ..notes import note_text as record
 from ..protocol import Mangling
 from .layout import MAGIC
 from .layout import architecture_of as architecture
-from .notes import note_text as record
 from .objects import ElfObject
 from .pointers import LoadedElf
 from .rewritten import emptied, note_added
@@ -18,6 +18,8 @@ name, shown = "elf", "ELF"
 systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd", "sunos")
 object_suffixes, archive_suffixes = (".o",), (".a",)
 macro = "__ELF__"
+gcc_args = ()
+links_are_read = True
 mangling: Mangling = itanium
 open = LoadedElf
 load_object = ElfObject.load

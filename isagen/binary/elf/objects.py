@@ -10,6 +10,7 @@ from itertools import islice
 from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
 from ...model.names import TOOLCHAIN_SECTIONS
+from ..initial_values import InitialValues, Pointer
 from ..itanium import initialised_variables, is_type
 from ..protocol import CODE_KINDS, MERGEABLE, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
@@ -17,8 +18,8 @@ from . import layout as e
 from .digest import object_digest
 from .entries import LOADER_FUNCTIONS, ElfSection, ElfSymbol, Group
 from .foldable import foldable_variables
-from .initial_values import InitialValues
 from .reader import UNREADABLE, Elf
+from .relocations import ObjectRelocations
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). They count as constants, so that sealing
 # renames them: each level has another number of counters. Profiling tools add up the counters of all levels.
@@ -127,7 +128,7 @@ class ElfObject:
 
     @cached_property
     def _initial_values(self) -> InitialValues:
-        return InitialValues(self.elf)
+        return InitialValues(_Content(self.elf))
 
     def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
         data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
@@ -183,3 +184,17 @@ class ElfObject:
         for symbol in self.elf.symbols():
             if symbol.section == section and symbol.named and not self.elf.name(symbol).startswith(("__", ".")):
                 yield symbol
+
+
+class _Content:
+    """The content of an object (`isagen.binary.initial_values.Content`)."""
+
+    def __init__(self, elf: Elf) -> None:
+        self.sections, self.word = elf.sections, elf.layout.word
+        self.read, self.symbols, self.name = elf.read, elf.symbols, elf.name
+        self._elf, self._relocations = elf, ObjectRelocations(elf)
+
+    def pointers_between(self, section: int, start: int, end: int) -> Iterator[Pointer]:
+        for relocation in self._relocations.between(section, start, end):
+            symbol = self._elf.symbol_of(self._elf.sections[relocation.table], relocation.symbol)
+            yield relocation.address, symbol, relocation.addend

@@ -14,10 +14,10 @@ from pathlib import Path
 from ...model.errors import AuditError
 from ...model.files import AnyPath
 from .. import itanium
+from ..notes import notes_of
 from ..protocol import Mangling, Symbol, SymbolKind
 from . import layout as e
 from .entries import BINDINGS, KINDS, UNWINDING, ElfSection, ElfSymbol, undefined
-from .notes import notes_of
 from .unwind import unwind_table_functions
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging

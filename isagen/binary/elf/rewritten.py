@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..notes import note_of
 from . import layout as e
-from .notes import note_of
 from .objects import ElfObject
 
 SECTION = b".note.isagen\0"

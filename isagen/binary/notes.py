@@ -1,4 +1,4 @@
-"""ELF notes: each has an owner and a text. `strip` and garbage collection do not remove them."""
+"""Notes, as ELF has them: each has an owner and a text. `strip` and garbage collection do not remove them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import Literal
 
-from ...model.c_array import array_text
+from ..model.c_array import array_text
 
 TYPE = 1
 

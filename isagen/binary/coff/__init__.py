@@ -1,0 +1,55 @@
+"""COFF: the objects of Windows on x86-64, as MinGW's compilers write them (`isagen.binary.sealing_protocol.Format`).
+
+Names of C++ are those of the Itanium ABI. Microsoft's, which clang-cl uses too, are not known. Linked files (PE) are
+read for their build matrix alone: they are not audited.
+"""
+
+from __future__ import annotations
+
+from ...model.files import AnyPath
+from .. import itanium
+from ..notes import note_text as record
+from ..protocol import Architecture, Binary, Mangling
+from . import layout
+from .images import ARCHITECTURE, MAGIC, PeImage
+from .objects import CoffObject
+from .reader import Coff
+from .sealing import emptied
+from .sealing import sealed as seal
+
+__all__ = ["emptied", "record", "seal"]
+
+name, shown = "coff", "MinGW COFF"
+systems = ("windows",)
+object_suffixes, archive_suffixes = (".obj", ".o"), (".a",)
+macro = "__MINGW64__"
+# On Windows, GCC aligns the stack to 16 bytes, and stores wider vectors there as if it were aligned to their size
+# (https://gcc.gnu.org/PR54412). GNU as 2.38 turns such moves into unaligned ones.
+gcc_args = ("-Wa,-muse-unaligned-vector-move",)
+links_are_read = False
+mangling: Mangling = itanium
+load_object = CoffObject.load
+
+
+def starts(head: bytes) -> bool:
+    """Return whether a file with these first bytes is an object, or a linked file."""
+    return head.startswith(MAGIC) or layout.is_object(head)
+
+
+def architecture(head: bytes) -> Architecture | None:
+    """Return the architecture that a file's first bytes name."""
+    return ARCHITECTURE if head.startswith(MAGIC) else layout.architecture_of(head)
+
+
+def open(path: AnyPath, shown: str = "") -> Binary:
+    """Open a file; messages name it `shown`."""
+    from builtins import open as open_file
+
+    with open_file(path, "rb") as stream:
+        is_image = stream.read(len(MAGIC)) == MAGIC
+    return PeImage(path, shown) if is_image else Coff(path, shown)
+
+
+def with_note(content: bytes, owner: str, text: bytes) -> bytes:
+    """Return the `content` of an object: whole modules, whose objects alone get notes, have no levels on Windows."""
+    return content

@@ -1,0 +1,49 @@
+"""Numbers and structures of COFF objects (Microsoft, "PE Format").
+
+Objects with more than 65,279 sections have a larger header and symbol (`-mbig-obj`, `/bigobj`).
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from ..protocol import Architecture
+
+IMAGE_FILE_MACHINE_AMD64 = 0x8664
+MACHINES = {IMAGE_FILE_MACHINE_AMD64: "x86-64"}  # others are not read
+
+HEADER = Struct("<HHIIIHH")  # machine, sections, time, symbol table, symbols, size of the optional header, flags
+# Two signatures, version, machine, time, class, size of data, flags, size and place of metadata, sections, symbol
+# table, symbols.
+BIG_HEADER = Struct("<HHHHI16sIIIIIII")
+BIG_START = b"\0\0\xff\xff"
+BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
+SECTION = Struct("<8sIIIIIIHHI")  # name, two of images, size, data, relocations, lines, their counts, flags
+SYMBOL, BIG_SYMBOL = Struct("<8sIhHBB"), Struct("<8sIiHBB")  # name, value, section, type, class, auxiliary records
+RELOCATION = Struct("<IIH")  # address, symbol, type
+AUXILIARY_SECTION = Struct("<IHHIHB")  # size, relocations, lines, checksum, associated section, selection
+AUXILIARY_WEAK = Struct("<II")  # the symbol that stands for it, and how the linker searches for another
+
+SCN_CNT_UNINITIALIZED_DATA, SCN_LNK_INFO, SCN_LNK_REMOVE, SCN_LNK_COMDAT = 0x80, 0x200, 0x800, 0x1000
+SCN_ALIGN_MASK, SCN_LNK_NRELOC_OVFL, SCN_MEM_DISCARDABLE = 0xF00000, 0x1000000, 0x2000000
+SCN_MEM_EXECUTE, SCN_MEM_WRITE = 0x20000000, 0x80000000
+SELECT_NODUPLICATES = 1
+TYPE_FUNCTION = 0x20
+CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
+
+# Relocation types of x86-64. REL32_1 to REL32_5 are of instructions with 1 to 5 more bytes after the address.
+REL_ABSOLUTE, REL_ADDR64, REL_ADDR32, REL_ADDR32NB, REL_REL32, REL_REL32_5 = 0, 1, 2, 3, 4, 9
+
+
+def is_object(head: bytes) -> bool:
+    """Return whether a file with these first bytes is an object for a processor of `MACHINES`."""
+    if head.startswith(BIG_START):
+        return head[12:28] == BIG_CLASS and int.from_bytes(head[6:8], "little") in MACHINES
+    return len(head) >= HEADER.size and int.from_bytes(head[:2], "little") in MACHINES and head[16:18] == b"\0\0"
+
+
+def architecture_of(head: bytes) -> Architecture | None:
+    """Return the architecture that the first bytes of an object name."""
+    place = 6 if head.startswith(BIG_START) else 0
+    machine = int.from_bytes(head[place : place + 2], "little")
+    return Architecture("coff", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))

@@ -1,0 +1,385 @@
+"""Reading COFF objects: sections, symbols and relocations."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from ...model.errors import AuditError
+from ...model.files import AnyPath, read_bytes
+from .. import itanium
+from ..protocol import Binding, Mangling, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
+from . import layout as c
+
+UNREADABLE = "is not a COFF object that can be read: "
+# Arrays of functions that the C run-time library calls: GNU's, and those that Microsoft's library defines.
+ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
+UNWINDING = (".pdata", ".xdata")
+# Prefixes of the sections that compilers, assemblers and run-time libraries use by themselves.
+COMMON_DATA = (
+    *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
+    *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
+)
+
+
+@dataclass(frozen=True)
+class CoffSection:
+    """A section (`isagen.binary.protocol.Section`); `address` is made up, and `index` counts from 1 as symbols do."""
+
+    index: int
+    name: str
+    address: int
+    offset: int
+    size: int
+    flags: int
+    relocations_at: int
+    relocation_count: int
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a process has it in memory."""
+        return not self.flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is loaded from the file."""
+        return self.loaded and not self.flags & c.SCN_CNT_UNINITIALIZED_DATA
+
+    @property
+    def executable(self) -> bool:
+        return self.in_file and bool(self.flags & c.SCN_MEM_EXECUTE)
+
+    @property
+    def writable(self) -> bool:
+        return bool(self.flags & c.SCN_MEM_WRITE)
+
+    @property
+    def constant(self) -> bool:
+        return not self.writable
+
+    @property
+    def findable(self) -> bool:
+        """Whether code may find it by name: linkers sort ``NAME$a``, ``NAME$m``, ``NAME$z`` into one section."""
+        return self.loaded and not self.flags & c.SCN_MEM_EXECUTE and not self.name.startswith(COMMON_DATA)
+
+    @property
+    def merged(self) -> bool:
+        """Whether a linker takes one of all sections with its symbol or name."""
+        return bool(self.flags & c.SCN_LNK_COMDAT)
+
+    @property
+    def when_called(self) -> str:
+        """When the run-time library calls the functions of this array; "" for other sections."""
+        return next((when for name, when in ARRAYS.items() if self.name.startswith(name)), "")
+
+
+class CoffSymbol(NamedTuple):
+    """A symbol (`isagen.binary.protocol.Symbol`).
+
+    `section` is 0 if the symbol is undefined, absolute or common; the latter two are a `definition` too. A weak one has
+    the place of the symbol that stands for it. `size` is the distance to the next symbol.
+    """
+
+    number: int
+    text: str
+    kind: SymbolKind
+    binding: Binding
+    section: int
+    address: int
+    size: int
+    definition: bool
+
+    @property
+    def defined(self) -> bool:
+        return self.section != 0
+
+    @property
+    def visible(self) -> bool:
+        return self.binding != Binding.LOCAL
+
+    @property
+    def local(self) -> bool:
+        return self.binding == Binding.LOCAL
+
+    @property
+    def named(self) -> bool:
+        return bool(self.text)
+
+
+class Entry(NamedTuple):
+    """An entry of the symbol table, with its auxiliary records."""
+
+    number: int
+    name: str
+    value: int
+    section: int
+    kind: int
+    storage: int
+    auxiliary: bytes
+
+    @property
+    def selection(self) -> int:
+        """How a linker chooses among sections that are merged; 0 if this is not the symbol of a section."""
+        is_section = self.storage == c.CLASS_STATIC and len(self.auxiliary) >= c.AUXILIARY_SECTION.size
+        return c.AUXILIARY_SECTION.unpack_from(self.auxiliary)[5] if is_section else 0
+
+
+UNDEFINED = CoffSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
+NULL = CoffSection(0, "", 0, 0, 0, c.SCN_LNK_REMOVE, 0, 0)
+
+
+class Coff:
+    """A COFF object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
+
+    `isagen.binary.protocol.Binary` documents its methods.
+    """
+
+    format = "coff"
+    mangling: Mangling = itanium
+    relocatable, fixed, stripped = True, False, False
+    levels: frozenset[str] = frozenset()
+
+    def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
+        self.path = Path(path)
+        self.shown = shown or str(path)
+        try:
+            self.data = data if data is not None else read_bytes(path)
+            self._read()
+        except OSError as problem:
+            raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
+        except (struct.error, IndexError, ValueError) as problem:
+            raise self.fail(f"it is damaged: {problem}") from None
+
+    def fail(self, problem: str) -> AuditError:
+        """Return the error of a file that is damaged or no COFF object, with the `problem`."""
+        return AuditError(UNREADABLE + problem, where=self.shown)
+
+    def _read(self) -> None:
+        if not c.is_object(self.data[:64]):
+            raise self.fail("it does not start as one")
+        self.architecture = c.architecture_of(self.data[:64])
+        self.machine = self.architecture.machine if self.architecture else 0
+        self.big = self.data.startswith(c.BIG_START)
+        if self.big:
+            *_, count, self.symbols_at, self.symbol_count = c.BIG_HEADER.unpack_from(self.data)
+            self.headers_at, self.entry = c.BIG_HEADER.size, c.BIG_SYMBOL
+        else:
+            _, count, _, self.symbols_at, self.symbol_count, _, _ = c.HEADER.unpack_from(self.data)
+            self.headers_at, self.entry = c.HEADER.size, c.SYMBOL
+        self.strings_at = self.symbols_at + self.symbol_count * self.entry.size if self.symbols_at else len(self.data)
+        if self.strings_at > len(self.data) or self.headers_at + count * c.SECTION.size > len(self.data):
+            raise self.fail("it is cut off")
+        size = int.from_bytes(self.data[self.strings_at : self.strings_at + 4], "little")
+        self.strings_end = self.strings_at + max(size, 4)
+        self.sections = (NULL, *self._sections(count))
+        self._symbols = {symbol.number: symbol for symbol in self._decoded()}
+
+    def _sections(self, count: int) -> Iterator[CoffSection]:
+        free = 0x1000
+        for index in range(1, count + 1):
+            place = self.headers_at + (index - 1) * c.SECTION.size
+            raw, _, _, size, offset, relocations, _, number, _, flags = c.SECTION.unpack_from(self.data, place)
+            name = self._section_name(raw)
+            if not flags & c.SCN_CNT_UNINITIALIZED_DATA and size and offset + size > len(self.data):
+                raise self.fail(f"section {name} is cut off")
+            if flags & c.SCN_LNK_NRELOC_OVFL and number == 0xFFFF:  # the first one contains the count, itself included
+                number = c.RELOCATION.unpack_from(self.data, relocations)[0] - 1
+                relocations += c.RELOCATION.size
+            if number < 0 or relocations + number * c.RELOCATION.size > len(self.data):
+                raise self.fail(f"the relocations of section {name} are cut off")
+            alignment = 1 << max((flags & c.SCN_ALIGN_MASK) // 0x100000 - 1, 0)
+            address = -(-free // alignment) * alignment
+            free = address + size
+            yield CoffSection(index, name, address, offset, size, flags, relocations, number)
+
+    def _section_name(self, raw: bytes) -> str:
+        text = raw.rstrip(b"\0").decode(errors="surrogateescape")
+        return self._string(int(text[1:])) if text[:1] == "/" and text[1:].isdecimal() else text
+
+    def _string(self, offset: int) -> str:
+        start = self.strings_at + offset
+        end = self.data.find(0, start, self.strings_end)
+        if offset < 4 or end < 0:
+            raise self.fail("a name is not in the table of names")
+        return self.data[start:end].decode(errors="surrogateescape")
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield the entries of the symbol table."""
+        number = 0
+        while number < self.symbol_count:
+            place = self.symbols_at + number * self.entry.size
+            name, value, section, kind, storage, extra = self.entry.unpack_from(self.data, place)
+            if section >= len(self.sections):
+                raise self.fail(f"symbol {number} is in a section that is not there")
+            text = name.rstrip(b"\0").decode(errors="surrogateescape")
+            text = text if name[:4] != bytes(4) else self._string(int.from_bytes(name[4:], "little"))
+            auxiliary = self.data[place + self.entry.size : place + (1 + extra) * self.entry.size]
+            yield Entry(number, text, value, section, kind, storage, auxiliary)
+            number += 1 + extra
+
+    def _decoded(self) -> Iterator[CoffSymbol]:
+        entries = {entry.number: entry for entry in self._entries()}
+        starts: dict[int, set[int]] = {}
+        for entry in entries.values():
+            if entry.section > 0 and entry.storage in (c.CLASS_EXTERNAL, c.CLASS_STATIC):
+                starts.setdefault(entry.section, set()).add(entry.value)
+        following = {
+            (section, start): end
+            for section, values in starts.items()
+            for start, end in pairwise([*sorted(values), max(self.sections[section].size, *values)])
+        }
+        unique = {entry.section for entry in entries.values() if entry.selection == c.SELECT_NODUPLICATES}
+        for entry in entries.values():
+            place = entry
+            if entry.storage == c.CLASS_WEAK:
+                stands_for = c.AUXILIARY_WEAK.unpack_from(entry.auxiliary)[0]
+                if stands_for not in entries:
+                    raise self.fail(f"the weak symbol {entry.name} stands for one that is not there")
+                place = entries[stands_for]
+            # The absolute zero that stands for a weak symbol defines nothing.
+            index = place.section if place.section > 0 or place is entry else 0
+            section = self.sections[max(index, 0)]
+            binding = Binding.LOCAL
+            if entry.storage == c.CLASS_WEAK:
+                binding = Binding.WEAK
+            elif entry.storage == c.CLASS_EXTERNAL:
+                binding = Binding.WEAK if section.merged and index not in unique else Binding.GLOBAL
+            kind = _kind(entry, section)
+            address = section.address + place.value if index > 0 else 0
+            size = following.get((index, place.value), place.value) - place.value
+            size = entry.value if kind == SymbolKind.COMMON else max(size, 0) if index > 0 else 0
+            definition = index != 0 or kind == SymbolKind.COMMON
+            yield CoffSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
+
+    def __enter__(self) -> Coff:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        return None
+
+    def level_at(self, address: int) -> str:
+        return ""  # nothing audits sealed objects of this format
+
+    def section_at(self, address: int) -> CoffSection | None:
+        return next((s for s in self.sections if s.loaded and s.address <= address < s.address + s.size), None)
+
+    def content(self, section: CoffSection) -> bytes:
+        """Return a section's bytes."""
+        is_empty = section.flags & c.SCN_CNT_UNINITIALIZED_DATA
+        return b"" if is_empty else self.data[section.offset : section.offset + section.size]
+
+    def read(self, address: int, size: int) -> bytes:
+        section = self.section_at(address)
+        if section is None:
+            return b""
+        skipped = address - section.address
+        return self.content(section)[skipped : skipped + size]
+
+    def symbols(self) -> Iterator[CoffSymbol]:
+        yield from self._symbols.values()
+
+    exports = symbols
+
+    def symbol(self, number: int) -> CoffSymbol:
+        return self._symbols.get(number, UNDEFINED)
+
+    def name(self, symbol: Symbol) -> str:
+        assert isinstance(symbol, CoffSymbol)
+        return symbol.text
+
+    def notes(self, owner: str) -> list[bytes]:
+        return []
+
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
+        yield from ()
+
+    def pointers(self, kinds: RelocationTypes) -> CoffPointers:
+        return CoffPointers(self, kinds)
+
+    @cached_property
+    def relocations(self) -> dict[int, list[Relocation]]:
+        """The relocations of each section, by its index, in order.
+
+        Addends are as in ELF: they start from the relocated place, and not from the end of the instruction.
+        """
+        found: dict[int, list[Relocation]] = {}
+        for section in self.sections:
+            raw = self.data[section.relocations_at :][: section.relocation_count * c.RELOCATION.size]
+            content, here = self.content(section), []
+            for offset, number, kind in c.RELOCATION.iter_unpack(raw):
+                width = 8 if kind == c.REL_ADDR64 else 4
+                addend = int.from_bytes(content[offset : offset + width], "little", signed=True)
+                if c.REL_REL32 <= kind <= c.REL_REL32_5:
+                    addend -= 4 + kind - c.REL_REL32
+                here.append(Relocation(section.address + offset, kind, 0, number, addend))
+            found[section.index] = sorted(here)
+        return found
+
+    def relocations_between(self, index: int, start: int, end: int) -> Sequence[Relocation]:
+        """Return the relocations of the section at `index` from `start` to before `end`."""
+        return [relocation for relocation in self.relocations[index] if start <= relocation.address < end]
+
+
+def _kind(entry: Entry, section: CoffSection) -> SymbolKind:
+    """Return the kind of an entry's symbol, which is in `section`; its index is 0 if the symbol is in none."""
+    if entry.storage == c.CLASS_FILE or entry.section < -1:
+        return SymbolKind.FILE
+    if entry.kind == c.TYPE_FUNCTION:
+        return SymbolKind.FUNCTION
+    if entry.storage == c.CLASS_STATIC and not entry.value and entry.auxiliary and section.index:
+        return SymbolKind.SECTION
+    if not entry.section and entry.value and entry.storage == c.CLASS_EXTERNAL:
+        return SymbolKind.COMMON
+    return SymbolKind.LABEL if section.executable else SymbolKind.DATA
+
+
+class CoffPointers:
+    """The pointers of a COFF object (`isagen.binary.protocol.Pointers`)."""
+
+    slot_ranges: Sequence[tuple[int, int]] = ()
+    plt_ranges: Sequence[tuple[int, int]] = ()
+    resolvers: Sequence[int] = ()
+
+    def __init__(self, coff: Coff, kinds: RelocationTypes) -> None:
+        self._coff = coff
+        self._kinds = kinds
+
+    def follow(self, slot: int) -> Target:
+        return Target()
+
+    def called_by_loader(self) -> Iterator[tuple[int, str]]:
+        for section in self._coff.sections:
+            for relocation in self.relocations(section) if section.when_called else ():
+                yield self.target(relocation), section.when_called
+
+    def in_data(self) -> Iterator[tuple[int, int]]:
+        for section in self._coff.sections:
+            if section.in_file and not section.executable and not section.name.startswith(UNWINDING):
+                for relocation in self.relocations(section):
+                    if relocation.kind in self._kinds.absolute and (target := self.target(relocation)):
+                        yield relocation.address, target
+
+    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
+        return self._coff.relocations_between(section.index, start, end)
+
+    def target(self, relocation: Relocation, after: int = 0) -> int:
+        symbol = self._coff.symbol(relocation.symbol)
+        if not symbol.defined:
+            return 0
+        if relocation.kind in self._kinds.relative:
+            return symbol.address + relocation.addend + (after - relocation.address if after else 0)
+        return symbol.address + relocation.addend if relocation.kind in self._kinds.absolute else 0
+
+    def operand(self, relocation: Relocation, after: int) -> int:
+        target = self.target(relocation, after)
+        symbol = self._coff.symbol(relocation.symbol)
+        section = self._coff.section_at(target) if target else None
+        return target if section is not None and section.index == symbol.section else symbol.address
+
+    def target_name(self, relocation: Relocation) -> str:
+        return self._coff.symbol(relocation.symbol).text

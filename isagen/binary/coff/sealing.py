@@ -1,0 +1,92 @@
+"""Sealing COFF objects: the weak code and constants of a level get names of the level, and so do their sections.
+
+A linker takes one of all COMDAT sections that have the same symbol; GNU's also compares the sections' names. GNU's
+assembler puts what unwinds a function into sections that have no symbol at all, such as `.pdata$f`, of which linkers
+take one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too.
+
+A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Mapping
+
+from ..private_names import private_name
+from ..protocol import SymbolKind
+from .layout import HEADER, SECTION
+from .objects import CoffObject
+
+LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
+# GNU's assembler calls the definition of the weak symbol `f` so, with `f` and the name of another symbol of the object.
+WEAK_DEFINITION = ".weak."
+EMPTY_TABLE = struct.pack("<I", 4)  # of names
+
+
+def sealed(
+    file: CoffObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
+) -> bytes:
+    """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
+
+    The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level that
+    it maps to.
+    """
+    merged = dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)
+    merged.update((symbol.name, level) for symbol in file.symbols if symbol.name.startswith(WEAK_DEFINITION))
+    names = {name: private_name(name, owner, mark) for name, owner in {**private, **merged}.items()}
+    changes = _Renaming(file)
+    for symbol in file.symbols:
+        if symbol.name in names:
+            changes.rename_symbol(symbol.number, names[symbol.name])
+    for function in file.local_functions():
+        changes.rename_symbol(function.number, private_name(function.text, level, mark))
+    sections = {}
+    for section in file.coff.sections[1:]:
+        start, dollar, name = section.name.partition("$")
+        if dollar and name in names:
+            sections[section.index] = f"{start}${names[name]}"
+            changes.rename_section(section.index, sections[section.index])
+    for own in file.coff.symbols():
+        if own.kind == SymbolKind.SECTION and own.section in sections:
+            changes.rename_symbol(own.number, sections[own.section])
+    return changes.content()
+
+
+class _Renaming:
+    """Changes of names in one object; `content` returns the result. New names are added to the table of names."""
+
+    def __init__(self, file: CoffObject) -> None:
+        self._coff = coff = file.coff
+        self._data = bytearray(coff.data[: coff.strings_at])
+        self._names = bytearray(coff.data[coff.strings_at : coff.strings_end] or EMPTY_TABLE)
+        self._rest = coff.data[coff.strings_end :]
+        self._offsets: dict[str, int] = {}
+
+    def rename_symbol(self, number: int, name: str) -> None:
+        """Give a symbol another name."""
+        place = self._coff.symbols_at + number * self._coff.entry.size
+        struct.pack_into("<II", self._data, place, 0, self._offset(name))
+
+    def rename_section(self, index: int, name: str) -> None:
+        """Give a section another name."""
+        offset = self._offset(name)
+        if offset > LONGEST_OFFSET:
+            raise self._coff.fail(f"the name of section {name} would be too far in the table of names")
+        place = self._coff.headers_at + (index - 1) * SECTION.size
+        struct.pack_into("8s", self._data, place, f"/{offset}".encode())
+
+    def content(self) -> bytes:
+        """Return the changed object."""
+        struct.pack_into("<I", self._names, 0, len(self._names))
+        return bytes(self._data + self._names) + self._rest
+
+    def _offset(self, name: str) -> int:
+        if name not in self._offsets:
+            self._offsets[name] = len(self._names)
+            self._names += name.encode(errors="surrogateescape") + b"\0"
+        return self._offsets[name]
+
+
+def emptied(file: CoffObject) -> bytes:
+    """Return an object for the same processor that defines nothing and refers to nothing."""
+    return HEADER.pack(file.coff.machine, 0, 0, HEADER.size, 0, 0, 0) + EMPTY_TABLE
