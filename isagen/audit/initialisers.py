@@ -62,7 +62,7 @@ class Initialisers:
 
     `objects` are the objects of the level. `defined` maps each name to the index of one object that defines it: several
     define a weak name. `private_names` are the names that no other level may use, and `lower_names` those of levels
-    below.
+    below. If links are not audited, all code beyond the baseline that runs at load is a finding here.
     """
 
     def __init__(
@@ -72,7 +72,9 @@ class Initialisers:
         defined: Mapping[str, int],
         private_names: Collection[str],
         lower_names: Collection[str] = (),
+        links_are_audited: bool = True,
     ) -> None:
+        self._links_are_audited = links_are_audited
         self._level = level
         self._objects = objects
         self._defined = defined
@@ -259,13 +261,13 @@ class Initialisers:
                     detail = f"{finding.detail}; uses {demangle(name)}, of a level below, which is not checked"
                     yield replace(finding, detail=detail, kernel=self._objects[number].source, level=self._level)
 
-    # ---- code that pointers may lead to
+    # ---- code beyond the baseline
 
     def _beyond_baseline(self) -> Iterator[Finding]:
-        """Yield code beyond the baseline that runs only through a pointer; the audit of the link finds the rest."""
+        """Yield code beyond the baseline that runs only through a pointer; an audit of the link finds the rest."""
         for number, reached in self._reached.items():
             for function, codes in reached.offenders.items():
-                if reached.when[function] == BY_POINTER:
+                if not self._links_are_audited or reached.when[function] == BY_POINTER:
                     finding = reached.described("load", function, codes)
                     yield replace(finding, kernel=self._objects[number].source, level=self._level)
 

@@ -78,7 +78,8 @@ class InitialValues:
             return f"as number {seen[index, start]}"
         seen[index, start] = len(seen)
         word = self._content.word
-        raw = bytearray(self._content.read(start, end - start) or bytes(min(end - start, SHORT)))  # or zeros
+        size = max(end - start, 0)  # a damaged pointer may lead past the end
+        raw = bytearray(self._content.read(start, size) or bytes(min(size, SHORT)))
         pointers = []
         for place, symbol, addend in self._content.pointers_between(index, start, end):
             offset = place - start

@@ -9,6 +9,7 @@ from functools import cache, partial
 
 from ..audit.findings import Finding
 from ..model.errors import AuditError, BuildError
+from ..model.plan import LinkAudit
 from ..model.record import Record
 from .compiled import Compiled
 
@@ -18,29 +19,35 @@ Item = tuple[str, Compiled]
 
 
 def check_at_load(
-    record: Record, mode: str, level: str, items: Sequence[Item], private: Collection[str], lower: Collection[str]
+    record: Record,
+    audit: LinkAudit,
+    level: str,
+    items: Sequence[Item],
+    private: Collection[str],
+    lower: Collection[str],
 ) -> None:
-    """Raise `BuildError` for the first fault, or print all faults if `mode` is warn.
+    """Raise `BuildError` for the first fault, or print all faults if the mode of `audit` is warn.
 
-    `record` is the record of the build. `private` are the private names of the level, and `lower` the names of levels
-    below that it uses. Levels that need only the baseline's features are not checked. Where the code cannot be decoded,
-    a warning says so.
+    `record` is the record of the build, and `audit` the audit of its links. `private` are the private names of the
+    level, and `lower` the names of levels below that it uses. Levels that need only the baseline's features are not
+    checked. Where the code cannot be decoded, a warning says so.
     """
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
-    if mode == "off" or not numbers:
+    if audit.mode == "off" or not numbers:
         return
     with ExitStack() as stack:
-        for finding in _findings(record, level, items, numbers, private, lower, stack):
+        for finding in _findings(record, audit, level, items, numbers, private, lower, stack):
             problem = BuildError(
                 f"{finding.kernel} at {level}: {_shown(finding)}", where=_variable(finding), remedy=_remedy(finding)
             )
-            if mode != "warn":
+            if audit.mode != "warn":
                 raise problem
             print(f"isagen: warning: {problem}", file=sys.stderr)
 
 
 def _findings(
     record: Record,
+    audit: LinkAudit,
     level: str,
     items: Sequence[Item],
     numbers: Sequence[int],
@@ -77,7 +84,7 @@ def _findings(
         for symbol in compiled.symbols
         if symbol.defined
     }
-    return Initialisers(level, objects, defined, private, lower).findings(numbers)
+    return Initialisers(level, objects, defined, private, lower, audit.active).findings(numbers)
 
 
 @cache

@@ -123,10 +123,15 @@ class Entry(NamedTuple):
     auxiliary: bytes
 
     @property
-    def selection(self) -> int:
-        """How a linker chooses among sections that are merged; 0 if this is not the symbol of a section."""
-        is_section = self.storage == c.CLASS_STATIC and len(self.auxiliary) >= c.AUXILIARY_SECTION.size
-        return c.AUXILIARY_SECTION.unpack_from(self.auxiliary)[5] if is_section else 0
+    def section_record(self) -> tuple[int, int]:
+        """The size of a section without padding, and how a linker chooses among those that are merged.
+
+        Both are 0 if this is not the symbol of a section.
+        """
+        if self.storage != c.CLASS_STATIC or self.value or len(self.auxiliary) < c.AUXILIARY_SECTION.size:
+            return 0, 0
+        size, _, _, _, _, selection = c.AUXILIARY_SECTION.unpack_from(self.auxiliary)
+        return size, selection
 
 
 UNDEFINED = CoffSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
@@ -171,7 +176,9 @@ class Coff:
         else:
             _, count, _, self.symbols_at, self.symbol_count, _, _ = c.HEADER.unpack_from(self.data)
             self.headers_at, self.entry = c.HEADER.size, c.SYMBOL
-        self.strings_at = self.symbols_at + self.symbol_count * self.entry.size if self.symbols_at else len(self.data)
+        if not self.symbols_at:
+            self.symbols_at, self.symbol_count = len(self.data), 0
+        self.strings_at = self.symbols_at + self.symbol_count * self.entry.size
         if self.strings_at > len(self.data) or self.headers_at + count * c.SECTION.size > len(self.data):
             raise self.fail("it is cut off")
         size = int.from_bytes(self.data[self.strings_at : self.strings_at + 4], "little")
@@ -224,16 +231,20 @@ class Coff:
 
     def _decoded(self) -> Iterator[CoffSymbol]:
         entries = {entry.number: entry for entry in self._entries()}
+        records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
         starts: dict[int, set[int]] = {}
         for entry in entries.values():
+            if entry.section > 0 and entry.value > self.sections[entry.section].size:
+                raise self.fail(f"symbol {entry.name} is outside of its section")
             if entry.section > 0 and entry.storage in (c.CLASS_EXTERNAL, c.CLASS_STATIC):
                 starts.setdefault(entry.section, set()).add(entry.value)
         following = {
             (section, start): end
             for section, values in starts.items()
-            for start, end in pairwise([*sorted(values), max(self.sections[section].size, *values)])
+            for start, end in pairwise(
+                [*sorted(values), records.get(section, (0, 0))[0] or self.sections[section].size]
+            )
         }
-        unique = {entry.section for entry in entries.values() if entry.selection == c.SELECT_NODUPLICATES}
         for entry in entries.values():
             place = entry
             if entry.storage == c.CLASS_WEAK:
@@ -248,7 +259,8 @@ class Coff:
             if entry.storage == c.CLASS_WEAK:
                 binding = Binding.WEAK
             elif entry.storage == c.CLASS_EXTERNAL:
-                binding = Binding.WEAK if section.merged and index not in unique else Binding.GLOBAL
+                unique = records.get(index, (0, 0))[1] == c.SELECT_NODUPLICATES
+                binding = Binding.WEAK if section.merged and not unique else Binding.GLOBAL
             kind = _kind(entry, section)
             address = section.address + place.value if index > 0 else 0
             size = following.get((index, place.value), place.value) - place.value

@@ -96,12 +96,14 @@ struct scratch {
   }
 };
 
+#ifndef WITHOUT_BUFFER
 inline thread_local scratch buffer;
 
 inline int buffer_width()
 {
   return buffer.width;
 }
+#endif
 
 // ---- an exception: its class is one for all, its code is each level's own
 

@@ -1,13 +1,15 @@
 // Runs every leak in a separate process, first in the baseline, then at the selected level, and prints the widths of
-// the code that ran (`sort 128 256`), or how the process ended (`sort signal 4`).
+// the code that ran (`sort 128 256`), or how the process ended (`sort signal 4`). On Windows all run in one process.
 #include "leaks.h"
 #include "stubs.h"
 
 #include <cstdio>
 #include <cstdlib>
-#include <sys/wait.h>
 #include <thread>
+#ifndef _WIN32
+#include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 ISA_DEFINE_DISPATCH(sort_stub)
 ISA_DEFINE_DISPATCH(growth_stub)
@@ -83,6 +85,9 @@ int main()
   for (const auto &leak : leaks) {
     std::printf("%s ", leak.name);
     std::fflush(stdout);
+#ifdef _WIN32
+    run(leak.stub);
+#else
     const pid_t child = fork();
     if (child == 0)
       _exit(run(leak.stub));
@@ -90,5 +95,6 @@ int main()
     waitpid(child, &status, 0);
     if (WIFSIGNALED(status))
       std::printf("signal %d\n", WTERMSIG(status));
+#endif
   }
 }

@@ -1,3 +1,6 @@
+#ifdef _WIN32
+#define WITHOUT_BUFFER /* GCC for Windows defines its initialisation in each object, and linkers refuse two */
+#endif
 #include "leaks.h"
 #include "stubs.h"
 
