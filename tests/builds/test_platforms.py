@@ -1,16 +1,14 @@
 """Platforms and compilers that isagen does not know: the baseline is built, every output says why, and programs run."""
 
 import json
-import os
 import re
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
-from support.platforms import PLATFORMS, imposter
-from support.projects import CACHE, Project, make_project, matrix, need, verdicts
+from support.platforms import PLATFORMS, imposter, surroundings
+from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import SYSTEMS
 
 STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
@@ -20,13 +18,6 @@ NVIDIA = (
     "nvc 23.1-0 64-bit target on x86-64 Linux -tp zen3\nNVIDIA Compilers and Tools",
     "-m*|-iquote*|-fno-*|-dM|-Werror*|-print-*",
 )
-
-
-def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of zig and wine: a cache for all tests, and a folder of this project's own."""
-    zig = str(Path(os.environ[CACHE], "zig"))
-    wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
-    return {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig, **wine}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +60,7 @@ def test_its_program_runs_with_all_stubs_set(built, cell, name):
     cell(SYSTEMS, name, "run", platform.how)
     project = built(name)
     done = project.run(*platform.runner, project.path(platform.program), PORTABLE_ISA="default")
-    assert done.stdout.replace("\r", "").endswith(SAID)
+    assert done.stdout.endswith(SAID)
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
@@ -80,7 +71,8 @@ def test_the_matrix_and_why_say_the_same_reason(built, name):
     assert {one["verdict"] for one in found["levels"][1:]} <= {"unavailable"}
     assert {one["reason"] for one in found["levels"][1:]} <= {reason}
     assert sorted(stub for kernel in found["kernels"] for stub in kernel["levels"]["DEFAULT"]["stubs"]) == STUBS
-    assert f"\nlevels: only DEFAULT: {reason}\n" in project.isagen("matrix", project.build).stdout
+    shown = " ".join(project.isagen("matrix", project.build).stdout.split())  # whatever the terminal's width
+    assert f" levels: only DEFAULT: {reason} " in shown
     assert f"<dd>only DEFAULT: {reason}</dd>" in project.isagen("matrix", project.build, "--format", "html").stdout
     if PLATFORMS[name].cpu_family == "x86_64":
         assert project.isagen("why", "avx2", project.build).stdout == f"AVX2 is unavailable: {reason}\n"
@@ -116,7 +108,7 @@ def test_an_argument_that_chooses_32_bits(new_project, table):
     assert project.run(project.path("portable"), PORTABLE_ISA="default").stdout == SAID
 
 
-@pytest.mark.parametrize("name", ["windows", "macos-arm64", "wasm32"])
+@pytest.mark.parametrize("name", ["macos-arm64", "wasm32"])
 def test_a_missing_kernel_and_a_missing_stub_do_not_link(built, name):
     project = built(name)
     for file, old, new, said in (
@@ -131,9 +123,8 @@ def test_a_missing_kernel_and_a_missing_stub_do_not_link(built, name):
     project.ninja()
 
 
-@pytest.mark.parametrize("name", ["windows", "wasm32"])
-def test_what_kernels_say_of_stubs_is_found_in_objects_that_are_not_read(built, name):
-    project = built(name)
+def test_what_kernels_say_of_stubs_is_found_in_objects_that_are_not_read(built):
+    project = built("wasm32")
     text = (project.folder / "kernels/scale.c").read_text()
     with (project.folder / "kernels/scale.c").open("a") as file:
         file.write("ISA_REGISTER_DISPATCH(dot_stub, (dot_fn)0)\n")
@@ -160,7 +151,7 @@ def test_arguments_that_the_compiler_of_another_architecture_refuses(built):
     project.ninja()
 
 
-@pytest.mark.parametrize(("name", "is_it"), [("windows", "it is unavailable: "), ("arm", "")])
+@pytest.mark.parametrize(("name", "is_it"), [("macos-x86_64", "it is unavailable: "), ("arm", "")])
 def test_a_required_level_of_a_platform_without_it(built, name, is_it):
     project, platform = built(name), PLATFORMS[name]
     cross = platform.cross_file(project.folder.parent)
@@ -242,10 +233,9 @@ def test_reductions_are_built_without_an_edit(new_project, name):
     platform.require()
     project = new_project("reductions")
     project.environment |= surroundings(project.folder)
-    libraries = ["-Dcpp_link_args=-static"] if name == "windows" else []  # those of GCC are not where wine looks
-    project.setup("--cross-file", str(platform.cross_file(project.folder)), *libraries)
+    project.setup("--cross-file", str(platform.cross_file(project.folder)))
     project.ninja()
     if platform.runner is not None:
         program = project.path(platform.program.replace("portable", "check"))
         done = project.run(*platform.runner, program)
-        assert done.stdout.replace("\r", "").endswith("DEFAULT right\n")  # wine tells of its folder first
+        assert done.stdout.endswith("DEFAULT right\n")

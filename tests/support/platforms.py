@@ -1,5 +1,6 @@
-"""Platforms that isagen does not know: how Meson is told of each, what must be installed, and how its programs run."""
+"""Platforms that tests cross-compile for: how Meson is told of each, what must be installed, how its programs run."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.projects import need
+from support.projects import CACHE, need
 
 ZIG = [sys.executable, "-m", "ziglang"]
 # Runs a WebAssembly program of WASI; the wheel wasmtime has no command.
@@ -25,7 +26,8 @@ linker.instantiate(store, Module.from_file(store.engine, sys.argv[1])).exports(s
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform: its compilers by language, its system and processor as Meson calls them, and the expected reason.
+    """A platform: its compilers by language, its system and processor as Meson calls them, and the reason why only the
+    baseline is built there, "" if all levels are.
 
     `runner` are the words before a program that is run, None where none can be; `modules` are Python's.
     """
@@ -72,18 +74,18 @@ def _zig(target: str, system: str, cpu_family: str, **more) -> Platform:
     # Without these, zig compiles libc++ and its sanitizers first, which takes minutes.
     options = ["-target", target, "-O2"]
     compilers = {"c": [*ZIG, "cc", *options], "cpp": [*ZIG, "c++", *options, "-nostdlib++"]}
-    reason = f"objects for {system} are not ELF, which isagen reads"
+    reason = "" if system == "windows" else f"objects for {system} are not ELF or MinGW COFF, which isagen reads"
     modules = ("ziglang", *more.pop("modules", ()))
     return Platform(compilers, [*ZIG, "ar"], system, cpu_family, reason, modules=modules, **more)
 
 
+# Windows, by compiler.
+WINDOWS = {
+    "mingw": _gnu("x86_64-w64-mingw32-", "windows", "x86_64", "", runner=["wine"], program="portable.exe"),
+    "zig": _zig("x86_64-windows-gnu", "windows", "x86_64", runner=["wine"], program="portable.exe"),
+}
+# Platforms where isagen builds the baseline alone.
 PLATFORMS = {
-    "windows": _gnu(
-        "x86_64-w64-mingw32-",
-        *("windows", "x86_64", "objects for windows are not ELF, which isagen reads"),
-        runner=["wine"],
-        program="portable.exe",
-    ),
     "macos-arm64": _zig("aarch64-macos", "darwin", "aarch64"),
     "macos-x86_64": _zig("x86_64-macos", "darwin", "x86_64"),
     "wasm32": _zig("wasm32-wasi", "wasi", "wasm32", runner=[sys.executable, "-c", WASM], modules=["wasmtime"]),
@@ -99,6 +101,13 @@ PLATFORMS = {
     ),
     "made-up": _gnu("", "templeos", "x86_64", "isagen does not know the system templeos", runner=[]),
 }
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of zig and wine: a cache for all tests, and a folder of this project's own."""
+    zig = str(Path(os.environ[CACHE], "zig"))
+    wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+    return {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig, **wine}
 
 
 def imposter(folder: Path, name: str, program: str, version: str, refused: str) -> Path:

@@ -183,6 +183,8 @@ class Coff:
             raise self.fail("it is cut off")
         size = int.from_bytes(self.data[self.strings_at : self.strings_at + 4], "little")
         self.strings_end = self.strings_at + max(size, 4)
+        if self.strings_at < len(self.data) < self.strings_end:
+            raise self.fail("its table of names is cut off")
         self.sections = (NULL, *self._sections(count))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
 

@@ -1,0 +1,277 @@
+"""Windows: MinGW's GCC and zig build all levels, sealed; under wine, the CPU's level is selected, and no code leaks."""
+
+import random
+import re
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from isagen.binary.coff.objects import CoffObject
+from isagen.binary.coff.reader import Coff
+from isagen.binary.coff.sealing import emptied, sealed
+from isagen.model.errors import IsagenError
+from isagen.processors.registry import decoder_of
+from support.levels import level_that_runs, supported_levels
+from support.platforms import WINDOWS, surroundings
+from support.projects import Project, make_project, matrix, need, verdicts
+
+STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
+STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
+LEAKS = ["sort", "growth", "method", "table", "thread_local", "throw", "catch", "lambda", "c_static"]
+WIDTHS = {"DEFAULT": 128, "AVX2": 256, "AVX512": 512}
+
+
+def configured(folder: Path, compiler: str, package: str, *options: str) -> Project:
+    """The package, configured for Windows; the summary is its `last`."""
+    platform = WINDOWS[compiler]
+    platform.require()
+    project = make_project(folder, package)
+    project.environment |= surroundings(folder)
+    static = STATIC if compiler == "mingw" else []
+    project.last = project.setup("--cross-file", str(platform.cross_file(folder)), *static, *options)
+    return project
+
+
+def said(project: Project, program: Path, **environment: str) -> str:
+    """What a program says under wine, which tells of its own folder first."""
+    return project.run("wine", program, check=False, **environment).stdout.replace("\r", "")
+
+
+@pytest.fixture(scope="module", params=WINDOWS)
+def portable(request, tmp_path_factory):
+    """The portable project, built by each compiler."""
+    folder = tmp_path_factory.mktemp(request.param)
+    project = configured(folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3")
+    project.ninja()
+    return project
+
+
+def test_all_levels_are_built_and_sealed(portable):
+    built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
+    assert {"DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16"} <= set(built)
+    assert re.search(r"sealed +: yes", portable.last)
+    assert re.search(r"audited +: not when linked: isagen does not read what this build links\n", portable.last)
+    assert not matrix(portable)["baseline_only"]
+
+
+def test_the_level_of_the_cpu_or_of_the_override_runs(portable):
+    built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
+    supported = [level for level in supported_levels() if level in built]
+    for asked in ("", *supported):
+        level = level_that_runs(supported, asked) if asked else supported[-1]
+        expected = f"14 200 30 {level}, in use: {level}, built: {built[-1]}, 3 stubs: "
+        expected += " ".join(f"{stub}={level}" for stub in STUBS)
+        assert said(portable, portable.path("portable.exe"), PORTABLE_ISA=asked).endswith(f"{expected}\n")
+
+
+def test_the_matrix_is_read_from_the_program_and_an_audit_says_what_it_does_not_read(portable):
+    program = portable.path("portable.exe")
+    found = matrix(portable, program)
+    assert [level["verdict"] for level in found["levels"]] == list(verdicts(portable).values())
+    assert {stub for kernel in found["kernels"] for stub in kernel["levels"]["AVX2"]["stubs"]} == set(STUBS)
+    for where in (program, portable.build):
+        done = portable.isagen("audit", where, check=False)
+        assert done.returncode == 2
+        assert "portable.exe: code for Windows (PE files) is not decoded\n  only ELF files of" in done.stdout
+
+
+def test_equal_copies_are_linked_once(portable):
+    (cells,) = [one["levels"] for one in matrix(portable)["kernels"] if one["source"] == "kernels/dot.cpp"]
+    assert cells["AVX2_VNNI"]["folded"] == "AVX2"
+    assert CoffObject.load(portable.path("isagen/isa_AVX2_VNNI.dot.cpp.o")).symbols == ()
+
+
+def test_a_missing_kernel_is_an_error_of_the_build(portable):
+    text = (portable.folder / "kernels/dot.cpp").read_text()
+    portable.edit("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "")
+    failed = portable.ninja(check=False)
+    assert re.search(r"undefined (reference|symbol).*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
+    (portable.folder / "kernels/dot.cpp").write_text(text)
+    portable.ninja()
+
+
+ADDED = {
+    "a shared variable that differs": (
+        "inline int lanes = sizeof(int) * (__AVX2__ + 1);\nint use() { return lanes++; }\n",
+        r"lanes: all levels share this variable, but its initial value is 4 \(4 bytes\) at DEFAULT and 8 \(4 bytes\)",
+    ),
+    "a shared variable that points to code": (
+        "static int twice(int x) { return 2 * x; }\ninline int (*hook)(int) = twice;\nint use() { return hook(1); }\n",
+        r"hook: this variable of kernels/dot.cpp is shared by all levels, but points to twice\(int\)",
+    ),
+    "code of a level at load": (
+        "#include <stdlib.h>\nstatic float table[64];\n"
+        'static const int done = [] { const float k = getenv("X") ? 2.f : 3.f; for (int i = 0; i < 64; i++) '
+        "table[i] = table[63 - i] * k; return 1; }();\nfloat use(int i) { return table[i] + done; }\n",
+        r"kernels/dot.cpp at AVX2: \S* runs when loaded, but needs avx \(v",
+    ),
+}
+
+
+@pytest.mark.parametrize("added", ADDED)
+def test_the_rules_of_other_formats_hold(portable, added):
+    source = portable.folder / "kernels/dot.cpp"
+    text = source.read_text()
+    lines, problem = ADDED[added]
+    source.write_text("#ifndef __AVX2__\n#define __AVX2__ 0\n#endif\n" + lines + text)
+    failed = portable.ninja(check=False)
+    source.write_text(text)
+    assert re.search(problem, failed)
+    portable.ninja()
+
+
+def test_weak_definitions_are_private_to_a_level(portable):
+    """GNU's assembler names what stands for a weak definition after a symbol that all levels define."""
+    source = portable.folder / "kernels/dot.cpp"
+    text = source.read_text()
+    source.write_text(
+        "extern int count;\n__attribute__((weak)) int weak_count(int x) { return x + count; }\n"
+        "__attribute__((weak)) int count = 3;\nint use_weak() { return weak_count(count++); }\n" + text
+    )
+    portable.ninja()
+    file = CoffObject.load(portable.path("isagen/isa_AVX2.dot.cpp.o"))
+    names = [symbol.name for symbol in file.symbols if "weak_count" in symbol.name]
+    assert all(".avx2." in name for name in names)
+    assert names
+    source.write_text(text)
+    portable.ninja()
+
+
+@pytest.fixture(scope="module")
+def leaks(tmp_path_factory):
+    """The kernels that are built to leak, by MinGW's GCC; zig would compile the C++ library first."""
+    project = configured(tmp_path_factory.mktemp("leaks"), "mingw", "leaks")
+    project.ninja()
+    return project
+
+
+def linked(project: Project, copies: str, levels: Sequence[str], *options: str) -> Path:
+    """Link the program by hand: lowest level first after the rest, or highest level first before the rest."""
+    rest = sorted(project.path("leaks.exe.p").glob("*.obj"))
+    objects = [sorted(project.path("").glob(copies.format(level))) for level in levels]
+    assert [len(found) for found in objects] == [3 if level == "DEFAULT" else 2 for level in levels]
+    parts = [rest, *objects] if levels[0] == "DEFAULT" else [*objects, rest]
+    program = project.path(f"{copies.partition('/')[2][:3]}-{levels[0]}.exe")
+    words = [path for part in parts for path in part]
+    project.run("x86_64-w64-mingw32-g++", "-static", "-pthread", *options, *words, "-o", program)
+    return program
+
+
+def widths(project: Project, program: Path, level: str) -> dict[str, str]:
+    """The widths of the code that each leak ran: "128 256" is the baseline's and the level's."""
+    lines = said(project, program, LEAKS_ISA=level).splitlines()
+    return dict(line.split(" ", 1) for line in lines if line.partition(" ")[0] in (*LEAKS, "c_plain"))
+
+
+@pytest.mark.parametrize("order", [list(WIDTHS), list(WIDTHS)[::-1]], ids=["lowest first", "highest first"])
+def test_sealed_levels_run_their_own_code(leaks, order):
+    """Also exceptions, whose unwind tables are in sections that GNU's linker merges by name."""
+    program = linked(leaks, "isagen/isa_{}.*.o", order)
+    for level in set(WIDTHS).intersection(supported_levels()):
+        expected = dict.fromkeys(LEAKS, f"128 {WIDTHS[level]}")
+        assert widths(leaks, program, level) == {**expected, "c_plain": "128 128"}
+
+
+@pytest.mark.parametrize("order", [list(WIDTHS), list(WIDTHS)[::-1]], ids=["lowest first", "highest first"])
+def test_unsealed_levels_leak(leaks, order):
+    if "AVX2" not in supported_levels():
+        pytest.skip("this CPU has no AVX2")
+    program = linked(leaks, "isagen/libisa_{}.a.p/*.obj", order, "-Wl,--allow-multiple-definition")
+    found = widths(leaks, program, "AVX2")
+    assert {name for name in LEAKS if found.get(name) != "128 256"} >= {"sort", "growth", "method", "throw", "lambda"}
+
+
+def test_a_project_with_a_file_per_level(tmp_path):
+    project = configured(tmp_path, "zig", "per_level")
+    project.ninja()
+    assert "functions called" in said(project, project.path("direct.exe"))
+    best = [level for level in ("DEFAULT", "AVX2", "AVX512") if level in supported_levels()][-1]
+    assert said(project, project.path("ops.exe")).splitlines()[-1].startswith(f"{best} ")
+
+
+def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
+    project = configured(tmp_path, "mingw", "reductions")
+    project.ninja()
+    built = [level for level, verdict in verdicts(project).items() if verdict == "built"]
+    lines = said(project, project.path("check.exe")).splitlines()[-len(built) :]
+    assert lines == [f"{level} right" for level in built if level in supported_levels()]
+
+
+def test_wide_vectors_are_moved_to_the_stack_unaligned(portable, tmp_path):
+    """On Windows, GCC aligns the stack to 16 bytes (PR54412); Debian's GCC moves them so by itself, others do not."""
+    need("x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-objdump")
+    cell = matrix(portable)["kernels"][0]["levels"]["AVX2"]
+    commands = portable.run("ninja", "-C", portable.build, "-t", "commands").stdout
+    option = "-Wa,-muse-unaligned-vector-move"
+    assert cell["verdict"] == "built"
+    assert (option in commands) == ("mingw32-gcc" in commands)
+    (tmp_path / "move.s").write_text("vmovaps %ymm0, 32(%rsp)\n")
+    portable.run("x86_64-w64-mingw32-gcc", option, "-c", tmp_path / "move.s", "-o", tmp_path / "move.o")
+    assert "vmovups" in portable.run("x86_64-w64-mingw32-objdump", "-d", tmp_path / "move.o").stdout
+
+
+def test_an_assembler_without_unaligned_moves(tmp_path):
+    need("x86_64-w64-mingw32-gcc")
+    for name in ("gcc", "g++"):
+        script = tmp_path / name
+        script.write_text(
+            f'#!/bin/sh\ncase " $* " in *unaligned-vector-move*) echo "unknown option" >&2; exit 1 ;; esac\n'
+            f'exec x86_64-w64-mingw32-{name} "$@"\n'
+        )
+        script.chmod(0o755)
+    project = make_project(tmp_path, "portable")
+    cross = WINDOWS["mingw"].cross_file(tmp_path)
+    cross.write_text(cross.read_text().replace("x86_64-w64-mingw32-g", f"{tmp_path}/g"))
+    summary = project.setup("--cross-file", str(cross))
+    reason = "refuses -Wa,-muse-unaligned-vector-move, without which its code for wide vectors is wrong"
+    assert re.search(rf"levels +: only DEFAULT: GCC \S+ {reason}", summary)
+
+
+@pytest.mark.parametrize("flags", [[], ["-Wa,-mbig-obj"], ["-ffunction-sections", "-g"]], ids=" ".join)
+def test_damaged_objects_are_refused(tmp_path, flags):
+    """Thousands of changes of real objects: an error that names the file, or a sealed object that can be read."""
+    need("x86_64-w64-mingw32-g++")
+    source = tmp_path / "kernel.cpp"
+    source.write_text(
+        "#include <algorithm>\n#include <iostream>\nstruct A { virtual ~A(); virtual int f(); };\nA::~A() {}\n"
+        "inline int A::f() { return 1; }\ninline int (*hook)(float *) = nullptr;\n__attribute__((weak)) int w = 1;\n"
+        'int run(float *a, int n) { std::sort(a, a + n); A x; std::cout << "x"; return hook ? w++ : x.f(); }\n'
+    )
+    made = make_project(tmp_path)
+    made.run("x86_64-w64-mingw32-g++", "-std=c++17", "-O2", *flags, "-c", source, "-o", tmp_path / "k.o")
+    whole = (tmp_path / "k.o").read_bytes()
+    _read_and_seal(whole)
+    chance = random.Random(54412)
+    refused = 0
+    for _ in range(2000):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            place = chance.randrange(min(len(data), chance.choice((60, 600, 1 << 20))))
+            value = chance.choice((chance.randbytes(1), b"\xff\xff\xff\xff", struct.pack("<I", chance.randrange(9999))))
+            data[place : place + len(value)] = value
+            if chance.random() < 0.1:
+                del data[place + 20 :]
+        try:
+            _read_and_seal(bytes(data))
+        except IsagenError as error:
+            refused += 1
+            assert str(error).startswith(("damaged.o: ", "sealed.o: "))
+    assert 200 < refused < 2000
+
+
+def _read_and_seal(data: bytes) -> None:
+    file = CoffObject(data, "damaged.o")
+    for symbol in file.symbols:
+        if symbol.defined:
+            file.pointer_targets(symbol)
+            file.initial_value(symbol)
+    file.digest(("isa_kernel_",))
+    file.foldable_variables()
+    file.findable_sections()
+    CoffObject(sealed(file, "AVX2", "1", {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}), "sealed.o")
+    CoffObject(emptied(file), "empty.o")
+    with Coff("damaged.o", data=data) as binary:
+        pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
+        assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
