@@ -57,7 +57,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     config = load_config(request.config).of_set(request.config_set, request.sets)
     table, reason = choose_table(config.table, request.cpu_family, config.path.parent, f"{config.shown}: table")
     _check(request, config)
-    limit = limit_of(request.system, request.compilers, reason)
+    limit = limit_of(request.system, request.compilers, reason, whole_module=bool(request.module))
     config, warnings = without_refused_args(config, request.kernels, request.compilers, limit)
     cache = default_cache() if request.cache else NO_CACHE
     build = _build(request, config, table, limit, cache)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import format_names, format_under, known_systems
+from ..binary.formats import FORMATS, format_names, format_under, known_systems
 from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE
 from ..probe.compiler import Compiler
@@ -41,10 +41,13 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
     return replace(default, levels=lowest, override=named.override, files=files, other_levels=others), reason
 
 
-def limit_of(system: str | None, compilers: Iterable[Compiler], no_table: str = "") -> Limit:
+def limit_of(
+    system: str | None, compilers: Iterable[Compiler], no_table: str = "", whole_module: bool = False
+) -> Limit:
     """Return the limit of a build for Meson's `system` by its compilers.
 
-    `system` is None if only compilers are known. `no_table` is the reason why there are no levels above the lowest.
+    `system` is None if only compilers are known. `no_table` is the reason why there are no levels above the lowest. The
+    kernels may be a `whole_module`.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
@@ -59,6 +62,8 @@ def limit_of(system: str | None, compilers: Iterable[Compiler], no_table: str = 
         return Limit(f"objects {whose} are not {format_names()}, which isagen reads{no_baseline}", opaque=True)
     if not known:
         return Limit(f"isagen does not know the system {system}", opaque=True)
+    if whole_module and any(format_under(one.baseline_macros) is not FORMATS[0] for one in compilers):
+        return Limit(f"whole modules have levels only where objects are {FORMATS[0].shown}", opaque=True)
     for compiler in compilers:
         args = required_args(compiler)
         if args and not compiler.accepts(args).ok:

@@ -199,6 +199,12 @@ def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
     assert lines == [f"{level} right" for level in built if level in supported_levels()]
 
 
+def test_whole_modules_are_built_once(tmp_path):
+    """Their front opens the module of a level by functions of POSIX."""
+    project = configured(tmp_path, "mingw", "raw_modules")
+    assert "only DEFAULT: whole modules have levels only where objects are ELF" in project.last
+
+
 def test_wide_vectors_are_moved_to_the_stack_unaligned(portable, tmp_path):
     """On Windows, GCC aligns the stack to 16 bytes (PR54412); Debian's GCC moves them so by itself, others do not."""
     need("x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-objdump")
