@@ -16,6 +16,7 @@ from isagen.processors.registry import decoder_of
 from support.levels import level_that_runs, supported_levels
 from support.platforms import WINDOWS, surroundings
 from support.projects import Project, make_project, matrix, need, verdicts
+from support.what_ran import ON_WINDOWS
 
 STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
 STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
@@ -56,9 +57,12 @@ def test_all_levels_are_built_and_sealed(portable):
     assert not matrix(portable)["baseline_only"]
 
 
-def test_the_level_of_the_cpu_or_of_the_override_runs(portable):
+def test_the_level_of_the_cpu_or_of_the_override_runs(portable, request, cell):
     built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
     supported = [level for level in supported_levels() if level in built]
+    for level in built:
+        how = "run" if level in supported else "built, not run: this CPU lacks it"
+        cell(ON_WINDOWS, request.node.callspec.params["portable"], level, how)
     for asked in ("", *supported):
         level = level_that_runs(supported, asked) if asked else supported[-1]
         expected = f"14 200 30 {level}, in use: {level}, built: {built[-1]}, 3 stubs: "

@@ -17,7 +17,7 @@ from isagen.processors.table import load_table
 
 from .cross import TARGETS
 from .levels import ALL
-from .platforms import PLATFORMS
+from .platforms import PLATFORMS, WINDOWS
 
 PROPERTY = "what ran"
 PROGRAMS = (
@@ -48,7 +48,7 @@ def _levels(family: str) -> tuple[str, ...]:
 
 COMPILERS = ("gcc", "clang-14", "clang-16")
 SELECTION, KERNELS, X86 = "Levels that CPUs select", "Reference kernels: {}", "Levels of x86-64"
-SYSTEMS, INTRINSICS = "Other platforms", "Intrinsics"
+SYSTEMS, INTRINSICS, ON_WINDOWS = "Other platforms", "Intrinsics", "Levels on Windows"
 GRIDS = {
     SELECTION: Grid(
         "The level that a cross-built program selects on each CPU of qemu-user, by compiler.",
@@ -73,6 +73,7 @@ GRIDS = {
         [f"{family}: {level}" for family in TARGETS for level in _levels(family)[1:]],
         ("gcc", "clang-16"),
     ),
+    ON_WINDOWS: Grid("The level selected under wine, or asked for and selected, by compiler.", WINDOWS, ALL),
     SYSTEMS: Grid("The baseline alone is built there.", PLATFORMS, ["built", "run"]),
 }
 
