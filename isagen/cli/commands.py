@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
-from . import audit, completion, cpu, probe, tune
+from . import audit, completion, cpu, probe, test, tune
 from .examples import examples_text
 from .matrix import add_diff, add_matrix, add_report, add_why
 from .parser import Parser, commands_of
@@ -16,8 +16,8 @@ from .project import add_demo, add_doctor, add_init
 
 # In the order of the help text.
 COMMANDS = (
-    *(add_init, add_doctor, add_matrix, add_why, add_diff, add_report, tune.add, probe.add, cpu.add, audit.add),
-    *(add_demo, completion.add),
+    *(add_init, add_doctor, add_matrix, add_why, add_diff, add_report, test.add, tune.add, probe.add),
+    *(cpu.add, audit.add, add_demo, completion.add),
 )
 
 

@@ -15,6 +15,8 @@ isagen diff fastdot-1.0.whl fastdot-1.1.whl  # what another release contains
 isagen diff build-gcc build-clang  # what another compiler builds
 isagen report fastdot  # the installed package; its modules are imported, each in a process of its own
 isagen report build -o report.md  # a build folder; nothing is imported
+isagen test -- pytest  # the tests at every level of the build folder `build`
+isagen test --of fastdot --levels AVX2,AVX512 -- pytest tests  # at two levels of the installed package fastdot
 isagen tune fastdot -- python bench.py  # which levels of the installed package fastdot pay for their bytes
 isagen tune build --save zen5.json -- build/bench  # the same of a build folder; keep the times
 isagen tune --merge zen5.json --write isagen/isa.toml build -- build/bench  # switch off what pays on neither machine

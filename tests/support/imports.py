@@ -13,7 +13,7 @@ LAYERS = (
     ("probe", "planning", "code", "rendering"),
     ("build", "audit"),
     ("configure", "matrix"),
-    ("project", "tune"),
+    ("project", "testing", "tune"),
     ("cli",),
     ("__main__",),
 )

@@ -1,0 +1,98 @@
+"""Where a level can run: on this CPU, or under an emulator with a CPU model that has the level's features."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..model.errors import ConfigError, IsagenError
+from ..model.matrix import Matrix, MatrixLevel
+from ..model.toml import read_toml
+from ..processors.registry import this_cpu_family
+from .lacking import lacking
+
+EMULATORS = Path(__file__).with_name("emulators.toml")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine that runs programs: its name for people, the words before a command, and the features that it lacks.
+
+    `problem` is the reason why nothing runs there, empty if something does.
+    """
+
+    name: str
+    before: tuple[str, ...] = ()
+    lacks: Mapping[str, str] | None = None
+    problem: str = ""
+
+    def problem_of(self, level: MatrixLevel) -> str:
+        """Return the reason why a level does not run here; "" if it does."""
+        if self.problem or self.lacks is None:
+            return self.problem
+        missing = [self.lacks[name] for name in level.features if name in self.lacks]
+        return f"{self.name} lacks {' '.join(missing)}" if missing else ""
+
+
+def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
+    """Yield the places to try for a build, best first; with `emulated`, emulators alone."""
+    if matrix.cpu_family != this_cpu_family():
+        yield Place("this CPU", problem=f"built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
+        return
+    if not emulated:
+        yield _this_cpu(matrix.features)
+    emulators = read_toml(EMULATORS, ConfigError)
+    if matrix.cpu_family not in emulators:
+        if emulated:
+            yield Place("emulator", problem=f"no emulator of {matrix.cpu_family} is known")
+        return
+    emulator = emulators.section(matrix.cpu_family)
+    command = emulator.string("command")
+    if shutil.which(command) is None:
+        yield Place(command, problem=f"{command} is not installed")
+        return
+    for model in emulator.strings("models"):
+        yield _emulated((command, "-cpu", model), matrix.features)
+
+
+@cache
+def _this_cpu(features: str) -> Place:
+    try:
+        return Place("this CPU", lacks=lacking(features))
+    except IsagenError as problem:
+        return Place("this CPU", problem=problem.message)
+
+
+@cache
+def _emulated(before: tuple[str, ...], features: str) -> Place:
+    """Return the place with the features that detection sees under the emulator."""
+    name = " ".join(before)
+    command = (*before, sys.executable, "-m", "isagen.testing.lacking", features)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        return Place(name, problem=f"{name} cannot run {sys.executable}")
+    return Place(name, before, json.loads(done.stdout))
+
+
+def runnable(command: Sequence[str]) -> list[str]:
+    """Return a command as an emulator runs it: a program by its path, a script by its interpreter.
+
+    Raises `ConfigError` if there is no such program.
+    """
+    path = shutil.which(command[0])
+    if path is None:
+        raise ConfigError("is no program", where=command[0], remedy="give the command of the tests after --")
+    with Path(path).open("rb") as file:
+        start = file.read(256).split(b"\n")[0]
+    if not start.startswith(b"#!"):
+        return [path, *command[1:]]
+    interpreter = start[2:].decode(errors="replace").split()
+    if interpreter and Path(interpreter[0]).name == "env":
+        interpreter = interpreter[1:]
+    return [*runnable(interpreter), path, *command[1:]] if interpreter else [path, *command[1:]]

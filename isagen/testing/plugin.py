@@ -1,0 +1,69 @@
+"""The pytest plugin: the fixture `isa_level` runs a test once per level that is built.
+
+Every pytest of an environment with isagen loads this file, so it imports nothing of isagen, and no module before a test
+asks for the fixture.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+INI = "isa_modules"
+OPTION = "--isa-levels"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option and the key of pytest's configuration."""
+    group = parser.getgroup("isagen", "levels of CPU features")
+    group.addoption(OPTION, default="", metavar="NAME,...", help="levels of the fixture isa_level; default: all built")
+    parser.addini(INI, "modules whose levels the fixture isa_level switches: their attribute isa", type="args")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test that uses the fixture its levels."""
+    if "isa_level" in metafunc.fixturenames:
+        metafunc.parametrize("isa_level", _levels(metafunc.config), indirect=True)
+
+
+@pytest.fixture
+def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run the test at each built level of the modules in `isa_modules`; the value is the level's name."""
+    level: str = request.param
+    using = [isa for isa in _introspected(request.config) if isa.levels.get(level, (False,))[0]]
+    if not using:
+        pytest.skip(next(isa for isa in _introspected(request.config) if level in isa.levels).why(level))
+    with ExitStack() as stack:
+        for isa in using:
+            try:
+                stack.enter_context(isa.use(level))
+            except RuntimeError as problem:  # CPU or OS lack features; or a whole module, which stays at its level
+                pytest.skip(str(problem))
+        yield level
+
+
+def _levels(config: pytest.Config) -> list[str]:
+    """Return the levels that the option names, or those that are built, lowest first."""
+    found = _introspected(config)
+    known = {level: False for isa in found for level in isa.levels}
+    for isa in found:
+        known |= {level: True for level, (built, *_) in isa.levels.items() if built}
+    asked = config.getoption(OPTION).replace(",", " ").upper().split()
+    if unknown := [name for name in asked if name not in known]:
+        raise pytest.UsageError(f"{OPTION}: {unknown[0]!r} is not a level; levels: {', '.join(known)}")
+    return [level for level, built in known.items() if (level in asked if asked else built)]
+
+
+def _introspected(config: pytest.Config) -> Sequence[Any]:
+    """Return the attribute `isa` of each module of the configuration."""
+    names: list[str] = config.getini(INI)
+    if not names:
+        raise pytest.UsageError(f"the fixture isa_level needs {INI} in pytest's configuration: {INI} = fastdot._core")
+    try:
+        return [importlib.import_module(name).isa for name in names]
+    except (ImportError, AttributeError) as problem:
+        raise pytest.UsageError(f"{INI}: {problem}") from problem

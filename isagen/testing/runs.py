@@ -1,0 +1,121 @@
+"""Runs a command once per level, and proves by the reports of what it loads that the level was in use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..model.errors import ConfigError, ProjectError, did_you_mean
+from ..model.matrix import Matrix, MatrixLevel
+from ..model.plan import BUILT
+from .places import Place, places, runnable
+
+# The environment variable that names the file to which each program or module adds a line "VARIABLE LEVEL" when it is
+# loaded: templates/isa_override.c.j2.
+REPORT = "ISAGEN_TEST_REPORT"
+PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a level: `result`, `how` it ran ("" if it did not), and the `reason` if it did not pass.
+
+    `loaded` counts the programs and modules that were loaded, by the level that they used.
+    """
+
+    level: str
+    result: str
+    how: str = ""
+    reason: str = ""
+    loaded: Mapping[str, int] | None = None
+
+
+def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str], where: str) -> list[str]:
+    """Return the levels to run, lowest first: those of `names`, or of all matrices if there are none.
+
+    Raises `ConfigError` for a name that is no level, and `ProjectError` if no level can be selected.
+    """
+    selectable = [matrix for matrix in matrices if matrix.override]
+    if not selectable:
+        raise ProjectError(
+            "its level cannot be chosen: isa.toml has no override",
+            where=where,
+            remedy='set override = "NAME_ISA" for the build that is tested',
+        )
+    levels = list(dict.fromkeys(level.name for matrix in selectable for level in matrix.levels))
+    for name in names:
+        if name.upper() not in levels:
+            raise ConfigError(f"unknown level {name!r}", where="--levels", remedy=did_you_mean(name, levels))
+    asked = {name.upper() for name in names}
+    return [level for level in levels if not asked or level in asked]
+
+
+def run_levels(
+    matrices: Sequence[Matrix], levels: Sequence[str], command: Sequence[str], emulated: bool
+) -> Iterator[Run]:
+    """Run `command` at each of the levels, and yield what became of it."""
+    for level in levels:
+        built = {
+            matrix.override: found
+            for matrix in matrices
+            if matrix.override and (found := matrix.level(level)) and found.verdict == BUILT
+        }
+        if built:
+            yield _run_where_it_can(matrices[0], level, built, command, emulated)
+        else:
+            yield Run(level, NOT_RUN, reason=_not_built(matrices, level))
+
+
+def _not_built(matrices: Sequence[Matrix], level: str) -> str:
+    found = next(found for matrix in matrices if (found := matrix.level(level)))
+    return f"{found.verdict}: {found.reason}"
+
+
+def _run_where_it_can(
+    matrix: Matrix, level: str, built: Mapping[str, MatrixLevel], command: Sequence[str], emulated: bool
+) -> Run:
+    """Run at the first place where all sets that have the level run it."""
+    problems: list[str] = []
+    for place in places(matrix, emulated):
+        problem = next(filter(None, map(place.problem_of, built.values())), "")
+        if not problem:
+            return _run_at(place, level, list(built), command)
+        problems.append(problem)
+    # The last place is the best model of an emulator; this CPU's reason says the most.
+    emulator = f"; {place.name} does not run it either" if len(problems) > 1 and not emulated else ""
+    return Run(level, NOT_RUN, reason=problems[-1 if emulated else 0] + emulator)
+
+
+def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequence[str]) -> Run:
+    with tempfile.TemporaryDirectory(prefix="isagen-test-") as folder:
+        report = Path(folder, "report")
+        environment = {**os.environ, **dict.fromkeys(variables, level), REPORT: str(report)}
+        print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
+        words = [*place.before, *runnable(command)] if place.before else list(command)
+        try:
+            # Its output is no result of isagen: --format json writes the results alone to the standard output.
+            status = subprocess.run(words, env=environment, stdout=2, check=False).returncode
+        except OSError as problem:
+            raise ProjectError(
+                f"cannot be run: {problem.strerror}", where=command[0], remedy="give the command of the tests after --"
+            ) from None
+        lines = report.read_text("utf-8").splitlines() if report.exists() else []
+    loads = [line.split() for line in lines]
+    loaded = dict(Counter(used for variable, used in loads if variable in variables))
+    if status != 0:
+        ended = f"status {status}" if status > 0 else signal.Signals(-status).name
+        reason = f"the command ended with {ended}"
+    elif not loaded:
+        reason = "no level ran: the command loaded nothing with these levels"
+    elif level not in loaded:
+        reason = f"{' and '.join(loaded)} ran in its place"
+    else:
+        return Run(level, PASSED, place.name, loaded=loaded)
+    return Run(level, FAILED, place.name, reason, loaded)
