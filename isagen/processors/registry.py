@@ -21,6 +21,7 @@ NAMES = (
     "ppc64",
     "riscv64",
     "s390x",
+    "loongarch64",
     "generic",
 )
 # The folder that the processors' folders are in.

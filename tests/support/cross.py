@@ -1,21 +1,31 @@
 """Processors that qemu-user runs: cross compilers, Meson's description of them, the level that each CPU selects."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from .platforms import ZIG, surroundings
 from .projects import Project, need
+
+# The baseline of zig for loongarch64 has LSX, which that of GCC has not; without -nostdlib++, zig compiles libc++ first.
+ZIG_OPTIONS = ["-mcpu=generic_la64+d"]
 
 
 @dataclass(frozen=True)
 class Target:
-    """A target of cross builds: its names, and the level that each CPU of qemu selects."""
+    """A target of cross builds: its names, the level that each CPU of qemu selects, the levels that are `newer` than
+    its `compilers`.
+    """
 
     triplet: str
     family: str
     endian: str
     emulator: str
     selected: Mapping[str, str]
+    compilers: Sequence[str] = ("gcc", "clang-16")
+    newer: frozenset[str] = frozenset()
 
     @property
     def table(self) -> str:
@@ -23,21 +33,31 @@ class Target:
         return "arm64" if self.family == "aarch64" else self.family
 
     def compiler(self, name: str, language: str = "cpp") -> list[str]:
-        """Return the words of the compiler of a language: of `gcc`, or of a Clang such as `clang-16`."""
+        """Return the words of the compiler of a language: of `gcc`, of `zig`, or of a Clang such as `clang-16`."""
+        if name == "zig":
+            words = [*ZIG, "c++" if language == "cpp" else "cc", "-target", self.triplet, *ZIG_OPTIONS]
+            return [*words, "-nostdlib++"] if language == "cpp" else words
         if name == "gcc":
             return [f"{self.triplet}-{'g++' if language == 'cpp' else 'gcc'}"]
         return [name.replace("clang", "clang++") if language == "cpp" else name, f"--target={self.triplet}"]
 
     def require(self, compiler: str) -> None:
         """Skip the test where a program is missing; Clang uses the libraries of GCC."""
+        if compiler == "zig":
+            pytest.importorskip("ziglang")
+            need(self.emulator)
+            return
         need(self.compiler(compiler, "c")[0], self.compiler(compiler)[0], f"{self.triplet}-g++", self.emulator)
 
     def cross_file(self, folder: Path, compiler: str) -> Path:
         """Write Meson's description of it into a folder."""
         path = folder / "cross.ini"
+        tools = f"ar = '{self.triplet}-ar'\nstrip = '{self.triplet}-strip'\n"
+        if compiler == "zig":
+            tools = f"ar = {[*ZIG, 'ar']}\n"
         path.write_text(
             f"[binaries]\nc = {self.compiler(compiler, 'c')}\ncpp = {self.compiler(compiler)}\n"
-            f"ar = '{self.triplet}-ar'\nstrip = '{self.triplet}-strip'\n"
+            f"{tools}"
             f"[host_machine]\nsystem = 'linux'\ncpu_family = '{self.family}'\ncpu = '{self.family}'\n"
             f"endian = '{self.endian}'\n"
         )
@@ -85,7 +105,9 @@ TARGETS = {
             "riscv64",
             "little",
             "qemu-riscv64",
+            # and no extension by riscv_hwprobe
             {"rv64": "DEFAULT", **{f"rv64,v=true,vext_spec=v1.0,vlen={size}": "V" for size in (128, 256, 512)}},
+            newer=frozenset({"ZVFH"}),
         ),
         Target(
             "s390x-linux-gnu",
@@ -93,6 +115,15 @@ TARGETS = {
             "big",
             "qemu-s390x",
             {"max,vx=off,vxeh=off": "DEFAULT", "max,vxeh=off": "VX", "max": "VXE"},
+        ),
+        # qemu 7.2 has neither LSX nor LASX.
+        Target(
+            "loongarch64-linux-musl",
+            "loongarch64",
+            "little",
+            "qemu-loongarch64",
+            {"la464-loongarch-cpu": "DEFAULT"},
+            compilers=["zig"],
         ),
     )
 }

@@ -24,6 +24,13 @@ linker.instantiate(store, Module.from_file(store.engine, sys.argv[1])).exports(s
 """
 
 
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of zig and wine: a cache for all tests, and a folder of this project's own."""
+    zig = str(Path(os.environ[CACHE], "zig"))
+    wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+    return {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig, **wine}
+
+
 @dataclass(frozen=True)
 class Platform:
     """A platform: its compilers by language, its system and processor as Meson calls them, and the reason why only the
@@ -101,13 +108,6 @@ PLATFORMS = {
     ),
     "made-up": _gnu("", "templeos", "x86_64", "isagen does not know the system templeos", runner=[]),
 }
-
-
-def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of zig and wine: a cache for all tests, and a folder of this project's own."""
-    zig = str(Path(os.environ[CACHE], "zig"))
-    wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
-    return {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig, **wine}
 
 
 def imposter(folder: Path, name: str, program: str, version: str, refused: str) -> Path:

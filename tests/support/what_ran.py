@@ -22,7 +22,7 @@ from .platforms import PLATFORMS, WINDOWS
 PROPERTY = "what ran"
 PROGRAMS = (
     *("gcc", "g++-11", "clang-14", "clang-16"),
-    *(f"{target.triplet}-gcc" for target in TARGETS.values()),
+    *(f"{target.triplet}-gcc" for target in TARGETS.values() if "gcc" in target.compilers),
     *("x86_64-w64-mingw32-gcc", "arm-linux-gnueabihf-gcc", "qemu-x86_64", "qemu-aarch64", "wine"),
 )
 INTRODUCTION = """\
@@ -46,7 +46,7 @@ def _levels(family: str) -> tuple[str, ...]:
     return load_table(TARGETS[family].table, Path()).names()
 
 
-COMPILERS = ("gcc", "clang-14", "clang-16")
+COMPILERS = ("gcc", "clang-14", "clang-16", "zig")
 SELECTION, KERNELS, X86 = "Levels that CPUs select", "Reference kernels: {}", "Levels of x86-64"
 SYSTEMS, INTRINSICS, ON_WINDOWS = "Other platforms", "Intrinsics", "Levels on Windows"
 GRIDS = {
@@ -67,6 +67,7 @@ GRIDS = {
             _levels(family),
         )
         for family, target in TARGETS.items()
+        if "gcc" in target.compilers
     },
     INTRINSICS: Grid(
         "Intrinsics, with their lanes, compiled with a level's flags and run under qemu, compared with scalar code.",

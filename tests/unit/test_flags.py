@@ -150,7 +150,13 @@ FLAGS = {
         "POWER9": ("-mcpu=power9", None, None),
         "POWER10": ("-mcpu=power10", None, None),
     },
-    "riscv64": {"DEFAULT": ("", None, None), "V": ("-march=rv64gcv", None, None)},
+    "riscv64": {
+        "DEFAULT": ("", None, None),
+        "ZBB": ("-march=rv64gc_zba_zbb", None, None),
+        "V": ("-march=rv64gcv", None, None),
+        "ZVFH": ("-march=rv64gcv_zfh_zvfh_zba_zbb", None, None),
+    },
+    "loongarch64": {"DEFAULT": ("", None, None), "LSX": ("-mlsx", None, None), "LASX": ("-mlsx -mlasx", None, None)},
     "s390x": {
         "DEFAULT": ("", None, None),
         "VX": ("-march=z13", None, None),

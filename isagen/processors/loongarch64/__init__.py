@@ -1,0 +1,26 @@
+"""loongarch64: levels with vectors of 128 and 256 bits (LSX, LASX), detected by what Linux reports."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from ..machines import machine_of
+from ..processor import OldestCpu, Processor
+
+# GCC has the attribute from 15 on; compilers turn LSX on by default, so code for CPUs without it needs it there, too.
+OLDEST_CPU = OldestCpu(
+    macro="__loongarch__",
+    gcc=(("__GNUC__ >= 15", "no-lasx,no-lsx"),),
+    clang=(("__clang_major__ >= 20", "no-lasx,no-lsx"),),
+)
+
+PROCESSOR = Processor(
+    name="loongarch64",
+    home=Path(__file__).parent,
+    cpu_families=("loongarch64",),
+    default_tables={"loongarch64": "loongarch64"},
+    macros={"__loongarch64": "loongarch64"},
+    oldest_cpu=OLDEST_CPU,
+    this_machine=partial(machine_of, "loongarch64", "loongarch64"),
+)
