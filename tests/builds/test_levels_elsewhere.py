@@ -70,7 +70,8 @@ def test_the_right_level_runs(portable, cell, family, compiler, cpu, level):
     assert "14 200 30 DEFAULT, " in ran(project, TARGETS[family], cpu, PORTABLE_ISA="default")
 
 
-@pytest.mark.parametrize(("family", "compiler"), BUILDS)
+# The headers of C++ that the leaking kernel includes need zig's libc++, which takes minutes to build.
+@pytest.mark.parametrize(("family", "compiler"), [build for build in BUILDS if build[1] != "zig"])
 def test_levels_share_no_code(tmp_path, family, compiler):
     target = TARGETS[family]
     project = built(tmp_path, compiler, target, package="leak")

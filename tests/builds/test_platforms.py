@@ -4,10 +4,15 @@ import json
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
-from support.platforms import PLATFORMS, imposter, surroundings
+from isagen.processors.detection import ask_permissions, detect, missing_by_level
+from isagen.processors.table import load_table
+from isagen.processors.x86.machine import ThisMachine
+from support.levels import ALL, level_that_runs
+from support.platforms import PLATFORMS, ZIG, Platform, imposter, surroundings
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import SYSTEMS
 
@@ -90,6 +95,31 @@ def test_an_audit_of_the_build_folder_says_what_it_cannot_read(built, name):
         assert {"arm": "code for Arm (32-bit) is not decoded", "i386": "code for x86 (32-bit) is not decoded"}.get(
             name, platform.reason
         ) in done.stdout
+
+
+@pytest.mark.parametrize("system", ["linux-musl", "freebsd"])
+def test_zig_builds_every_level_for_other_elf_systems(new_project, tmp_path, system):
+    """zig has a linker of its own, so that the audit is a command after the build; static programs for musl run here."""
+    pytest.importorskip("ziglang")
+    project = new_project("portable")
+    project.environment |= surroundings(tmp_path)
+    words = ["-target", f"x86_64-{system}", "-mcpu=x86_64"]
+    compilers = {"c": [*ZIG, "cc", *words], "cpp": [*ZIG, "c++", *words, "-nostdlib++"]}
+    platform = Platform(compilers, [*ZIG, "ar"], system.removesuffix("-musl"), "x86_64", "")
+    summary = project.setup("-Doptimization=3", "--cross-file", str(platform.cross_file(tmp_path)))
+    project.ninja()
+    assert set(verdicts(project).values()) == {"built"}
+    assert re.search(r"sealed +: yes\n", summary)
+    assert re.search(r"audited +: not when linked: .*run `isagen audit`", summary)
+    assert "nothing found" in project.isagen("audit", project.path("portable")).stdout
+    if system == "linux-musl":
+        machine = ThisMachine()
+        table = load_table("x86", Path())
+        missing = missing_by_level(table, ask_permissions(detect(table.features, machine), machine))
+        supported = [level for level, lacks in missing.items() if not lacks]
+        for level in ALL:
+            said = project.run(project.path("portable"), PORTABLE_ISA=level).stdout
+            assert f" in use: {level_that_runs(supported, level)}, built: " in said
 
 
 @pytest.mark.parametrize("table", ["default", "x86"])

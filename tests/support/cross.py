@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from .platforms import ZIG, surroundings
+from .platforms import ZIG
 from .projects import Project, need
 
-# The baseline of zig for loongarch64 has LSX, which that of GCC has not; without -nostdlib++, zig compiles libc++ first.
+# zig's own baseline for loongarch64 has LSX, and GCC's has not. Without -nostdlib++, zig compiles libc++ first.
 ZIG_OPTIONS = ["-mcpu=generic_la64+d"]
 
 
