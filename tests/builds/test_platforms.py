@@ -99,7 +99,7 @@ def test_an_audit_of_the_build_folder_says_what_it_cannot_read(built, name):
 
 @pytest.mark.parametrize("system", ["linux-musl", "freebsd"])
 def test_zig_builds_every_level_for_other_elf_systems(new_project, tmp_path, system):
-    """zig has a linker of its own, so that the audit is a command after the build; static programs for musl run here."""
+    """zig has a linker of its own, so the audit is a command of its own; static programs of musl run here."""
     pytest.importorskip("ziglang")
     project = new_project("portable")
     project.environment |= surroundings(tmp_path)
