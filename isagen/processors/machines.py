@@ -48,6 +48,8 @@ class Machine:
             return self.hwcap(*source.place)
         if source.kind == "prctl":
             return self.prctl(*source.place)
+        if source.kind == "windows":
+            return self.windows(*source.place)
         assert source.kind == "sysctl", f"no machine of {type(self).__name__} reads {source.kind}"
         return self.sysctl(*source.place)
 
@@ -78,6 +80,12 @@ class Machine:
         return (
             max(int(ctypes.CDLL(None).prctl(operation, *[ctypes.c_ulong(0)] * 4)), 0) if sys.platform == "linux" else 0
         )
+
+    def windows(self, feature: int) -> int:
+        """Return whether Windows reports a feature (IsProcessorFeaturePresent); 0 on another OS."""
+        if sys.platform != "win32":
+            return 0
+        return int(bool(ctypes.WinDLL("kernel32").IsProcessorFeaturePresent(ctypes.c_uint32(feature))))
 
     def sysctl(self, name: str) -> int:
         """Return the int that macOS has under `name`; 0 if there is none, or if it is negative."""

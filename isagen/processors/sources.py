@@ -81,6 +81,14 @@ SYSTEM_KINDS = (
         (range(1, 256),),
         "int operation",
     ),
+    SourceKind(
+        "windows",
+        1,
+        "[feature, 0]",
+        "[43, 0]: PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE",
+        (range(1, 256),),
+        "int feature",
+    ),
     SourceKind("sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', parameter="const char *name"),
 )
 

@@ -14,7 +14,7 @@ from isagen.binary.coff.sealing import emptied, sealed
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
 from support.levels import level_that_runs, supported_levels
-from support.platforms import WINDOWS, surroundings
+from support.platforms import WINDOWS, ZIG, surroundings
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import ON_WINDOWS
 
@@ -220,6 +220,55 @@ def test_wide_vectors_are_moved_to_the_stack_unaligned(portable, tmp_path):
     (tmp_path / "move.s").write_text("vmovaps %ymm0, 32(%rsp)\n")
     portable.run("x86_64-w64-mingw32-gcc", option, "-c", tmp_path / "move.s", "-o", tmp_path / "move.o")
     assert "vmovups" in portable.run("x86_64-w64-mingw32-objdump", "-d", tmp_path / "move.o").stdout
+
+
+def test_objects_of_arm64_are_sealed(tmp_path):
+    """zig takes no -march, by which levels of arm64 are compiled, so Clang 16 compiles and zig links; nothing runs."""
+    need("clang++-16")
+    pytest.importorskip("ziglang")
+    source = tmp_path / "kernel.cpp"
+    source.write_text(
+        "template <class T> __attribute__((noinline)) T twice(T x) { return x + x; }\ninline int calls = 0;\n"
+        'extern "C" float LEVEL(float x) { calls++; return twice(x); }\n'
+    )
+    project = make_project(tmp_path)
+    project.environment |= surroundings(tmp_path)
+    objects = []
+    for level, march in (("DEFAULT", "armv8-a"), ("DOTPROD", "armv8.2-a+dotprod")):
+        made = tmp_path / f"{level}.o"
+        words = [f"-DLEVEL=run_{level}", f"-march={march}", "-O2", "-std=c++17", "-c", source, "-o", made]
+        project.run("clang++-16", "--target=aarch64-w64-mingw32", *words)
+        file = CoffObject.load(made)
+        made.write_bytes(sealed(file, level, "1", {}))
+        names = {symbol.name for symbol in CoffObject.load(made).symbols}
+        assert {f"_Z5twiceIfET_S0_.{level.lower()}.1", "calls", f"run_{level}"} <= names
+        assert [file.initial_value(one) for one in file.symbols if one.name == "calls"] == ["0 (4 bytes)"]
+        objects.append(made)
+    (tmp_path / "main.c").write_text(
+        "float run_DEFAULT(float), run_DOTPROD(float);\n"
+        "int main(void) { return (int)(run_DEFAULT(1) + run_DOTPROD(2)); }\n"
+    )
+    words = ["cc", "-target", "aarch64-windows-gnu", tmp_path / "main.c", *objects, "-o", tmp_path / "main.exe"]
+    project.run(*ZIG, *words)
+    assert (tmp_path / "main.exe").read_bytes().startswith(b"MZ")
+
+
+@pytest.mark.parametrize(("feature", "level"), [(10, "AVX2"), (255, "DEFAULT")])
+def test_features_that_windows_reports(tmp_path, feature, level):
+    """10 is PF_XMMI64_INSTRUCTIONS_AVAILABLE, SSE2, which every x86-64 CPU has; 255 is none."""
+    if "AVX2" not in supported_levels():
+        pytest.skip("this CPU has no AVX2")
+    WINDOWS["mingw"].require()
+    project = make_project(tmp_path, "portable")
+    project.environment |= surroundings(tmp_path)
+    (project.folder / "isagen/own.toml").write_text(
+        f'extends = "x86"\nkeep = ["DEFAULT", "AVX2"]\n[extra_features]\nreported = {{ windows = [{feature}, 0] }}\n'
+        '[levels.AVX2]\nfeatures = ["avx2", "fma", "f16c", "reported"]\n'
+    )
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "own.toml"')
+    project.setup("--cross-file", str(WINDOWS["mingw"].cross_file(tmp_path)), *STATIC)
+    project.ninja()
+    assert f"14 200 30 {level}, in use: {level}, " in said(project, project.path("portable.exe"))
 
 
 def test_an_assembler_without_unaligned_moves(tmp_path):

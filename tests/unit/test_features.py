@@ -18,7 +18,7 @@ LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.
 @pytest.mark.parametrize(
     ("feature", "key", "message", "remedy"),
     [
-        ('macros = ["__A__"]', "cpuid", "is missing", "one of cpuid, hwcap, prctl, sysctl"),
+        ('macros = ["__A__"]', "cpuid", "is missing", "one of cpuid, hwcap, prctl, windows, sysctl"),
         ("hwcap = [3, 0]", "hwcap", "must be [word, bit]", "AT_HWCAP2"),
         ("hwcap = [1, 64]", "hwcap", "must be [word, bit]", ""),
         ("hwcap = [1, [0, 1]]", "hwcap", "must be [word, bit]", ""),

@@ -1,4 +1,4 @@
-"""COFF: the objects of Windows on x86-64, as MinGW's compilers write them (`isagen.binary.sealing_protocol.Format`).
+"""COFF: the objects of Windows, as MinGW's compilers write them (`isagen.binary.sealing_protocol.Format`).
 
 Names of C++ are those of the Itanium ABI. Microsoft's, which clang-cl uses too, are not known. Linked files (PE) are
 read for their build matrix alone: they are not audited.

@@ -9,8 +9,9 @@ from struct import Struct
 
 from ..protocol import Architecture
 
-IMAGE_FILE_MACHINE_AMD64 = 0x8664
-MACHINES = {IMAGE_FILE_MACHINE_AMD64: "x86-64"}  # others are not read
+# Others are not read.
+AMD64, ARM64 = 0x8664, 0xAA64
+MACHINES = {AMD64: "x86-64", ARM64: "AArch64"}
 
 HEADER = Struct("<HHIIIHH")  # machine, sections, time, symbol table, symbols, size of the optional header, flags
 # Two signatures, version, machine, time, class, size of data, flags, size and place of metadata, sections, symbol
@@ -31,8 +32,10 @@ SELECT_NODUPLICATES = 1
 TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
-# Relocation types of x86-64. REL32_1 to REL32_5 are of instructions with 1 to 5 more bytes after the address.
-REL_ABSOLUTE, REL_ADDR64, REL_ADDR32, REL_ADDR32NB, REL_REL32, REL_REL32_5 = 0, 1, 2, 3, 4, 9
+# The types of relocations of data, by machine: of 64 bits; and of distances, with the bytes from the relocated place to
+# where the distance starts. x86-64 has REL32_1 to REL32_5 for instructions with more bytes after the address.
+ADDR64 = {AMD64: 1, ARM64: 14}
+REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 
 
 def is_object(head: bytes) -> bool:

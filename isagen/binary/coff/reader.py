@@ -326,10 +326,9 @@ class Coff:
             raw = self.data[section.relocations_at :][: section.relocation_count * c.RELOCATION.size]
             content, here = self.content(section), []
             for offset, number, kind in c.RELOCATION.iter_unpack(raw):
-                width = 8 if kind == c.REL_ADDR64 else 4
+                width = 8 if kind == c.ADDR64[self.machine] else 4
                 addend = int.from_bytes(content[offset : offset + width], "little", signed=True)
-                if c.REL_REL32 <= kind <= c.REL_REL32_5:
-                    addend -= 4 + kind - c.REL_REL32
+                addend -= c.REL32[self.machine].get(kind, 0)
                 here.append(Relocation(section.address + offset, kind, 0, number, addend))
             found[section.index] = sorted(here)
         return found
