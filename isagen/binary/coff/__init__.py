@@ -6,6 +6,8 @@ read for their build matrix alone: they are not audited.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ...model.files import AnyPath
 from .. import itanium
 from ..notes import note_text as record
@@ -43,9 +45,7 @@ def architecture(head: bytes) -> Architecture | None:
 
 def open(path: AnyPath, shown: str = "") -> Binary:
     """Open a file; messages name it `shown`."""
-    from builtins import open as open_file
-
-    with open_file(path, "rb") as stream:
+    with Path(path).open("rb") as stream:
         is_image = stream.read(len(MAGIC)) == MAGIC
     return PeImage(path, shown) if is_image else Coff(path, shown)
 
