@@ -143,6 +143,23 @@ def test_weak_definitions_are_private_to_a_level(portable):
     portable.ninja()
 
 
+def test_merged_sections_that_only_local_symbols_name_are_private_to_a_level(portable):
+    """GNU's linker takes one of all such sections by name."""
+    source = portable.folder / "kernels/dot.cpp"
+    text = source.read_text()
+    source.write_text(
+        'asm(".section .text$once, \\"x\\"\\n.linkonce discard\\nonce: ret\\n'
+        '.section .rdata$lanes, \\"dr\\"\\n.linkonce discard\\nlanes: .long 4\\n.text");\n' + text
+    )
+    portable.ninja()
+    for level in ("DEFAULT", "AVX2"):
+        file = CoffObject.load(portable.path(f"isagen/isa_{level}.dot.cpp.o"))
+        names = [section.name for section in file.coff.sections if section.name.startswith((".text$o", ".rdata$l"))]
+        assert [name.split(".")[2] for name in names] == [level.lower()] * 2
+    source.write_text(text)
+    portable.ninja()
+
+
 @pytest.fixture(scope="module")
 def leaks(tmp_path_factory):
     """The kernels that are built to leak, by MinGW's GCC; zig would compile the C++ library first."""

@@ -2,7 +2,8 @@
 
 A linker takes one of all COMDAT sections that have the same symbol; GNU's also compares the sections' names. GNU's
 assembler puts what unwinds a function into sections that have no symbol at all, such as `.pdata$f`, of which linkers
-take one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too.
+take one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too. So does a
+merged section of code or constants that only local symbols name, as assembly may write it.
 
 A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Mapping
 
+from ..itanium import is_type
 from ..private_names import private_name
 from ..protocol import SymbolKind
 from .layout import HEADER, SECTION
@@ -45,7 +47,10 @@ def sealed(
         start, dollar, name = section.name.partition("$")
         if dollar and name in names:
             sections[section.index] = f"{start}${names[name]}"
-            changes.rename_section(section.index, sections[section.index])
+        elif section.merged and section.constant and not is_type(name):
+            sections[section.index] = private_name(section.name, level, mark)
+    for index, section_name in sections.items():
+        changes.rename_section(index, section_name)
     for own in file.coff.symbols():
         if own.kind == SymbolKind.SECTION and own.section in sections:
             changes.rename_symbol(own.number, sections[own.section])
