@@ -160,6 +160,25 @@ def test_merged_sections_that_only_local_symbols_name_are_private_to_a_level(por
     portable.ninja()
 
 
+def test_a_private_name_is_not_exported(portable):
+    """The linker refuses to export what is not there."""
+    sources = [portable.folder / name for name in ("kernels/dot.cpp", "kernels/scale.c")]
+    texts = [source.read_text() for source in sources]
+    shape = "struct __declspec(dllexport) shape { virtual ~shape() {} int sides() { return 4; } };\n"
+    sources[0].write_text(
+        f"{shape}__declspec(dllexport) int more(int x) {{ return x + shape().sides(); }}\n" + texts[0]
+    )
+    sources[1].write_text("__declspec(dllexport) int less(int x) { return x - 1; }\n" + texts[1])
+    portable.ninja()
+    for level, source in (("DEFAULT", "dot.cpp"), ("AVX2", "scale.c")):
+        coff = CoffObject.load(portable.path(f"isagen/isa_{level}.{source}.o")).coff
+        directives = b"".join(coff.content(section) for section in coff.sections if section.name == ".drectve")
+        assert not re.search(rb"_Z4morei|less|_ZN5shape5sidesEv", directives)
+    for source, text in zip(sources, texts, strict=True):
+        source.write_text(text)
+    portable.ninja()
+
+
 @pytest.fixture(scope="module")
 def leaks(tmp_path_factory):
     """The kernels that are built to leak, by MinGW's GCC; zig would compile the C++ library first."""

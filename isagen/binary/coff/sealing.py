@@ -5,11 +5,14 @@ assembler puts what unwinds a function into sections that have no symbol at all,
 take one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too. So does a
 merged section of code or constants that only local symbols name, as assembly may write it.
 
+A directive to export a name goes when the name becomes private: the DLL has no such symbol.
+
 A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Collection, Mapping
 
@@ -22,6 +25,8 @@ from .objects import CoffObject
 LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
 # GNU's assembler calls the definition of the weak symbol `f` so, with `f` and the name of another symbol of the object.
 WEAK_DEFINITION = ".weak."
+DIRECTIVES = ".drectve"  # of the compiler, for the linker
+EXPORT = re.compile(rb"""(?<!\S)[-/]export:("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
 EMPTY_TABLE = struct.pack("<I", 4)  # of names
 
 
@@ -51,6 +56,7 @@ def sealed(
             sections[section.index] = private_name(section.name, level, mark)
     for index, section_name in sections.items():
         changes.rename_section(index, section_name)
+    changes.drop_exports(names)
     for own in file.coff.symbols():
         if own.kind == SymbolKind.SECTION and own.section in sections:
             changes.rename_symbol(own.number, sections[own.section])
@@ -80,6 +86,13 @@ class _Renaming:
         place = self._coff.headers_at + (index - 1) * SECTION.size
         struct.pack_into("8s", self._data, place, f"/{offset}".encode())
 
+    def drop_exports(self, names: Collection[str]) -> None:
+        """Blank the directives that export one of these names."""
+        for section in self._coff.sections:
+            if section.name == DIRECTIVES:
+                kept = EXPORT.sub(lambda found: _blank(found, names), self._coff.content(section))
+                self._data[section.offset : section.offset + section.size] = kept
+
     def content(self) -> bytes:
         """Return the changed object."""
         struct.pack_into("<I", self._names, 0, len(self._names))
@@ -90,6 +103,11 @@ class _Renaming:
             self._offsets[name] = len(self._names)
             self._names += name.encode(errors="surrogateescape") + b"\0"
         return self._offsets[name]
+
+
+def _blank(found: re.Match[bytes], names: Collection[str]) -> bytes:
+    """Return spaces for a directive that exports one of these names, and another as it is."""
+    return b" " * len(found[0]) if found[2].decode(errors="surrogateescape") in names else found[0]
 
 
 def emptied(file: CoffObject) -> bytes:
