@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from re import Pattern
 
+from ..code.references import IMPORTED
 from ..model.errors import AuditError
 from ..model.toml import read_toml
 
@@ -26,6 +27,10 @@ def _patterns(table: str) -> Pattern[str]:
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether a function neither stores nor calls its arguments, or a variable contains no address."""
+    """Return whether a function neither stores nor calls its arguments, or a variable contains no address.
+
+    The pointer to one that is in a DLL is alike.
+    """
+    name = name.removeprefix(IMPORTED)
     calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)
     return _patterns("harmless").match(name) is not None and not calls

@@ -15,6 +15,7 @@ from ..processors.instructions import CpuChecks
 from .code import Code
 
 LARGEST_WRAPPER = 64  # bytes of a wrapper at most
+IMPORTED = "__imp_"  # on Windows, the pointer to a function or variable of a DLL begins so
 # The kind of a call or jump through a pointer if its target is known.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
 # The kind if its target is unknown.
@@ -25,8 +26,8 @@ class ResolvedReference(NamedTuple):
     """A reference by the instruction at the address `at`; `target` is an address, or 0.
 
     Only a target that another file defines, or that is one of the functions that call their arguments (the `callbacks`
-    of `References`), has a `name`. A call through the PLT or GOT has the kind of a direct call. An unknown target has
-    neither address nor name.
+    of `References`), has a `name`. A call through the PLT, the GOT or the pointer to a DLL's function has the kind of a
+    direct call. An unknown target has neither address nor name.
     """
 
     at: int
@@ -153,6 +154,8 @@ class References:
                 name = "" if target else self._pointers.target_name(relocation)
                 if relocation.kind in self.code.decoder.abi.relocations.through_slot:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
+                elif kind in SLOTS and name.startswith(IMPORTED):
+                    kind, name = RESOLVED[kind], name.removeprefix(IMPORTED)
                 elif kind in UNKNOWN:  # the operand is in a table of addresses
                     yield reference, ResolvedReference(reference.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""

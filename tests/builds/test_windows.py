@@ -114,6 +114,28 @@ ADDED = {
 }
 
 
+SOUND = {
+    "a function of a DLL": 'fprintf(stderr, "%s", getenv("NONE") ? "some" : "");',
+    "a large frame": "volatile char frame[20000]; frame[1] = 1; (void)frame[1];",
+}
+
+
+@pytest.mark.parametrize("used", SOUND)
+def test_what_a_level_may_use_at_load(portable, used):
+    """MinGW calls functions of its own, and those of DLLs through pointers; the virtual function runs later."""
+    source = portable.folder / "kernels/dot.cpp"
+    text = source.read_text()
+    source.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\nstruct shape {\n  float sizes[64];\n  virtual ~shape() = default;\n"
+        "  virtual void grow() { for (float &size : sizes) size = size * 3 + 1; }\n"
+        f"  __attribute__((noinline)) shape() {{ {SOUND[used]} }}\n}};\nstatic shape one;\n"
+        "shape *use() { one.grow(); return &one; }\n" + text
+    )
+    portable.ninja()
+    source.write_text(text)
+    portable.ninja()
+
+
 @pytest.mark.parametrize("added", ADDED)
 def test_the_rules_of_other_formats_hold(portable, added):
     source = portable.folder / "kernels/dot.cpp"
