@@ -16,13 +16,11 @@ from ..model.errors import AuditError
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
-# First bytes of formats of machine code that isagen does not read: Mach-O of both widths and byte orders, and PE.
+# First bytes of the format of machine code that isagen does not read: Mach-O of both widths and byte orders.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
 # Mach-O for several processors, and Java's classes. Their number of processors, or their version, comes next.
 UNIVERSAL = b"\xca\xfe\xba\xbe"
 OLDEST_CLASS = 43
-PE = b"MZ"
-PE_OFFSET = 60
 
 
 def unseen(name: str, number: int, total: int) -> None:
@@ -43,15 +41,9 @@ def other_format(path: Path) -> str:
     """Return the name of a file's format of machine code if isagen does not read it; "" for other files."""
     try:
         with path.open("rb") as stream:
-            head = stream.read(HEAD)
-            if _is_mach_o(head):
-                return "Mach-O"
-            if head.startswith(PE):
-                stream.seek(int.from_bytes(head[PE_OFFSET : PE_OFFSET + 4], "little"))
-                return "PE" if stream.read(4) == b"PE\0\0" else ""
+            return "Mach-O" if _is_mach_o(stream.read(HEAD)) else ""
     except OSError:
-        pass  # `is_binary` does not fail for such files either
-    return ""
+        return ""  # `is_binary` does not fail for such files either
 
 
 def _is_mach_o(head: bytes) -> bool:
@@ -68,7 +60,7 @@ def unpacked(wheel: Path) -> Iterator[Path]:
                 for entry in archive.infolist():
                     with archive.open(entry) as stream:
                         head = stream.read(HEAD)
-                    if not entry.is_dir() and (starts_with_code(head) or _is_mach_o(head) or head.startswith(PE)):
+                    if not entry.is_dir() and (starts_with_code(head) or _is_mach_o(head)):
                         archive.extract(entry, folder)
         except Exception as problem:  # of zipfile, of the decompressor, and of names that the OS refuses
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None

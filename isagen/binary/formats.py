@@ -16,7 +16,7 @@ FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
 NAMES = ("elf", "coff")
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
-HEAD = 64  # bytes that tell a file's format and architecture
+HEAD = 1024  # bytes that tell a file's format and architecture: a PE file starts with a program for DOS
 # The first bytes of archives of objects, in all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 

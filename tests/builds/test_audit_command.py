@@ -117,21 +117,24 @@ def test_wheels_and_folders_without_machine_code_are_no_error(house, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "name"),
+    ("content", "problem"),
     [
-        (b"\xcf\xfa\xed\xfe" + bytes(60), "Mach-O"),
-        (b"\xca\xfe\xba\xbe\0\0\0\2" + bytes(60), "Mach-O"),
-        (b"MZ" + bytes(58) + struct.pack("<I", 128) + bytes(64) + b"PE\0\0", "PE"),
+        (b"\xcf\xfa\xed\xfe" + bytes(60), "a file of the format Mach-O, which is not read"),
+        (b"\xca\xfe\xba\xbe\0\0\0\2" + bytes(60), "a file of the format Mach-O, which is not read"),
+        (
+            b"MZ" + bytes(58) + struct.pack("<I", 128) + bytes(64) + b"PE\0\0",
+            "code for Windows (PE files) is not decoded",
+        ),
     ],
 )
-def test_machine_code_of_other_systems_is_not_passed_over(tmp_path, libraries, content, name):
+def test_machine_code_of_other_systems_is_not_passed_over(tmp_path, libraries, content, problem):
     wheel = tmp_path / "other.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("pkg/other", content)
     said = isagen(wheel, status=2)
-    assert f"other.whl/pkg/other: a file of the format {name}, which is not read" in said
+    assert f"other.whl/pkg/other: {problem}" in said
     said = isagen(wheel, libraries["sound"])
-    assert f"other.whl/pkg/other: not audited: a file of the format {name}, which is not read\n" in said
+    assert f"other.whl/pkg/other: not audited: {problem}\n" in said
     assert f"skip   {wheel}: 1 file, not audited\n" in said
 
 

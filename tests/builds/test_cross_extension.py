@@ -20,10 +20,17 @@ DETAILS["c_api"] = {"headers": sysconfig.get_path("include")}
 def built(scaffold, tmp_path):
     """Builds the project that `isagen init` makes; returns its extension module and what was said."""
     TARGET.require("gcc")
+    # Debian's pyconfig.h includes that of the target, which is not here.
+    config = tmp_path / f"aarch64-linux-gnu/python{sysconfig.get_python_version()}/pyconfig.h"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f"#include <{sysconfig.get_config_var('MULTIARCH')}/python{sysconfig.get_python_version()}/pyconfig.h>\n"
+    )
 
     def build(*options):
         project = scaffold
-        project.setup("--cross-file", str(TARGET.cross_file(tmp_path, "gcc")), "-Disa_levels=SVE2", *options)
+        words = [f"-Dcpp_args=-I{tmp_path}", "-Disa_levels=SVE2", *options]
+        project.setup("--cross-file", str(TARGET.cross_file(tmp_path, "gcc")), *words)
         said = project.ninja()
         (module,) = project.path("").glob("_core.*.so")
         with open_binary(module) as binary:

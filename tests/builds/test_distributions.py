@@ -54,7 +54,7 @@ def tool(wheelhouse) -> Path:
 
 def test_the_tools_wheel_is_one_for_all_machines(tool):
     assert tool.name == f"isagen-{isagen.__version__}-py3-none-any.whl"
-    assert tool.stat().st_size < 500_000
+    assert tool.stat().st_size < 1_500_000
     with zipfile.ZipFile(tool) as archive:
         info = f"isagen-{isagen.__version__}.dist-info"
         assert "Root-Is-Purelib: true\n" in archive.read(f"{info}/WHEEL").decode()

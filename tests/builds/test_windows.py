@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.objects import CoffObject
-from isagen.binary.coff.reader import Coff
+from isagen.binary.coff.pointers import LoadedCoff
 from isagen.binary.coff.sealing import emptied, sealed
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
@@ -389,6 +389,6 @@ def _read_and_seal(data: bytes) -> None:
     file.findable_sections()
     CoffObject(sealed(file, "AVX2", "1", {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}), "sealed.o")
     CoffObject(emptied(file), "empty.o")
-    with Coff("damaged.o", data=data) as binary:
+    with LoadedCoff("damaged.o", data=data) as binary:
         pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
         assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0

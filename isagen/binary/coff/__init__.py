@@ -13,9 +13,9 @@ from .. import itanium
 from ..notes import note_text as record
 from ..protocol import Architecture, Binary, Mangling
 from . import layout
-from .images import ARCHITECTURE, MAGIC, PeImage
+from .images import ARCHITECTURE, MAGIC, PeImage, is_image
 from .objects import CoffObject
-from .reader import Coff
+from .pointers import LoadedCoff
 from .sealing import emptied
 from .sealing import sealed as seal
 
@@ -35,19 +35,19 @@ load_object = CoffObject.load
 
 def starts(head: bytes) -> bool:
     """Return whether a file with these first bytes is an object, or a linked file."""
-    return head.startswith(MAGIC) or layout.is_object(head)
+    return is_image(head) or layout.is_object(head)
 
 
 def architecture(head: bytes) -> Architecture | None:
     """Return the architecture that a file's first bytes name."""
-    return ARCHITECTURE if head.startswith(MAGIC) else layout.architecture_of(head)
+    return ARCHITECTURE if is_image(head) else layout.architecture_of(head)
 
 
 def open(path: AnyPath, shown: str = "") -> Binary:
     """Open a file; messages name it `shown`."""
     with Path(path).open("rb") as stream:
-        is_image = stream.read(len(MAGIC)) == MAGIC
-    return PeImage(path, shown) if is_image else Coff(path, shown)
+        reader = PeImage if stream.read(len(MAGIC)) == MAGIC else LoadedCoff
+    return reader(path, shown)
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:

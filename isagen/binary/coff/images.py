@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ..notes import notes_of
 from ..protocol import Architecture
 from . import layout as c
-from .reader import Coff, CoffSection
+from .entries import CoffSection
+from .pointers import LoadedCoff
 
 MAGIC = b"MZ"
 SIGNATURE_AT = 60  # the offset of the signature's offset
@@ -16,15 +17,21 @@ NOTES = ".isagen"
 ARCHITECTURE = Architecture("pe", 0, 64, "little", "Windows (PE files)")
 
 
-class PeImage(Coff):
+def is_image(head: bytes) -> bool:
+    """Return whether a file with these first bytes is a PE file."""
+    place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little")
+    return head.startswith(MAGIC) and head[place : place + 4] == SIGNATURE
+
+
+class PeImage(LoadedCoff):
     """A PE file. It has no symbols that are read."""
 
     relocatable, fixed, stripped = False, False, True
 
     def _read(self) -> None:
+        if not is_image(self.data):
+            raise self.fail("it does not start as one")
         place = int.from_bytes(self.data[SIGNATURE_AT : SIGNATURE_AT + 4], "little")
-        if self.data[place : place + 4] != SIGNATURE:
-            raise self.fail("it has no signature of PE")
         self.machine, count, _, _, _, optional, _ = c.HEADER.unpack_from(self.data, place + 4)
         self.architecture = ARCHITECTURE
         self.headers_at = place + 4 + c.HEADER.size + optional

@@ -13,8 +13,9 @@ from ..initial_values import InitialValues, Pointer
 from ..itanium import initialised_variables, is_type
 from ..protocol import MERGEABLE, Binding, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
+from .entries import UNWINDING, CoffSection, CoffSymbol
 from .layout import SCN_LNK_COMDAT
-from .reader import UNREADABLE, UNWINDING, Coff, CoffSection, CoffSymbol
+from .reader import UNREADABLE, Coff
 
 DIGEST_SIZE = 8  # bytes, as in binary.elf.digest
 LTO = ".gnu.lto_"
@@ -150,7 +151,8 @@ class CoffObject:
         if symbol.section in numbers:
             offset = symbol.address - self.coff.sections[symbol.section].address
             return struct.pack("<QQ", numbers[symbol.section], offset)
-        return symbol.text.encode(errors="surrogateescape") + struct.pack("<Q?", symbol.size, symbol.definition)
+        values = struct.pack("<QQ?", symbol.size, symbol.address, symbol.definition)
+        return symbol.text.encode(errors="surrogateescape") + b"\0" + values
 
     def foldable_variables(self) -> frozenset[str] | None:
         """Return the variables of an object that may fold; None for an object that may not.

@@ -4,138 +4,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Self
 
 from ...model.errors import AuditError
 from ...model.files import AnyPath, read_bytes
 from .. import itanium
-from ..protocol import Binding, Mangling, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
+from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
 from . import layout as c
+from .entries import NULL, UNDEFINED, CoffSection, CoffSymbol, Entry, kind_of
 
 UNREADABLE = "is not a COFF object that can be read: "
-# Arrays of functions that the C run-time library calls: GNU's, and those that Microsoft's library defines.
-ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
-UNWINDING = (".pdata", ".xdata")
-# Prefixes of the sections that compilers, assemblers and run-time libraries use by themselves.
-COMMON_DATA = (
-    *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
-    *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
-)
-
-
-@dataclass(frozen=True)
-class CoffSection:
-    """A section (`isagen.binary.protocol.Section`); `address` is made up, and `index` counts from 1 as symbols do."""
-
-    index: int
-    name: str
-    address: int
-    offset: int
-    size: int
-    flags: int
-    relocations_at: int
-    relocation_count: int
-
-    @property
-    def loaded(self) -> bool:
-        """Whether a process has it in memory."""
-        return not self.flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
-
-    @property
-    def in_file(self) -> bool:
-        """Whether it is loaded from the file."""
-        return self.loaded and not self.flags & c.SCN_CNT_UNINITIALIZED_DATA
-
-    @property
-    def executable(self) -> bool:
-        return self.in_file and bool(self.flags & c.SCN_MEM_EXECUTE)
-
-    @property
-    def writable(self) -> bool:
-        return bool(self.flags & c.SCN_MEM_WRITE)
-
-    @property
-    def constant(self) -> bool:
-        return not self.writable
-
-    @property
-    def findable(self) -> bool:
-        """Whether code may find it by name: linkers sort ``NAME$a``, ``NAME$m``, ``NAME$z`` into one section."""
-        return self.loaded and not self.flags & c.SCN_MEM_EXECUTE and not self.name.startswith(COMMON_DATA)
-
-    @property
-    def merged(self) -> bool:
-        """Whether a linker takes one of all sections with its symbol or name."""
-        return bool(self.flags & c.SCN_LNK_COMDAT)
-
-    @property
-    def when_called(self) -> str:
-        """When the run-time library calls the functions of this array; "" for other sections."""
-        return next((when for name, when in ARRAYS.items() if self.name.startswith(name)), "")
-
-
-class CoffSymbol(NamedTuple):
-    """A symbol (`isagen.binary.protocol.Symbol`).
-
-    `section` is 0 if the symbol is undefined, absolute or common; the latter two are a `definition` too. A weak one has
-    the place of the symbol that stands for it. `size` is the distance to the next symbol.
-    """
-
-    number: int
-    text: str
-    kind: SymbolKind
-    binding: Binding
-    section: int
-    address: int
-    size: int
-    definition: bool
-
-    @property
-    def defined(self) -> bool:
-        return self.section != 0
-
-    @property
-    def visible(self) -> bool:
-        return self.binding != Binding.LOCAL
-
-    @property
-    def local(self) -> bool:
-        return self.binding == Binding.LOCAL
-
-    @property
-    def named(self) -> bool:
-        return bool(self.text)
-
-
-class Entry(NamedTuple):
-    """An entry of the symbol table, with its auxiliary records."""
-
-    number: int
-    name: str
-    value: int
-    section: int
-    kind: int
-    storage: int
-    auxiliary: bytes
-
-    @property
-    def section_record(self) -> tuple[int, int]:
-        """The size of a section without padding, and how a linker chooses among those that are merged.
-
-        Both are 0 if this is not the symbol of a section.
-        """
-        if self.storage != c.CLASS_STATIC or self.value or len(self.auxiliary) < c.AUXILIARY_SECTION.size:
-            return 0, 0
-        size, _, _, _, _, selection = c.AUXILIARY_SECTION.unpack_from(self.auxiliary)
-        return size, selection
-
-
-UNDEFINED = CoffSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
-NULL = CoffSection(0, "", 0, 0, 0, c.SCN_LNK_REMOVE, 0, 0)
 
 
 class Coff:
@@ -263,14 +144,14 @@ class Coff:
             elif entry.storage == c.CLASS_EXTERNAL:
                 unique = records.get(index, (0, 0))[1] == c.SELECT_NODUPLICATES
                 binding = Binding.WEAK if section.merged and not unique else Binding.GLOBAL
-            kind = _kind(entry, section)
-            address = section.address + place.value if index > 0 else 0
+            kind = kind_of(entry, section)
+            address = place.value + section.address if index in (section.index, c.ABSOLUTE) and index else 0
             size = following.get((index, place.value), place.value) - place.value
             size = entry.value if kind == SymbolKind.COMMON else max(size, 0) if index > 0 else 0
             definition = index != 0 or kind == SymbolKind.COMMON
             yield CoffSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
 
-    def __enter__(self) -> Coff:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -312,9 +193,6 @@ class Coff:
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         yield from ()
 
-    def pointers(self, kinds: RelocationTypes) -> CoffPointers:
-        return CoffPointers(self, kinds)
-
     @cached_property
     def relocations(self) -> dict[int, list[Relocation]]:
         """The relocations of each section, by its index, in order.
@@ -336,63 +214,3 @@ class Coff:
     def relocations_between(self, index: int, start: int, end: int) -> Sequence[Relocation]:
         """Return the relocations of the section at `index` from `start` to before `end`."""
         return [relocation for relocation in self.relocations[index] if start <= relocation.address < end]
-
-
-def _kind(entry: Entry, section: CoffSection) -> SymbolKind:
-    """Return the kind of an entry's symbol, which is in `section`; its index is 0 if the symbol is in none."""
-    if entry.storage == c.CLASS_FILE or entry.section < -1:
-        return SymbolKind.FILE
-    if entry.kind == c.TYPE_FUNCTION:
-        return SymbolKind.FUNCTION
-    if entry.storage == c.CLASS_STATIC and not entry.value and entry.auxiliary and section.index:
-        return SymbolKind.SECTION
-    if not entry.section and entry.value and entry.storage == c.CLASS_EXTERNAL:
-        return SymbolKind.COMMON
-    return SymbolKind.LABEL if section.executable else SymbolKind.DATA
-
-
-class CoffPointers:
-    """The pointers of a COFF object (`isagen.binary.protocol.Pointers`)."""
-
-    slot_ranges: Sequence[tuple[int, int]] = ()
-    plt_ranges: Sequence[tuple[int, int]] = ()
-    resolvers: Sequence[int] = ()
-
-    def __init__(self, coff: Coff, kinds: RelocationTypes) -> None:
-        self._coff = coff
-        self._kinds = kinds
-
-    def follow(self, slot: int) -> Target:
-        return Target()
-
-    def called_by_loader(self) -> Iterator[tuple[int, str]]:
-        for section in self._coff.sections:
-            for relocation in self.relocations(section) if section.when_called else ():
-                yield self.target(relocation), section.when_called
-
-    def in_data(self) -> Iterator[tuple[int, int]]:
-        for section in self._coff.sections:
-            if section.in_file and not section.executable and not section.name.startswith(UNWINDING):
-                for relocation in self.relocations(section):
-                    if relocation.kind in self._kinds.absolute and (target := self.target(relocation)):
-                        yield relocation.address, target
-
-    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        return self._coff.relocations_between(section.index, start, end)
-
-    def target(self, relocation: Relocation, after: int = 0) -> int:
-        symbol = self._coff.symbol(relocation.symbol)
-        if not symbol.defined:
-            return 0
-        if relocation.kind in self._kinds.relative:
-            return symbol.address + relocation.addend + (after - relocation.address if after else 0)
-        return symbol.address + relocation.addend if relocation.kind in self._kinds.absolute else 0
-
-    def operand(self, relocation: Relocation, after: int) -> int:
-        target = self.target(relocation, after)
-        symbol = self._coff.symbol(relocation.symbol)
-        section = self._coff.section_at(target) if target else None
-        return target if section is not None and section.index == symbol.section else symbol.address
-
-    def target_name(self, relocation: Relocation) -> str:
-        return self._coff.symbol(relocation.symbol).text

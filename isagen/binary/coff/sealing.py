@@ -90,8 +90,10 @@ class _Renaming:
         """Blank the directives that export one of these names."""
         for section in self._coff.sections:
             if section.name == DIRECTIVES:
-                kept = EXPORT.sub(lambda found: _blank(found, names), self._coff.content(section))
-                self._data[section.offset : section.offset + section.size] = kept
+                content = self._coff.content(section)
+                changed = EXPORT.sub(lambda found: _blank(found, names), content)
+                if changed != content:
+                    self._data[section.offset : section.offset + section.size] = changed
 
     def content(self) -> bytes:
         """Return the changed object."""

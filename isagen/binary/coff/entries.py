@@ -1,0 +1,142 @@
+"""Entries of a COFF object's tables, decoded: sections and symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..protocol import Binding, SymbolKind
+from . import layout as c
+
+# Arrays of functions that the C run-time library calls: GNU's, and those that Microsoft's library defines.
+ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
+UNWINDING = (".pdata", ".xdata")
+# Prefixes of the sections that compilers, assemblers and run-time libraries use by themselves.
+COMMON_DATA = (
+    *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
+    *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
+)
+
+
+@dataclass(frozen=True)
+class CoffSection:
+    """A section (`isagen.binary.protocol.Section`); `address` is made up, and `index` counts from 1 as symbols do."""
+
+    index: int
+    name: str
+    address: int
+    offset: int
+    size: int
+    flags: int
+    relocations_at: int
+    relocation_count: int
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a process has it in memory."""
+        return not self.flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is loaded from the file."""
+        return self.loaded and not self.flags & c.SCN_CNT_UNINITIALIZED_DATA
+
+    @property
+    def executable(self) -> bool:
+        return self.in_file and bool(self.flags & c.SCN_MEM_EXECUTE)
+
+    @property
+    def writable(self) -> bool:
+        return bool(self.flags & c.SCN_MEM_WRITE)
+
+    @property
+    def constant(self) -> bool:
+        return not self.writable
+
+    @property
+    def findable(self) -> bool:
+        """Whether code may find it by name: linkers sort ``NAME$a``, ``NAME$m``, ``NAME$z`` into one section."""
+        return self.loaded and not self.flags & c.SCN_MEM_EXECUTE and not self.name.startswith(COMMON_DATA)
+
+    @property
+    def merged(self) -> bool:
+        """Whether a linker takes one of all sections with its symbol or name."""
+        return bool(self.flags & c.SCN_LNK_COMDAT)
+
+    @property
+    def when_called(self) -> str:
+        """When the run-time library calls the functions of this array; "" for other sections."""
+        return next((when for name, when in ARRAYS.items() if self.name.startswith(name)), "")
+
+
+class CoffSymbol(NamedTuple):
+    """A symbol (`isagen.binary.protocol.Symbol`).
+
+    `section` is 0 if the symbol is undefined, absolute or common; the latter two are a `definition` too. A weak one has
+    the place of the symbol that stands for it. `size` is the distance to the next symbol.
+    """
+
+    number: int
+    text: str
+    kind: SymbolKind
+    binding: Binding
+    section: int
+    address: int
+    size: int
+    definition: bool
+
+    @property
+    def defined(self) -> bool:
+        return self.section != 0
+
+    @property
+    def visible(self) -> bool:
+        return self.binding != Binding.LOCAL
+
+    @property
+    def local(self) -> bool:
+        return self.binding == Binding.LOCAL
+
+    @property
+    def named(self) -> bool:
+        return bool(self.text)
+
+
+class Entry(NamedTuple):
+    """An entry of the symbol table, with its auxiliary records."""
+
+    number: int
+    name: str
+    value: int
+    section: int
+    kind: int
+    storage: int
+    auxiliary: bytes
+
+    @property
+    def section_record(self) -> tuple[int, int]:
+        """The size of a section without padding, and how a linker chooses among those that are merged.
+
+        Both are 0 if this is not the symbol of a section.
+        """
+        if self.storage != c.CLASS_STATIC or self.value or len(self.auxiliary) < c.AUXILIARY_SECTION.size:
+            return 0, 0
+        size, _, _, _, _, selection = c.AUXILIARY_SECTION.unpack_from(self.auxiliary)
+        return size, selection
+
+
+UNDEFINED = CoffSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
+NULL = CoffSection(0, "", 0, 0, 0, c.SCN_LNK_REMOVE, 0, 0)
+
+
+def kind_of(entry: Entry, section: CoffSection) -> SymbolKind:
+    """Return the kind of an entry's symbol, which is in `section`; its index is 0 if the symbol is in none."""
+    if entry.storage == c.CLASS_FILE or entry.section < -1:
+        return SymbolKind.FILE
+    if entry.kind == c.TYPE_FUNCTION:
+        return SymbolKind.FUNCTION
+    if entry.storage == c.CLASS_STATIC and not entry.value and entry.auxiliary and section.index:
+        return SymbolKind.SECTION
+    if not entry.section and entry.value and entry.storage == c.CLASS_EXTERNAL:
+        return SymbolKind.COMMON
+    return SymbolKind.LABEL if section.executable else SymbolKind.DATA
