@@ -49,7 +49,26 @@ def _levels(family: str) -> tuple[str, ...]:
 COMPILERS = ("gcc", "clang-14", "clang-16", "zig")
 SELECTION, KERNELS, X86 = "Levels that CPUs select", "Reference kernels: {}", "Levels of x86-64"
 SYSTEMS, INTRINSICS, ON_WINDOWS = "Other platforms", "Intrinsics", "Levels on Windows"
+BUILT_BY = "What compilers build: table {}"
+# The compilers of C++ that each table is tried with.
+ON_X86 = {
+    **{f"gcc-{version}": [f"g++-{version}"] for version in (11, 12)},
+    **{f"clang-{version}": [f"clang++-{version}"] for version in (14, 16)},
+    "mingw gcc": ["x86_64-w64-mingw32-g++"],
+}
+TABLE_COMPILERS = {
+    **dict.fromkeys(("x86", "aten", "ipex", "numpy", "x86-64"), ON_X86),
+    **{
+        target.table: {compiler: target.compiler(compiler) for compiler in target.compilers if compiler != "zig"}
+        for target in TARGETS.values()
+        if "gcc" in target.compilers
+    },
+}
 GRIDS = {
+    **{
+        BUILT_BY.format(name): Grid("Built, or the reason why not.", load_table(name, Path()).names(), compilers)
+        for name, compilers in TABLE_COMPILERS.items()
+    },
     SELECTION: Grid(
         "The level that a cross-built program selects on each CPU of qemu-user, by compiler.",
         [f"{family}: {cpu}" for family, target in TARGETS.items() for cpu in target.selected],
@@ -122,6 +141,7 @@ class Writer:
             parts[-1] += "\n|---|" + "---|" * len(grid.columns)
             for row in grid.rows:
                 cells = ["; ".join(self.cells.get((title, row, one), ["not run"])) for one in grid.columns]
+                cells = [one.replace("|", "\\|") for one in cells]
                 parts[-1] += f"\n| {row} |" + "".join(f" {one} |" for one in cells)
             parts[-1] += "\n"
         return "\n".join([*parts, "## The machine\n", *_machine()])
