@@ -17,6 +17,9 @@ from isagen.model.errors import CpuError
 from isagen.model.plan import Verdict
 from isagen.planning.config import Config
 from isagen.planning.plan import CopyOptions, make_plan
+from isagen.probe.cache import NO_CACHE
+from isagen.probe.compiler import find_compiler
+from isagen.probe.probe import probe_all
 from isagen.processors.arm64.flags import on_baseline
 from isagen.processors.detection import detect, missing_by_level
 from isagen.processors.machines import Machine
@@ -48,13 +51,15 @@ static uint64_t words[3], length;
 static const char *names;
 static uint64_t recorded_hwcap(int word) { return words[word]; }
 static uint64_t recorded_prctl(int operation) { return operation == 51 ? length : 0; }
+static uint64_t recorded_windows(int feature) { (void)feature; return 0; }
 static uint64_t recorded_sysctl(const char *name) { return strstr(names, name) != NULL; }
 const struct isa_kernel isa_kernel_DEFAULT__stub = {0};
 void isa_needs_one_ISA_DEFINE_DISPATCH_for_stub(const struct isa_kernel *kernel) { (void)kernel; }
 
 int main(int argc, char **argv)
 {
-  static const struct isa_machine machine = {&isa_this_cpu, recorded_hwcap, recorded_prctl, recorded_sysctl};
+  static const struct isa_machine machine = {&isa_this_cpu, recorded_hwcap, recorded_prctl, recorded_windows,
+                                             recorded_sysctl};
   int level;
   words[1] = strtoull(argv[1], NULL, 0);
   words[2] = strtoull(argv[2], NULL, 0);
@@ -360,3 +365,14 @@ __attribute__((used)) static int called(int x) { int (*volatile f)(int) = &next<
     project = built(tmp_path, "gcc", "-Disa_levels=SVE2", *gold, added=[("kernels/dot.cpp", taken)])
     with open_binary(project.path("portable")) as binary:
         assert any(binary.name(one) == "_GLOBAL_OFFSET_TABLE_" and one.size for one in binary.symbols())
+
+
+def test_windows_reports_what_levels_up_to_sve_need():
+    """With what the flags turn on beside the level's own features, such as RDM."""
+    TARGET.require("clang-16")
+    verdicts = probe_all(TABLE, [find_compiler("cpp", TARGET.compiler("clang-16"))], NO_CACHE)
+    known = TABLE.features.features
+    for level in ("DOTPROD", "FP16", "SVE"):
+        needed = [known[name] for name in verdicts[level, "cpp"].features]
+        assert {"lse", "rdm"} <= {feature.name for feature in needed}
+        assert all("windows" in {one.source.kind for one in feature.conditions} for feature in needed)
