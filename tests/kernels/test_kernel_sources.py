@@ -5,6 +5,10 @@ import tomllib
 
 import pytest
 
+from isagen.planning.cells import define_flags, lacking_levels
+from isagen.probe.cache import NO_CACHE
+from isagen.probe.compiler import find_compiler
+from isagen.probe.probe import probe_all
 from isagen.processors.table import load_table
 from support.checkout import ROOT
 from support.pairs import paired
@@ -28,8 +32,8 @@ def sources_of(level):
             yield source
 
 
-def compiled(compiler, level, *more):
-    words = [compiler, "-std=c++17", "-fsyntax-only", *TABLE.level(level).flags["gnu"], *more]
+def compiled(compiler, *more):
+    words = [compiler, "-std=c++17", "-fsyntax-only", *more]
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
 
 
@@ -43,11 +47,13 @@ def test_no_warnings(compiler, vectors, tmp_path):
     (tmp_path / "isa_dispatch.h").write_text(DISPATCH, encoding="utf-8")
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", tmp_path, "-I", ROOT / "kernels"]
     count = 0
+    verdicts = probe_all(TABLE, [find_compiler("cpp", [compiler])], NO_CACHE)
     for level in levels:
-        if compiled(compiler, level.name, "-x", "c++", "/dev/null").returncode != 0:
-            continue  # a compiler that does not know the level's flags
-        macros = [f"-D{macro}" for macro in TABLE.defines(level.name)]
-        done = compiled(compiler, level.name, *warnings, *macros, *vectors, *sources_of(level.name))
+        verdict = verdicts[level.name, "cpp"]
+        if not verdict.available:
+            continue
+        macros = define_flags(TABLE, level.name, lacking_levels("cpp", verdicts))
+        done = compiled(compiler, *verdict.flags, *warnings, *macros, *vectors, *sources_of(level.name))
         assert done.returncode == 0, f"{level.name}: {done.stderr[:4000]}"
         count += 1
     assert count >= max(1, len(levels) - 1)
