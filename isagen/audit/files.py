@@ -16,7 +16,7 @@ from ..model.errors import AuditError
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
-# First bytes of the format of machine code that isagen does not read: Mach-O of both widths and byte orders.
+# First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
 # Mach-O for several processors, and Java's classes. Their number of processors, or their version, comes next.
 UNIVERSAL = b"\xca\xfe\xba\xbe"

@@ -14,7 +14,7 @@ from .sealing_protocol import Format, ObjectFile
 
 FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
-NAMES = ("elf", "coff")
+NAMES = ("elf", "coff", "macho")
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
 HEAD = 1024  # bytes that tell a file's format and architecture: a PE file starts with a program for DOS
 # The first bytes of archives of objects, in all formats.

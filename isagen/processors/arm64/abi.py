@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
@@ -28,4 +30,16 @@ ELF = Abi(
     arguments=("X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"),
     preserved=("X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X29"),
 )
-ABIS = {"elf": ELF}
+# Mach-O (Apple's <mach-o/arm64/reloc.h>): UNSIGNED, BRANCH26, PAGE21, PAGEOFF12, GOT_LOAD_PAGE21, GOT_LOAD_PAGEOFF12,
+# POINTER_TO_GOT, TLVP_LOAD_PAGE21, TLVP_LOAD_PAGEOFF12.
+MACHO_THROUGH_SLOT = frozenset({5, 6, 8, 9})
+MACHO_RELOCATIONS = RelocationTypes(
+    absolute=MACHO_THROUGH_SLOT | {0, 2, 3, 4},
+    relative=frozenset({7}),
+    through_slot=MACHO_THROUGH_SLOT,
+    slot=frozenset(),
+    rebased=-1,
+    resolved=-1,
+)
+MACHO = replace(ELF, machine=0x0100000C, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_ARM64
+ABIS = {"elf": ELF, "macho": MACHO}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
@@ -43,4 +45,16 @@ COFF = Abi(
     arguments=("RCX", "RDX", "R8", "R9"),
     preserved=("RBX", "RSP", "RBP", "RDI", "RSI", "R12", "R13", "R14", "R15"),
 )
-ABIS = {"elf": ELF, "coff": COFF}
+# Mach-O (Apple's <mach-o/x86_64/reloc.h>): UNSIGNED; SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1, SIGNED_2, SIGNED_4, TLV.
+MACHO_THROUGH_SLOT = frozenset({3, 4, 9})
+MACHO_RELOCATIONS = RelocationTypes(
+    absolute=frozenset({0}),
+    relative=MACHO_THROUGH_SLOT | {1, 2, 6, 7, 8},
+    through_slot=MACHO_THROUGH_SLOT,
+    slot=frozenset(),
+    rebased=-1,
+    resolved=-1,
+)
+# macOS has the calling convention of System V.
+MACHO = replace(ELF, machine=0x01000007, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_X86_64
+ABIS = {"elf": ELF, "coff": COFF, "macho": MACHO}

@@ -1,0 +1,52 @@
+"""Mach-O: the objects of macOS, for x86-64 and arm64 (`isagen.binary.sealing_protocol.Format`).
+
+Linked files are read for their build matrix alone: they are not audited.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...model.files import AnyPath
+from .. import itanium
+from ..notes import note_text as record
+from ..protocol import Architecture, Binary, Mangling
+from . import layout
+from .images import ARCHITECTURE, MachoImage
+from .objects import MachoObject
+from .reader import Macho
+from .sealing import emptied
+from .sealing import sealed as seal
+
+__all__ = ["emptied", "record", "seal"]
+
+name, shown = "macho", "Mach-O"
+systems = ("darwin",)
+object_suffixes, archive_suffixes = (".o",), (".a",)
+macro = "__MACH__"
+gcc_args = ()
+links_are_read = False
+mangling: Mangling = itanium
+load_object = MachoObject.load
+
+
+def starts(head: bytes) -> bool:
+    """Return whether a file with these first bytes is an object, or a linked file."""
+    return layout.is_image(head) or layout.is_object(head)
+
+
+def architecture(head: bytes) -> Architecture | None:
+    """Return the architecture that a file's first bytes name."""
+    return ARCHITECTURE if layout.is_image(head) else layout.architecture_of(head)
+
+
+def open(path: AnyPath, shown: str = "") -> Binary:
+    """Open a file; messages name it `shown`."""
+    with Path(path).open("rb") as stream:
+        reader = MachoImage if layout.is_image(stream.read(layout.HEADER.size)) else Macho
+    return reader(path, shown)
+
+
+def with_note(content: bytes, owner: str, text: bytes) -> bytes:
+    """Return the `content` of an object: whole modules, whose objects alone get notes, have no levels on macOS."""
+    return content

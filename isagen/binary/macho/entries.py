@@ -1,0 +1,167 @@
+"""Entries of a Mach-O file's tables, decoded: sections and symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..protocol import Binding, SymbolKind
+from . import layout as m
+
+DEBUGGING, UNWINDING = ("__DWARF", "__LD"), ("__eh_frame", "__compact_unwind", "__unwind_info")
+# The segments and sections that the program never writes to: the loader may relocate the latter.
+CONSTANT_SEGMENTS, CONSTANT = ("__TEXT", "__DATA_CONST"), ("__const", "__cfstring", "__got")
+# Prefixes of the sections that compilers use by themselves, and that LLVM's profiles and sanitizers use.
+COMMON_DATA = (
+    *("__data", "__bss", "__common", "__const", "__cstring", "__ustring", "__literal", "__cfstring", "__objc"),
+    *("__mod_init_func", "__mod_term_func", "__init_offsets", "__thread_", "__gcc_except_tab", *UNWINDING),
+    *("__isagen", "__llvm_", "__sancov_", "__asan_", "__got", "__la_symbol_ptr", "__nl_symbol_ptr"),
+)
+
+
+@dataclass(frozen=True)
+class MachoSection:
+    """A section (`isagen.binary.object_reader.ObjectSection`); `index` counts from 1 as symbols do."""
+
+    index: int
+    segment: str
+    own_name: str
+    address: int
+    offset: int
+    size: int
+    flags: int
+    relocations_at: int
+    relocation_count: int
+
+    @property
+    def name(self) -> str:
+        """Its segment and name, as sources spell them."""
+        return f"{self.segment},{self.own_name}" if self.index else ""
+
+    @property
+    def type(self) -> int:
+        """The type of its content."""
+        return self.flags & m.SECTION_TYPE
+
+    @property
+    def loaded(self) -> bool:
+        return self.index > 0 and self.segment not in DEBUGGING
+
+    @property
+    def in_file(self) -> bool:
+        return self.loaded and self.type not in m.ZERO_FILLED
+
+    @property
+    def executable(self) -> bool:
+        return self.in_file and bool(self.flags & (m.ATTR_PURE_INSTRUCTIONS | m.ATTR_SOME_INSTRUCTIONS))
+
+    @property
+    def writable(self) -> bool:
+        return self.loaded and not self.constant
+
+    @property
+    def constant(self) -> bool:
+        return self.segment in CONSTANT_SEGMENTS or self.own_name in CONSTANT
+
+    @property
+    def findable(self) -> bool:
+        """Whether code may find it by name, as ``section$start$__DATA$hooks`` or by getsectiondata()."""
+        return self.loaded and not self.executable and not self.own_name.startswith(COMMON_DATA)
+
+    @property
+    def unwinding(self) -> bool:
+        return self.own_name in UNWINDING
+
+    @property
+    def when_called(self) -> str:
+        return m.CALLED.get(self.type, "")
+
+
+class MachoSymbol(NamedTuple):
+    """A symbol (`isagen.binary.protocol.Symbol`).
+
+    `text` is its name in C, without the first underscore. `section` is 0 if the symbol is undefined, absolute or
+    common; the latter two are a `definition` too. `size` is the distance to the next symbol: padding counts. Other
+    programs and libraries cannot refer to `hidden` ones.
+    """
+
+    number: int
+    text: str
+    kind: SymbolKind
+    binding: Binding
+    section: int
+    address: int
+    size: int
+    definition: bool
+    hidden: bool = False
+
+    @property
+    def defined(self) -> bool:
+        return self.section != 0
+
+    @property
+    def visible(self) -> bool:
+        return self.binding != Binding.LOCAL and not self.hidden
+
+    @property
+    def local(self) -> bool:
+        return self.binding == Binding.LOCAL
+
+    @property
+    def named(self) -> bool:
+        return bool(self.text)
+
+
+class Entry(NamedTuple):
+    """An entry of the symbol table."""
+
+    number: int
+    name: str
+    type: int
+    section: int
+    description: int
+    value: int
+
+    @property
+    def external(self) -> bool:
+        """Whether other objects can refer to it."""
+        return bool(self.type & m.N_EXT)
+
+    @property
+    def kind(self) -> int:
+        """Where it is defined."""
+        return self.type & m.N_TYPE
+
+    @property
+    def common(self) -> bool:
+        """Whether the linker reserves memory for it: `value` is the size."""
+        return self.kind == m.N_UNDF and self.external and self.value > 0
+
+    @property
+    def binding(self) -> Binding:
+        """The rule by which a linker chooses among symbols of its name."""
+        if not self.external:
+            return Binding.LOCAL
+        weak = m.N_WEAK_DEF if self.kind == m.N_SECT else m.N_WEAK_REF
+        return Binding.WEAK if self.description & weak else Binding.GLOBAL
+
+
+UNDEFINED = MachoSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
+NULL = MachoSection(0, "", "", 0, 0, 0, 0, 0, 0)
+
+
+def name_in_c(name: str) -> str:
+    """Return a symbol's name in C, to which compilers add an underscore; the name itself if it has none."""
+    return name.removeprefix("_")
+
+
+def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
+    """Return the kind of a symbol, which is in `section`; its index is 0 if the symbol is in none.
+
+    The format has no kinds. Compilers' own labels, such as `ltmp0` and `l_.str`, do not start with an underscore.
+    """
+    if entry.common:
+        return SymbolKind.COMMON
+    if section.executable:
+        return SymbolKind.FUNCTION if entry.name.startswith("_") else SymbolKind.LABEL
+    return SymbolKind.THREAD_DATA if section.type in m.THREAD_LOCAL else SymbolKind.DATA

@@ -1,0 +1,71 @@
+"""Numbers and structures of Mach-O files (Apple's <mach-o/loader.h>, <nlist.h>, <reloc.h>, <x86_64/reloc.h>)."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from ..protocol import Architecture
+
+MAGIC = b"\xcf\xfa\xed\xfe"  # of 64 bits, little-endian; others are not read
+X86_64, ARM64 = 0x01000007, 0x0100000C
+MACHINES = {X86_64: "x86-64", ARM64: "AArch64"}
+OBJECT, PROGRAM, LIBRARY, BUNDLE = 1, 2, 6, 8
+LINKED = (PROGRAM, LIBRARY, BUNDLE)
+
+HEADER = Struct("<4sIIIIIII")  # magic, processor, its subtype, type, commands, their size, flags, reserved
+COMMAND = Struct("<II")  # number, size
+SEGMENT_64, SYMTAB = 0x19, 2
+# LC_BUILD_VERSION, and LC_VERSION_MIN_... of older compilers: the oldest system that the file is for.
+VERSIONS = {0x32, 0x24, 0x25, 0x2F, 0x30}
+# Command, name, address, size, file offset, file size, two protections, sections, flags.
+SEGMENT = Struct("<II16sQQQQiiII")
+# Name, segment, address, size, offset, alignment, relocations, their count, flags, three reserved.
+SECTION = Struct("<16s16sQQIIIIIIII")
+SYMBOL_TABLE = Struct("<IIIIII")  # command, symbols, their count, names, the names' size
+SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
+RELOCATION = Struct("<iI")  # address; symbol in 24 bits, relative, length in 2, external, type in 4
+
+SECTION_TYPE = 0xFF  # of flags
+ZERO_FILLED = {1, 0xC, 0x12}  # S_ZEROFILL, S_GB_ZEROFILL, S_THREAD_LOCAL_ZEROFILL
+LITERALS = {2, 3, 4, 0xE}  # S_CSTRING_LITERALS, S_4BYTE_LITERALS, S_8BYTE_LITERALS, S_16BYTE_LITERALS
+THREAD_LOCAL = {0x11, 0x12, 0x13}  # S_THREAD_LOCAL_REGULAR, ..._ZEROFILL, ..._VARIABLES
+# S_MOD_INIT_FUNC_POINTERS, S_THREAD_LOCAL_INIT_FUNCTION_POINTERS, S_INIT_FUNC_OFFSETS; S_MOD_TERM_FUNC_POINTERS.
+CALLED = {9: "when loaded", 0x15: "when loaded", 0x16: "when loaded", 0xA: "at exit"}
+ATTR_PURE_INSTRUCTIONS, ATTR_SOME_INSTRUCTIONS, ATTR_DEBUG = 0x80000000, 0x400, 0x02000000
+
+N_STAB, N_PEXT, N_TYPE, N_EXT = 0xE0, 0x10, 0x0E, 0x01  # of a symbol's type
+N_UNDF, N_ABS, N_SECT = 0, 2, 0xE
+N_WEAK_REF, N_WEAK_DEF = 0x40, 0x80  # of a symbol's description; on undefined symbols, 0x80 has another meaning
+
+# Types of relocations. A SUBTRACTOR and the relocation after it write a distance; an ADDEND is for the one after it.
+SUBTRACTOR = {X86_64: 5, ARM64: 1}
+ADDEND = {ARM64: 10}
+# The types that write the distance to the end of a 32-bit place: on x86-64, SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1,
+# SIGNED_2, SIGNED_4 and TLV, with the bytes of the instruction after the place.
+FROM_END = {X86_64: {1: 0, 2: 0, 3: 0, 4: 0, 6: 1, 7: 2, 8: 4, 9: 0}, ARM64: {}}
+
+
+def is_object(head: bytes) -> bool:
+    """Return whether a file with these first bytes is an object for a processor of `MACHINES`."""
+    return _kind(head) == OBJECT
+
+
+def is_image(head: bytes) -> bool:
+    """Return whether a file with these first bytes is a program or library for a processor of `MACHINES`."""
+    return _kind(head) in LINKED
+
+
+def _kind(head: bytes) -> int:
+    if not head.startswith(MAGIC) or len(head) < HEADER.size or _number(head, 4) not in MACHINES:
+        return 0
+    return _number(head, 12)
+
+
+def architecture_of(head: bytes) -> Architecture | None:
+    """Return the architecture that the first bytes of a file name."""
+    machine = _number(head, 4)
+    return Architecture("macho", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
+
+
+def _number(head: bytes, place: int) -> int:
+    return int.from_bytes(head[place : place + 4], "little")

@@ -1,0 +1,70 @@
+"""A Mach-O object as sealing reads it: its symbols that are not local, and the initial values of its data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..object_file import ObjectInMemory
+from ..object_reader import ObjectSection
+from ..protocol import MERGEABLE, Binding, Symbol, SymbolKind
+from ..sealing_protocol import NamedSymbol
+from . import layout as m
+from .entries import MachoSymbol
+from .reader import Macho
+
+
+class MachoObject(ObjectInMemory[Macho]):
+    """A Mach-O object in memory (`isagen.binary.sealing_protocol.ObjectFile`)."""
+
+    format, shown = Macho.format, "Mach-O"
+    reader = Macho
+
+    def _named(self, symbol: Symbol) -> NamedSymbol:
+        assert isinstance(symbol, MachoSymbol)
+        section = self.file.sections[symbol.section]
+        return NamedSymbol(
+            name=symbol.text,
+            kind=symbol.kind,
+            binding=symbol.binding,
+            size=symbol.size,
+            constant=symbol.defined and section.constant,
+            hidden=symbol.hidden,
+            defined=symbol.definition,
+            section=symbol.section,
+            number=symbol.number,
+            address=symbol.address,
+            code=symbol.defined and section.executable,
+        )
+
+    def local_functions(self) -> Iterator[MachoSymbol]:
+        """Yield the local functions."""
+        for symbol in self.file.symbols():
+            assert isinstance(symbol, MachoSymbol)
+            if symbol.binding == Binding.LOCAL and symbol.kind == SymbolKind.FUNCTION:
+                yield symbol
+
+    def _digested(self, section: ObjectSection) -> int:
+        return section.flags
+
+    def foldable_variables(self) -> frozenset[str] | None:
+        """Return the variables of an object that may fold; None for an object that may not.
+
+        A linker takes one of each weak variable for all objects. Data before the first one, or local data, is an
+        object's own.
+        """
+        variables: set[str] = set()
+        for section in self.file.sections:
+            if not section.loaded or section.executable or section.constant or not section.size:
+                continue
+            inside = [symbol for symbol in self.file.symbols() if symbol.section == section.index]
+            named = [symbol for symbol in inside if symbol.kind != SymbolKind.SECTION]
+            if section.findable or section.when_called or section.type in m.THREAD_LOCAL or not named:
+                return None
+            if any(symbol.binding not in MERGEABLE for symbol in named):
+                return None
+            if min(symbol.address for symbol in named) > section.address:
+                return None
+            variables.update(self.file.name(symbol) for symbol in named)
+        if any(symbol.kind == SymbolKind.COMMON for symbol in self.symbols):
+            return None
+        return frozenset(variables)

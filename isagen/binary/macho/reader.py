@@ -1,0 +1,171 @@
+"""Reading Mach-O files: load commands, sections, symbols and relocations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+
+from .. import itanium
+from ..object_reader import ObjectReader, ObjectSection
+from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
+from . import layout as m
+from .entries import NULL, UNDEFINED, Entry, MachoSection, MachoSymbol, kind_of, name_in_c
+
+
+class Macho(ObjectReader):
+    """A Mach-O object (`isagen.binary.object_reader.ObjectReader`).
+
+    The numbers after those of the symbol table are symbols of the sections, which relocations name directly.
+    """
+
+    format = "macho"
+    unreadable = "is not a Mach-O object that can be read: "
+    mangling: Mangling = itanium
+    undefined: Symbol = UNDEFINED
+    sections: tuple[MachoSection, ...]
+
+    def _read(self) -> None:
+        if not self._starts():
+            raise self.fail("it does not start as one")
+        self.architecture = m.architecture_of(self.data[: m.HEADER.size])
+        self.machine = self.architecture.machine if self.architecture else 0
+        self.symbols_at = self.symbol_count = self.names_at = self.names_end = 0
+        self.sections = (NULL, *self._sections())
+        self._symbols = {symbol.number: symbol for symbol in self._decoded()}
+
+    def _starts(self) -> bool:
+        return m.is_object(self.data[: m.HEADER.size])
+
+    def commands(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the number, offset and size of each load command."""
+        _, _, _, _, count, _, _, _ = m.HEADER.unpack_from(self.data)
+        place = m.HEADER.size
+        for _ in range(count):
+            number, size = m.COMMAND.unpack_from(self.data, place)
+            if size < m.COMMAND.size or place + size > len(self.data):
+                raise self.fail("its load commands are cut off")
+            yield number, place, size
+            place += size
+
+    def _sections(self) -> Iterator[MachoSection]:
+        index = 0
+        for number, place, size in self.commands():
+            if number == m.SYMTAB:
+                self._find_symbols(place)
+            elif number == m.SEGMENT_64:
+                *_, count, _ = m.SEGMENT.unpack_from(self.data, place)
+                first = place + m.SEGMENT.size
+                if first + count * m.SECTION.size > place + size:
+                    raise self.fail("its sections are cut off")
+                for header in range(first, first + count * m.SECTION.size, m.SECTION.size):
+                    index += 1
+                    yield self._section(index, header)
+
+    def _section(self, index: int, place: int) -> MachoSection:
+        raw, segment, address, size, offset, _, relocations, count, flags, *_ = m.SECTION.unpack_from(self.data, place)
+        of_segment, own = (text.rstrip(b"\0").decode(errors="surrogateescape") for text in (segment, raw))
+        section = MachoSection(index, of_segment, own, address, offset, size, flags, relocations, count)
+        if section.type not in m.ZERO_FILLED and size and offset + size > len(self.data):
+            raise self.fail(f"section {section.name} is cut off")
+        if relocations + count * m.RELOCATION.size > len(self.data):
+            raise self.fail(f"the relocations of section {section.name} are cut off")
+        return section
+
+    def _find_symbols(self, place: int) -> None:
+        *_, self.symbols_at, self.symbol_count, self.names_at, size = m.SYMBOL_TABLE.unpack_from(self.data, place)
+        self.symbol_command, self.names_end = place, self.names_at + size
+        if max(self.symbols_at + self.symbol_count * m.SYMBOL.size, self.names_end) > len(self.data):
+            raise self.fail("its symbol table is cut off")
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield the entries of the symbol table, but for those of debuggers."""
+        for number in range(self.symbol_count):
+            name, kind, section, *rest = m.SYMBOL.unpack_from(self.data, self.symbols_at + number * m.SYMBOL.size)
+            if kind & m.N_STAB:
+                continue
+            if kind & m.N_TYPE != m.N_SECT:
+                section = 0
+            elif not 0 < section < len(self.sections):
+                raise self.fail(f"symbol {number} is in a section that is not there")
+            yield Entry(number, self._string(name), kind, section, *rest)
+
+    def _string(self, offset: int) -> str:
+        end = self.data.find(0, self.names_at + offset, self.names_end)
+        if end < 0:
+            raise self.fail("a name is not in the table of names")
+        return self.data[self.names_at + offset : end].decode(errors="surrogateescape")
+
+    def _decoded(self) -> Iterator[MachoSymbol]:
+        entries = list(self._entries())
+        starts: dict[int, set[int]] = {}
+        for entry in entries:
+            if entry.section:
+                section = self.sections[entry.section]
+                if not 0 <= entry.value - section.address <= section.size:
+                    raise self.fail(f"symbol {entry.name} is outside of its section")
+                starts.setdefault(entry.section, set()).add(entry.value)
+        ends = {
+            (index, start): end
+            for index, values in starts.items()
+            for start, end in pairwise([*sorted(values), self.sections[index].address + self.sections[index].size])
+        }
+        for entry in entries:
+            section = self.sections[entry.section]
+            address = entry.value if entry.section or entry.kind == m.N_ABS else 0
+            size = entry.value if entry.common else ends.get((entry.section, entry.value), address) - address
+            yield MachoSymbol(
+                entry.number,
+                name_in_c(entry.name),
+                kind_of(entry, section),
+                entry.binding,
+                entry.section,
+                address,
+                size,
+                definition=entry.kind != m.N_UNDF or entry.common,
+                hidden=bool(entry.type & m.N_PEXT),
+            )
+        for section in self.sections[1:]:
+            number = self.symbol_count + section.index
+            yield MachoSymbol(
+                number, "", SymbolKind.SECTION, Binding.LOCAL, section.index, section.address, section.size, True
+            )
+
+    def content(self, section: ObjectSection) -> bytes:
+        assert isinstance(section, MachoSection)
+        empty = section.type in m.ZERO_FILLED
+        return b"" if empty else self.data[section.offset : section.offset + section.size]
+
+    def name(self, symbol: Symbol) -> str:
+        assert isinstance(symbol, MachoSymbol)
+        return symbol.text
+
+    @cached_property
+    def relocations(self) -> dict[int, list[Relocation]]:
+        return {
+            section.index: sorted(self._relocations(section), key=lambda relocation: relocation.address)
+            for section in self.sections
+        }
+
+    def _relocations(self, section: MachoSection) -> Iterator[Relocation]:
+        raw = self.data[section.relocations_at :][: section.relocation_count * m.RELOCATION.size]
+        content, added = self.content(section), 0
+        for offset, fields in m.RELOCATION.iter_unpack(raw):
+            number, length, external, kind = fields & 0xFFFFFF, fields >> 25 & 3, fields >> 27 & 1, fields >> 28
+            if kind == m.ADDEND.get(self.machine):
+                added = (number ^ 0x800000) - 0x800000  # it has a sign
+                continue
+            if offset < 0 or offset >= max(section.size, 1) or (external and number >= self.symbol_count):
+                raise self.fail(f"a relocation of section {section.name} is damaged")
+            if not external and number >= len(self.sections):
+                raise self.fail(f"a relocation of section {section.name} is for a section that is not there")
+            place = section.address + offset
+            addend = 0
+            if kind != m.SUBTRACTOR[self.machine] and (length == 3 or kind in (0, *m.FROM_END[self.machine])):
+                addend = int.from_bytes(content[offset : offset + (1 << length)], "little", signed=True)
+            addend, added = addend + added, 0
+            if kind in m.FROM_END[self.machine]:
+                addend += -4 if external else place
+            if not external:
+                addend -= self.sections[number].address
+            yield Relocation(place, kind, 0, number if external else self.symbol_count + number, addend)

@@ -1,0 +1,93 @@
+"""Sealing Mach-O objects: the weak code and constants of a level get names of the level.
+
+A linker takes one of all weak definitions that have the same name. So `f` becomes `f.avx2.NUMBER`, a private external
+symbol: the objects of the level still share one copy, and no other program or library can refer to it. Sections keep
+their names, because linkers merge none by its name.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Mapping
+
+from ..itanium import is_type
+from ..private_names import private_name
+from ..protocol import Binding
+from . import layout as m
+from .objects import MachoObject
+
+TYPE_AT, DESCRIPTION_AT = 4, 6  # in a symbol
+NAMES_SIZE_AT = 20  # in the command of the symbol table; the names' offset is before it
+
+
+def sealed(
+    file: MachoObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
+) -> bytes:
+    """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
+
+    The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level that
+    it maps to.
+    """
+    names = {**private, **dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)}
+    changes = _Renaming(file)
+    for symbol in file.symbols:
+        if symbol.name in names:
+            changes.rename_symbol(symbol.number, private_name(symbol.name, names[symbol.name], mark))
+            if symbol.section:
+                changes.hide_symbol(symbol.number)
+        if symbol.section and symbol.binding == Binding.GLOBAL and is_type(symbol.name):
+            # Levels share type information, also that of a class whose key function a kernel source defines.
+            changes.weaken_symbol(symbol.number)
+    for function in file.local_functions():
+        changes.rename_symbol(function.number, private_name(function.text, level, mark))
+    return changes.content()
+
+
+class _Renaming:
+    """Changes to one object; `content` returns the result. New names are added to the table of names."""
+
+    def __init__(self, file: MachoObject) -> None:
+        self._file = macho = file.file
+        self._data = bytearray(macho.data)
+        self._names = bytearray(macho.data[macho.names_at : macho.names_end])
+        self._offsets: dict[str, int] = {}
+
+    def rename_symbol(self, number: int, name: str) -> None:
+        """Give a symbol another name in C."""
+        if name not in self._offsets:
+            self._offsets[name] = len(self._names)
+            self._names += b"_" + name.encode(errors="surrogateescape") + b"\0"
+        struct.pack_into("<I", self._data, self._place(number), self._offsets[name])
+
+    def hide_symbol(self, number: int) -> None:
+        """Hide a symbol from other programs and libraries."""
+        self._data[self._place(number) + TYPE_AT] |= m.N_PEXT
+
+    def weaken_symbol(self, number: int) -> None:
+        """Make a definition weak."""
+        self._data[self._place(number) + DESCRIPTION_AT] |= m.N_WEAK_DEF
+
+    def content(self) -> bytes:
+        """Return the changed object. The names move to its end unless they are there."""
+        macho = self._file
+        if not macho.symbol_count:
+            return bytes(self._data)
+        start = macho.names_at if macho.names_end == len(self._data) else -(-len(self._data) // 8) * 8
+        struct.pack_into("<II", self._data, macho.symbol_command + NAMES_SIZE_AT - 4, start, len(self._names))
+        return bytes(self._data[:start].ljust(start, b"\0") + self._names)
+
+    def _place(self, number: int) -> int:
+        return self._file.symbols_at + number * m.SYMBOL.size
+
+
+def emptied(file: MachoObject) -> bytes:
+    """Return an object for the same processor that defines nothing and refers to nothing.
+
+    It keeps the commands for the system's version, without which linkers warn.
+    """
+    macho = file.file
+    kept = [(place, size) for number, place, size in macho.commands() if number in m.VERSIONS]
+    commands = b"".join(macho.data[place : place + size] for place, size in kept)
+    _, machine, subtype, *_, flags, _ = m.HEADER.unpack_from(macho.data)
+    header = m.HEADER.pack(m.MAGIC, machine, subtype, m.OBJECT, len(kept), len(commands), flags, 0)
+    return header + commands

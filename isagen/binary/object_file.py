@@ -1,0 +1,157 @@
+"""What COFF and Mach-O objects share as sealing reads them: symbols that are not local, and the values of data."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Generic, Self, TypeVar
+
+from ..model.errors import AuditError, BuildError
+from ..model.files import AnyPath, read_bytes
+from .initial_values import InitialValues, Pointer
+from .itanium import initialised_variables, is_type
+from .object_reader import ObjectReader, ObjectSection
+from .protocol import MERGEABLE, Binding, Symbol
+from .sealing_protocol import NamedSymbol, PointerTargets
+
+DIGEST_SIZE = 8  # bytes, as in binary.elf.digest
+
+ReaderT = TypeVar("ReaderT", bound=ObjectReader)
+
+
+class ObjectInMemory(Generic[ReaderT]):
+    """An object in memory (`isagen.binary.sealing_protocol.ObjectFile`).
+
+    Raises `BuildError`, which names `path`, if `data` is not one. `reader` is the class that reads it.
+    """
+
+    format: str
+    shown: str  # the format's name in messages
+    reader: type[ReaderT]
+
+    def __init__(self, data: bytes, path: AnyPath) -> None:
+        self.path = path
+        try:
+            self.file = self.reader(path, data=data)
+            self._check()
+        except AuditError as problem:
+            raise BuildError(
+                f"is not an object file that isagen can read: {problem.message.removeprefix(self.reader.unreadable)}",
+                where=str(path),
+                remedy=f"kernels must be compiled to {self.shown} objects; "
+                "is link-time optimisation switched on by hand?",
+            ) from None
+        self.symbols = tuple(map(self._named, (s for s in self.file.symbols() if s.binding != Binding.LOCAL)))
+
+    @classmethod
+    def load(cls, path: AnyPath) -> Self:
+        """Read the object at `path`."""
+        try:
+            data = read_bytes(path)
+        except OSError as problem:
+            raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
+        return cls(data, path)
+
+    def _check(self) -> None:
+        """Raise `AuditError` for an object that is not to be sealed."""
+
+    def _named(self, symbol: Symbol) -> NamedSymbol:
+        raise NotImplementedError
+
+    def _digested(self, section: ObjectSection) -> int:
+        """Return the flags of a section that are part of the object's digest."""
+        raise NotImplementedError
+
+    @cached_property
+    def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
+        """The code and constants that other objects may define too, without type information (see `ElfObject`)."""
+        mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
+        return tuple(s for s in mergeable if s.code or (s.constant and not is_type(s.name)))
+
+    @cached_property
+    def _initial_values(self) -> InitialValues:
+        return InitialValues(_Content(self.file))
+
+    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
+        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
+        return self._initial_values.targets(data)
+
+    def initial_value(self, symbol: NamedSymbol) -> str:
+        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
+        return f"{value} ({symbol.size} bytes)"
+
+    @property
+    def loaded_bytes(self) -> int:
+        return sum(section.size for section in self.file.sections if section.in_file)
+
+    def code(self) -> list[bytes]:
+        return [self.file.content(section) for section in self.file.sections if section.executable]
+
+    @property
+    def runs_at_load(self) -> bool:
+        return any(section.size and section.when_called for section in self.file.sections)
+
+    @property
+    def bounded_sections(self) -> frozenset[str]:
+        """No sections: no section is renamed for a level."""
+        return frozenset()
+
+    @cached_property
+    def initialised_variables(self) -> frozenset[str]:
+        return frozenset(initialised_variables(symbol.name for symbol in self.symbols))
+
+    def findable_sections(self) -> Mapping[str, PointerTargets]:
+        """Return the targets of the pointers in each section that code finds by name."""
+        data: dict[str, list[tuple[int, int, int]]] = {}
+        for section in self.file.sections:
+            if section.findable and section.in_file and section.size:
+                data.setdefault(section.name, []).append((section.index, section.address, section.size))
+        return {name: self._initial_values.targets(places) for name, places in data.items()}
+
+    def digest(self, prefixes: Sequence[str]) -> str:
+        """Return a digest of the loaded sections, their relocations and the global symbols."""
+        loaded = [section for section in self.file.sections if section.loaded]
+        numbers = {section.index: number for number, section in enumerate(loaded)}
+        digest = blake2b(digest_size=DIGEST_SIZE)
+        for section in loaded:
+            digest.update(struct.pack("<QQ", self._digested(section), section.size))
+            digest.update(self.file.content(section))
+        for content in sorted(self._global_symbols(prefixes, numbers)):
+            digest.update(content)
+        for section in loaded:
+            for relocation in self.file.relocations[section.index]:
+                place = relocation.address - section.address
+                digest.update(struct.pack("<QQQq", numbers[section.index], place, relocation.kind, relocation.addend))
+                digest.update(self._place(self.file.symbol(relocation.symbol), numbers))
+        return digest.hexdigest()
+
+    def _global_symbols(self, prefixes: Sequence[str], numbers: Mapping[int, int]) -> Iterator[bytes]:
+        for symbol in self.symbols:
+            index = next((index for index, prefix in enumerate(prefixes) if symbol.name.startswith(prefix)), -1)
+            name = symbol.name.removeprefix(prefixes[index]) if index >= 0 else symbol.name
+            place = self._place(self.file.symbol(symbol.number), numbers)
+            yield name.encode(errors="surrogateescape") + b"\0" + struct.pack("<bB", index, symbol.binding) + place
+
+    def _place(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
+        """Return the section's number and the offset of a symbol that the object defines; the name of another."""
+        if symbol.section in numbers:
+            offset = symbol.address - self.file.sections[symbol.section].address
+            return struct.pack("<Qq", numbers[symbol.section], offset)
+        values = struct.pack("<QQ", symbol.size, symbol.address)
+        return self.file.name(symbol).encode(errors="surrogateescape") + b"\0" + values
+
+
+class _Content:
+    """The content of an object (`isagen.binary.initial_values.Content`)."""
+
+    word = 8
+
+    def __init__(self, file: ObjectReader) -> None:
+        self.sections, self.read, self.symbols, self.name = file.sections, file.read, file.symbols, file.name
+        self._file = file
+
+    def pointers_between(self, section: int, start: int, end: int) -> Iterator[Pointer]:
+        for relocation in self._file.relocations_between(section, start, end):
+            yield relocation.address, self._file.symbol(relocation.symbol), relocation.addend

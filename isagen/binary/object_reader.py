@@ -1,0 +1,179 @@
+"""What readers of COFF and Mach-O objects share: a file in memory, with its sections, symbols and relocations."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, Self
+
+from ..model.errors import AuditError
+from ..model.files import AnyPath, read_bytes
+from .protocol import Architecture, Mangling, Relocation, RelocationTypes, Section, Symbol, Target
+
+
+class ObjectSection(Section, Protocol):
+    """A section of an object. The format's own section fits this protocol."""
+
+    @property
+    def offset(self) -> int:
+        """The offset of its content in the file."""
+
+    @property
+    def flags(self) -> int:
+        """What the format says of it."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a process has it in memory."""
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is loaded from the file: it has content."""
+
+    @property
+    def unwinding(self) -> bool:
+        """Whether it describes functions for unwinding the stack."""
+
+    @property
+    def when_called(self) -> str:
+        """When the functions are called whose addresses it contains; "" if it is no such array."""
+
+
+class ObjectReader:
+    """An object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
+
+    `isagen.binary.protocol.Binary` documents its methods. A format's class reads `sections`, of which number 0 is none,
+    and symbols by number, and gives each section's relocations.
+    """
+
+    format: str
+    unreadable: str  # the start of what is said of a damaged file
+    mangling: Mangling
+    machine: int
+    architecture: Architecture | None
+    sections: Sequence[ObjectSection]
+    undefined: Symbol  # one that is in no section
+    relocatable, fixed, stripped = True, False, False
+    levels: frozenset[str] = frozenset()
+
+    def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
+        self.path = Path(path)
+        self.shown = shown or str(path)
+        self._symbols: dict[int, Symbol] = {}
+        try:
+            self.data = data if data is not None else read_bytes(path)
+            self._read()
+        except OSError as problem:
+            raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
+        except (struct.error, IndexError, ValueError) as problem:
+            raise self.fail(f"it is damaged: {problem}") from None
+
+    def _read(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def relocations(self) -> Mapping[int, Sequence[Relocation]]:
+        """The relocations of each section, by its index, in order.
+
+        Addends are as in ELF: they start from the relocated place, and not from the end of the instruction.
+        """
+        raise NotImplementedError
+
+    def fail(self, problem: str) -> AuditError:
+        """Return the error of a file that is damaged or of another format, with the `problem`."""
+        return AuditError(self.unreadable + problem, where=self.shown)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        return None
+
+    def level_at(self, address: int) -> str:
+        return ""  # nothing audits sealed objects of these formats
+
+    def section_at(self, address: int) -> ObjectSection | None:
+        return next((s for s in self.sections if s.loaded and s.address <= address < s.address + s.size), None)
+
+    def content(self, section: ObjectSection) -> bytes:
+        """Return a section's bytes; none if it has no content in the file."""
+        raise NotImplementedError
+
+    def read(self, address: int, size: int) -> bytes:
+        section = self.section_at(address)
+        if section is None:
+            return b""
+        skipped = address - section.address
+        return self.content(section)[skipped : skipped + size]
+
+    def symbols(self) -> Iterator[Symbol]:
+        yield from self._symbols.values()
+
+    exports = symbols
+
+    def symbol(self, number: int) -> Symbol:
+        return self._symbols.get(number, self.undefined)
+
+    def name(self, symbol: Symbol) -> str:
+        raise NotImplementedError
+
+    def notes(self, owner: str) -> Sequence[bytes]:
+        return []
+
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
+        yield from ()
+
+    def relocations_between(self, index: int, start: int, end: int) -> Sequence[Relocation]:
+        """Return the relocations of the section at `index` from `start` to before `end`."""
+        return [relocation for relocation in self.relocations[index] if start <= relocation.address < end]
+
+    def pointers(self, kinds: RelocationTypes) -> ObjectPointers:
+        return ObjectPointers(self, kinds)
+
+
+class ObjectPointers:
+    """The pointers of an object (`isagen.binary.protocol.Pointers`)."""
+
+    slot_ranges: Sequence[tuple[int, int]] = ()
+    plt_ranges: Sequence[tuple[int, int]] = ()
+    resolvers: Sequence[int] = ()
+
+    def __init__(self, file: ObjectReader, kinds: RelocationTypes) -> None:
+        self._file = file
+        self._kinds = kinds
+
+    def follow(self, slot: int) -> Target:
+        return Target()
+
+    def called_by_loader(self) -> Iterator[tuple[int, str]]:
+        for section in self._file.sections:
+            for relocation in self.relocations(section) if section.when_called else ():
+                yield self.target(relocation), section.when_called
+
+    def in_data(self) -> Iterator[tuple[int, int]]:
+        for section in self._file.sections:
+            if section.in_file and not section.executable and not section.unwinding:
+                for relocation in self.relocations(section):
+                    if relocation.kind in self._kinds.absolute and (target := self.target(relocation)):
+                        yield relocation.address, target
+
+    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
+        return self._file.relocations_between(section.index, start, end)
+
+    def target(self, relocation: Relocation, after: int = 0) -> int:
+        symbol = self._file.symbol(relocation.symbol)
+        if not symbol.defined:
+            return 0
+        if relocation.kind in self._kinds.relative:
+            return symbol.address + relocation.addend + (after - relocation.address if after else 0)
+        return symbol.address + relocation.addend if relocation.kind in self._kinds.absolute else 0
+
+    def operand(self, relocation: Relocation, after: int) -> int:
+        target = self.target(relocation, after)
+        symbol = self._file.symbol(relocation.symbol)
+        section = self._file.section_at(target) if target else None
+        return target if section is not None and section.index == symbol.section else symbol.address
+
+    def target_name(self, relocation: Relocation) -> str:
+        return self._file.name(self._file.symbol(relocation.symbol))
