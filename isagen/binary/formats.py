@@ -53,7 +53,8 @@ def starts_with_code(head: bytes) -> bool:
 
 def format_names(linked: bool = False) -> str:
     """Return the formats' names, for messages; with `linked`, of those whose linked files are read."""
-    return " or ".join(format.shown for format in FORMATS if format.links_are_read or not linked)
+    *others, last = (format.shown for format in FORMATS if format.links_are_read or not linked)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..model.plan import BUILT, LevelRow, Plan
@@ -13,13 +14,21 @@ from ..processors.sources import SYSTEM_KINDS, Source
 MASK_BITS = 64
 
 
-def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) -> Mapping[str, Any]:
+def detection_values(
+    plan: Plan, features: Features, baseline: Sequence[str], unreported: Collection[str] = ()
+) -> Mapping[str, Any]:
     """Return the values of the templates; numbers are written as in C.
 
-    `baseline` are the features that all code of the build may use. The generated code reads each source of features
-    into a word.
+    `baseline` are the features that all code of the build may use. Those that the system does not report, the
+    `unreported`, are not checked. The generated code reads each source of features into a word.
     """
-    used = _used(features, {*baseline, *(name for level in plan.levels for name in level.features)})
+    unchecked = {*baseline}.intersection(unreported)
+    baseline = [name for name in baseline if name not in unchecked]
+    levels = [
+        replace(level, features=tuple(name for name in level.features if name not in unchecked))
+        for level in plan.levels
+    ]
+    used = _used(features, {*baseline, *(name for level in levels for name in level.features)})
     own_kinds = {kind.name for kind in features.processor.kinds}
     sources = _sources(features, used)
     words = {source: number for number, source in enumerate(sources)}
@@ -27,7 +36,7 @@ def detection_values(plan: Plan, features: Features, baseline: Sequence[str]) ->
     size = max(-(-len(used) // MASK_BITS), 1)
     places = {name: place for place, name in enumerate(features.states, 1)}
     return {
-        "levels": [_level(level, plan.levels, features, numbers, size) for level in plan.levels],
+        "levels": [_level(level, levels, features, numbers, size) for level in levels],
         "baseline": mask((numbers[name] for name in baseline), size),
         "features": [{"name": feature.name, "state": places.get(feature.state or "", 0)} for feature in used],
         "conditions": [

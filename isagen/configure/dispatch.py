@@ -24,6 +24,7 @@ from ..model.names import (
 from ..model.plan import BUILT, Build, LevelRow, Plan
 from ..model.record import MATRIX_OWNER, RECORD_OWNER
 from ..processors.features import Features
+from ..processors.sources import ELF, SYSTEM_MACROS
 from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
@@ -114,7 +115,8 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
     if limit.foreign:
         detection = detection_values(_without_requirements(plan), table.features, ())
     else:
-        detection = detection_values(plan, table.features, build.record.baseline)
+        unreported = table.features.unreported([SYSTEM_MACROS.get(build.system, ELF)])
+        detection = detection_values(plan, table.features, build.record.baseline, unreported)
     return {
         "header": dispatch_name(plan.kernel_set, "h"),
         "kernels": any(plan.copies()),

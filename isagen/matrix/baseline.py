@@ -19,9 +19,10 @@ OWN_CPU = (
 
 
 def beyond_architecture(build: Build) -> tuple[str, ...]:
-    """Return the features of the baseline that not every CPU of the architecture has."""
-    always = {normal_name(name) for name in features_of(build.record.features).instructions.always}
-    return tuple(name for name in build.record.baseline if normal_name(name) not in always)
+    """Return the features of the baseline that not every CPU of the architecture, under the build's system, has."""
+    features = features_of(build.record.features)
+    always = {*map(normal_name, features.instructions.always), *features.every_cpu.get(build.system, ())}
+    return tuple(name for name in build.record.baseline if always.isdisjoint((name, normal_name(name))))
 
 
 def baseline_origin(build: Build) -> str:

@@ -48,6 +48,10 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     if reason := reason or _wrong_macros(table, level, compiler, flags, macros):
         return Verdict(False, reason, flags, dropped)
     needed = {*table.features.turned_on(macros), *table.required_features(level.name)}
+    unreported = table.features.unreported(compiler.baseline_macros)
+    if absent := sorted((needed & unreported).difference(table.features.turned_on(compiler.baseline_macros))):
+        reason = f"the system does not report {', '.join(absent)}, so that no CPU can be checked for it"
+        return Verdict(False, reason, flags, dropped)
     features = tuple(name for name in table.features.features if name in needed)
     return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
 

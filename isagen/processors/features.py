@@ -15,7 +15,7 @@ from .instructions import Instructions, normal_name, read_instructions
 from .known_broken import KnownBroken, read_known_broken
 from .processor import Processor
 from .registry import audited_processor, find_processor, processor_names
-from .sources import SYSTEM_KINDS, Condition, read_conditions
+from .sources import Condition, read_conditions
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Features:
     """The features of a processor; each comes after the features that it needs.
 
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
-    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has.
+    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has,
+    and `every_cpu` Meson's name of a system to the features of all CPUs that run it.
     `known_broken` are errors of compilers.
     """
 
@@ -78,6 +79,7 @@ class Features:
     cpu_macros: str = ""
     never_required: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    every_cpu: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     known_broken: tuple[KnownBroken, ...] = ()
 
     @property
@@ -108,6 +110,15 @@ class Features:
         """Return the features that `macros` turn on, in order, without those that are never required."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return tuple(f.name for f in checked if f.is_on(macros))
+
+    def unreported(self, macros: Collection[str]) -> frozenset[str]:
+        """Return the features that the system does not report for which a compiler predefines `macros`."""
+        absent = {kind.name for kind in self.processor.all_kinds if kind.macro not in ("", *macros)}
+        return frozenset(
+            name
+            for name, feature in self.features.items()
+            if all(condition.source.kind in absent for condition in feature.conditions)
+        )
 
     def having(self, names: Iterable[str]) -> frozenset[str]:
         """Return the features that every CPU with all features `names` has."""
@@ -179,7 +190,7 @@ def _features(
     """Return the features `above` and then those of the section; a feature that it replaces keeps its place."""
     features = dict(above)
     for name, entry in section.sections(key):
-        conditions = read_conditions(entry, (*processor.kinds, *SYSTEM_KINDS))
+        conditions = read_conditions(entry, processor.all_kinds)
         feature = entry.record(Feature, name=name, conditions=conditions)
         entry.check("state", "state", filter(None, [feature.state]), states)
         names = list(features)

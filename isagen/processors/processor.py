@@ -12,7 +12,7 @@ from ..binary.protocol import Architecture
 from ..model.toml import Section
 from .decoding import Abi, Decoder
 from .machines import Machine
-from .sources import SourceKind
+from .sources import SYSTEM_KINDS, SourceKind
 
 ANY_FAMILY = "*"
 
@@ -100,6 +100,11 @@ class Processor:
     baseline_table: str = ""
     decodable: DecodableCode | None = None
     this_machine: Callable[[], Machine] | None = None
+
+    @property
+    def all_kinds(self) -> tuple[SourceKind, ...]:
+        """The kinds of sources that its features may have."""
+        return (*self.kinds, *SYSTEM_KINDS)
 
     def tables(self) -> Mapping[str, Path]:
         """Return the files of the processor's tables, by the tables' names."""

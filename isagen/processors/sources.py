@@ -46,7 +46,8 @@ class SourceKind:
 
     With `parts`, the allowed values of each part of a place, the value is an array: the place, and a bit or field of
     the number, which has `bits` bits. Without parts, it is a string, and the field is the whole number. The C function
-    that reads a source of the OS has the parameter `parameter`.
+    that reads a source of the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have
+    the source; without one, all have it.
     """
 
     name: str
@@ -55,6 +56,7 @@ class SourceKind:
     example: str
     parts: tuple[Sequence[Any], ...] = ()
     parameter: str = ""
+    macro: str = ""
 
     def read(self, entry: Section) -> tuple[Source, int, int]:
         """Read a source, the lowest bit of its field, and the field's width."""
@@ -70,9 +72,12 @@ class SourceKind:
         return Source(self.name, tuple(place)), *field
 
 
+# The macros that compilers predefine for a system, by Meson's name of it; for other systems, ELF's.
+SYSTEM_MACROS = {"darwin": "__APPLE__", "windows": "_WIN32"}
+ELF = "__ELF__"
 # The kinds of the OS, for any processor: `machines.Machine` and isa_system.c.j2 read them.
 SYSTEM_KINDS = (
-    SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word"),
+    SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word", ELF),
     SourceKind(
         "prctl",
         31,
@@ -80,6 +85,7 @@ SYSTEM_KINDS = (
         "[51, [15, 0]]: the length of SVE vectors in bytes",
         (range(1, 256),),
         "int operation",
+        ELF,
     ),
     SourceKind(
         "windows",
@@ -88,8 +94,11 @@ SYSTEM_KINDS = (
         "[43, 0]: PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE",
         (range(1, 256),),
         "int feature",
+        SYSTEM_MACROS["windows"],
     ),
-    SourceKind("sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', parameter="const char *name"),
+    SourceKind(
+        "sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', (), "const char *name", SYSTEM_MACROS["darwin"]
+    ),
 )
 
 

@@ -207,7 +207,7 @@ def test_objects_of_a_build(prepared):
     ("make", "message"),
     [
         (lambda path: None, "there is no such file or folder"),
-        (lambda path: path.write_text("hello"), "is not an ELF or MinGW COFF file that can be read"),
+        (lambda path: path.write_text("hello"), f"is not an {format_names()} file that can be read"),
         (lambda path: path.write_bytes(b"\x7fELF" + b"\1" * 200), "is not"),
         (lambda path: path.write_bytes(b"\x7fELF\2\1\1" + bytes(300)), "is not an ELF file that can be read"),
     ],

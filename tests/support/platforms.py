@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from isagen.binary.formats import format_names, known_systems
 from support.projects import CACHE, need
 
 ZIG = [sys.executable, "-m", "ziglang"]
@@ -81,7 +82,8 @@ def _zig(target: str, system: str, cpu_family: str, **more) -> Platform:
     # Without these, zig compiles libc++ and its sanitizers first, which takes minutes.
     options = ["-target", target, "-O2"]
     compilers = {"c": [*ZIG, "cc", *options], "cpp": [*ZIG, "c++", *options, "-nostdlib++"]}
-    reason = "" if system == "windows" else f"objects for {system} are not ELF or MinGW COFF, which isagen reads"
+    read = system in known_systems()
+    reason = "" if read else f"objects for {system} are not {format_names()}, which isagen reads"
     modules = ("ziglang", *more.pop("modules", ()))
     return Platform(compilers, [*ZIG, "ar"], system, cpu_family, reason, modules=modules, **more)
 

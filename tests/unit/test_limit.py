@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from isagen.binary.formats import format_names
 from isagen.build.registrations import announced_registrations
 from isagen.configure.limits import choose_table, limit_of
 from isagen.model.codec import from_data
@@ -28,6 +29,7 @@ def compiler(name, version, *macros):
 
 
 GCC = compiler("gcc", "12", "__ELF__", "__x86_64__")
+CLANG = compiler("clang", "22", "__APPLE__", "__MACH__", "__x86_64__")
 MINGW = compiler("gcc", "12", "_WIN32", "__x86_64__", "__MINGW64__")
 CLANG_CL = compiler("clang", "16", "_WIN32", "_MSC_VER", "__x86_64__")
 MSVC = compiler("msvc", "19")
@@ -42,16 +44,17 @@ LCC = compiler("lcc", "1", "__ELF__")
         (None, [GCC], "", Limit()),
         ("linux", [GCC], "no levels", Limit("no levels")),
         ("freebsd", [GCC, GCC], "", Limit()),
-        ("darwin", [MINGW], "no levels", Limit("isagen does not know the system darwin", True)),
-        ("linux", [GCC, MINGW], "", Limit("objects of GCC 12 are not ELF or MinGW COFF, which isagen reads", True)),
-        ("windows", [CLANG_CL], "", Limit("objects of Clang 16 are not ELF or MinGW COFF, which isagen reads", True)),
+        ("darwin", [CLANG], "", Limit()),
+        ("haiku", [MINGW], "no levels", Limit("isagen does not know the system haiku", True)),
+        ("linux", [GCC, MINGW], "", Limit(f"objects of GCC 12 are not {format_names()}, which isagen reads", True)),
+        ("windows", [CLANG_CL], "", Limit(f"objects of Clang 16 are not {format_names()}, which isagen reads", True)),
         ("beos", [GCC], "", Limit("isagen does not know the system beos", True)),
         (
             "windows",
             [MSVC],
             "",
             Limit(
-                "objects of MSVC 19 are not ELF or MinGW COFF, which isagen reads; the baseline of MSVC 19 is unknown, "
+                f"objects of MSVC 19 are not {format_names()}, which isagen reads; the baseline of MSVC 19 is unknown, "
                 "as it does not list its macros (-dM -E)",
                 True,
             ),
