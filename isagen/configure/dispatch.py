@@ -42,6 +42,7 @@ FUNCTIONS = (
     "isa_level_name",
     "isa_matrix_text",
     "isa_program_missing",
+    "isa_start",
     "isa_stub_count",
     "isa_stub_has_kernel",
     "isa_stub_level",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from isagen.binary.formats import format_names
 from support.auditing import audit, build, findings, plant_in_baseline
 from support.pairs import paired
 from support.prepared import FEW
