@@ -41,9 +41,10 @@ def other_format(path: Path) -> str:
     """Return the name of a file's format of machine code if isagen does not read it; "" for other files."""
     try:
         with path.open("rb") as stream:
-            return "Mach-O" if _is_mach_o(stream.read(HEAD)) else ""
+            head = stream.read(HEAD)
     except OSError:
         return ""  # `is_binary` does not fail for such files either
+    return "" if not _is_mach_o(head) else "universal Mach-O" if head.startswith(UNIVERSAL) else "Mach-O"
 
 
 def _is_mach_o(head: bytes) -> bool:

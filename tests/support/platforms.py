@@ -93,10 +93,18 @@ WINDOWS = {
     "mingw": _gnu("x86_64-w64-mingw32-", "windows", "x86_64", "", runner=["wine"], program="portable.exe"),
     "zig": _zig("x86_64-windows-gnu", "windows", "x86_64", runner=["wine"], program="portable.exe"),
 }
+MACOS_COMPILER = [sys.executable, str(Path(__file__).parent / "macos_compiler.py")]
+# macOS, by processor; `macho_loader` runs its programs.
+MACOS = {
+    "x86_64": _zig("x86_64-macos", "darwin", "x86_64"),
+    "aarch64": Platform(
+        {"c": [*MACOS_COMPILER, "c"], "cpp": [*MACOS_COMPILER, "cpp"]},
+        *([*ZIG, "ar"], "darwin", "aarch64", ""),
+        modules=["ziglang"],
+    ),
+}
 # Platforms where isagen builds the baseline alone.
 PLATFORMS = {
-    "macos-arm64": _zig("aarch64-macos", "darwin", "aarch64"),
-    "macos-x86_64": _zig("x86_64-macos", "darwin", "x86_64"),
     "wasm32": _zig("wasm32-wasi", "wasi", "wasm32", runner=[sys.executable, "-c", WASM], modules=["wasmtime"]),
     "arm": _gnu(
         "arm-linux-gnueabihf-",

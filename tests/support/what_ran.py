@@ -17,7 +17,7 @@ from isagen.processors.table import load_table
 
 from .cross import TARGETS
 from .levels import ALL
-from .platforms import PLATFORMS, WINDOWS
+from .platforms import MACOS, PLATFORMS, WINDOWS
 
 PROPERTY = "what ran"
 PROGRAMS = (
@@ -48,7 +48,8 @@ def _levels(family: str) -> tuple[str, ...]:
 
 COMPILERS = ("gcc", "clang-14", "clang-16", "zig")
 SELECTION, KERNELS, X86 = "Levels that CPUs select", "Reference kernels: {}", "Levels of x86-64"
-SYSTEMS, INTRINSICS, ON_WINDOWS = "Other platforms", "Intrinsics", "Levels on Windows"
+SYSTEMS, INTRINSICS = "Other platforms", "Intrinsics"
+ON_WINDOWS, ON_MACOS = "Levels on Windows", "Levels on macOS"
 BUILT_BY = "What compilers build: table {}"
 # The compilers of C++ that each table is tried with.
 ON_X86 = {
@@ -94,6 +95,11 @@ GRIDS = {
         ("gcc", "clang-16"),
     ),
     ON_WINDOWS: Grid("The level selected under wine, or asked for and selected, by compiler.", WINDOWS, ALL),
+    ON_MACOS: Grid(
+        "The level that a Mach-O program selects, or is asked for and selects, in the tests' loader on Linux.",
+        MACOS,
+        dict.fromkeys((*ALL, *_levels("arm64"))),
+    ),
     SYSTEMS: Grid("The baseline alone is built there.", PLATFORMS, ["built", "run"]),
 }
 

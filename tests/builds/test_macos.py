@@ -1,0 +1,399 @@
+"""macOS: zig and Clang build all levels, sealed; programs run in the tests' loader of Mach-O files, or qemu runs it.
+
+No macOS was at hand. x86-64 programs run on this machine's CPU, and arm64 ones by qemu, with the answers of
+`sysctlbyname` on Apple's CPUs.
+"""
+
+import random
+import re
+import struct
+import subprocess
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from isagen.binary.formats import open_binary
+from isagen.binary.macho.objects import MachoObject
+from isagen.binary.macho.reader import Macho
+from isagen.binary.macho.sealing import emptied, sealed
+from isagen.model.errors import IsagenError
+from isagen.processors.registry import decoder_of
+from support.checkout import ROOT
+from support.levels import level_that_runs, supported_levels
+from support.macho_loader import words
+from support.platforms import MACOS, ZIG, surroundings
+from support.projects import Project, make_project, matrix, need, verdicts
+from support.what_ran import ON_MACOS
+
+STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
+APPLE = {
+    name: cpu for name, cpu in tomllib.loads((ROOT / "tests/arm64/cpus.toml").read_text()).items() if "sysctls" in cpu
+}
+LEAKS = ["sort", "growth", "method", "table", "thread_local", "throw", "catch", "lambda", "c_static"]
+WIDTHS = {"DEFAULT": 128, "AVX2": 256, "AVX512": 512}
+
+
+def configured(folder: Path, family: str, package: str, *options: str) -> Project:
+    """The package, configured for macOS; the summary is its `last`."""
+    platform = MACOS[family]
+    platform.require()
+    need("clang-16")
+    project = make_project(folder, package)
+    project.environment |= surroundings(folder)
+    project.last = project.setup("--cross-file", str(platform.cross_file(folder)), *options)
+    return project
+
+
+def said(project: Project, family: str, program: Path, *options: str, **environment: str) -> str:
+    """What a program prints in the loader; `options` are qemu's."""
+    return project.run(*words(family, *options), program, check=False, **environment).stdout
+
+
+@pytest.fixture(scope="module", params=MACOS)
+def portable(request, tmp_path_factory):
+    """The portable project, built for each processor."""
+    folder = tmp_path_factory.mktemp(request.param)
+    project = configured(folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3")
+    project.ninja()
+    return project
+
+
+@pytest.fixture
+def family(request):
+    """The processor that the portable project is built for."""
+    return request.node.callspec.params["portable"]
+
+
+@pytest.fixture
+def dot(portable):
+    """A kernel source, which a test changes, and its text before."""
+    source = portable.folder / "kernels/dot.cpp"
+    text = source.read_text()
+    yield source, text
+    source.write_text(text)
+    portable.ninja()
+
+
+def test_all_levels_are_built_and_sealed(portable, family):
+    found = verdicts(portable)
+    built = {level for level, verdict in found.items() if verdict == "built"}
+    if family == "x86_64":
+        assert built == set(found)
+    else:  # every Mac has the features of FP16FML, and none has SVE
+        assert built == {"DEFAULT", "FP16FML", "I8MM", "BF16"}
+        assert re.search(r"SVE +: unavailable: the system does not report sve, so that no CPU can be", portable.last)
+    assert "WARNING: isagen" not in portable.last
+    assert re.search(r"sealed +: yes", portable.last)
+    assert re.search(r"audited +: not when linked: isagen does not read what this build links\n", portable.last)
+    assert not matrix(portable)["baseline_only"]
+
+
+def test_the_level_of_the_cpu_or_of_the_override_runs(portable, family, cell):
+    built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
+    if family == "x86_64":
+        supported = [level for level in supported_levels() if level in built]
+        machines = {"": (supported, {}, ())}
+    else:
+        order = {name: built[: built.index(cpu["level"]) + 1] for name, cpu in APPLE.items()}
+        machines = {
+            name: (order[name], {"MACHO_SYSCTL": _sysctls(cpu)}, ("-cpu", "max")) for name, cpu in APPLE.items()
+        }
+    for level in built:
+        run = any(level in supported for supported, _, _ in machines.values())
+        cell(ON_MACOS, family, level, "run in the tests' loader" if run else "built, not run: this CPU lacks it")
+    for supported, environment, options in machines.values():
+        for asked in ("", *supported):
+            level = level_that_runs(supported, asked) if asked and family == "x86_64" else asked or supported[-1]
+            expected = f"14 200 30 {level}, in use: {level}, built: {built[-1]}, 3 stubs: "
+            expected += " ".join(f"{stub}={level}" for stub in STUBS)
+            output = said(portable, family, portable.path("portable"), *options, PORTABLE_ISA=asked, **environment)
+            assert output.endswith(f"{expected}\n")
+
+
+def _sysctls(cpu: dict) -> str:
+    return ",".join(f"hw.optional.{name}=1" for name in cpu["sysctls"])
+
+
+def test_a_mac_that_lacks_a_feature_of_the_baseline(portable, family):
+    """The features of Clang's default CPU that macOS reports are checked when the program is loaded."""
+    if family == "x86_64":
+        pytest.skip("this machine's CPU has the features of every Mac")
+    less = {**APPLE["apple-m1"], "sysctls": [name for name in APPLE["apple-m1"]["sysctls"] if "SHA3" not in name]}
+    run = [*words(family, "-cpu", "max"), portable.path("portable")]
+    done = subprocess.run(
+        run, env={**portable.environment, "MACHO_SYSCTL": _sysctls(less)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "error: this program or library is compiled for features that CPU or OS lack: sha3\n" in done.stderr
+
+
+def test_the_matrix_is_read_from_the_program_and_an_audit_says_what_it_does_not_read(portable):
+    program = portable.path("portable")
+    found = matrix(portable, program)
+    assert [level["verdict"] for level in found["levels"]] == list(verdicts(portable).values())
+    kernels = [kernel["levels"]["DEFAULT"]["stubs"] for kernel in found["kernels"]]
+    assert sorted(stub for stubs in kernels for stub in stubs) == STUBS
+    for where in (program, portable.build):
+        done = portable.isagen("audit", where, check=False)
+        assert done.returncode == 2
+        assert "portable: code for macOS (linked Mach-O files) is not decoded\n  only ELF files of" in done.stdout
+
+
+def test_equal_copies_are_linked_once(portable, family):
+    (cells,) = [one["levels"] for one in matrix(portable)["kernels"] if one["source"] == "kernels/dot.cpp"]
+    upper, lower = ("AVX512_BF16", "AVX512_VNNI") if family == "x86_64" else ("BF16", "DEFAULT")
+    assert cells[upper]["folded"] == lower
+    assert MachoObject.load(portable.path(f"isagen/isa_{upper}.dot.cpp.o")).symbols == ()
+
+
+def test_a_missing_kernel_is_an_error_of_the_build(portable, dot):
+    source, text = dot
+    source.write_text(text.replace("ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", ""))
+    failed = portable.ninja(check=False)
+    assert re.search(r"undefined symbol.*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
+
+
+def test_a_missing_kernel_of_a_module_fails_when_it_is_loaded(portable, family, dot):
+    """Python's modules are linked with undefined symbols allowed."""
+    source, text = dot
+    source.write_text(text.replace("ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", ""))
+    portable.ninja(check=False)
+    objects = [*portable.path("isagen").glob("isa_*.o"), *portable.path("portable.p").glob("*.o")]
+    module = portable.path("module.so")
+    options = ["-bundle", "-undefined", "dynamic_lookup", "-nostdlib++"]
+    portable.run(*ZIG, "c++", "-target", f"{family}-macos", *options, *objects, "-o", module)
+    undefined = portable.run("llvm-nm-16", "--undefined-only", module).stdout.split()
+    assert "_isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_wide_dot_stub" in undefined
+
+
+ADDED = {
+    "a shared variable that differs": (
+        "inline int lanes = sizeof(int) * (WIDE + 1);\nint use() { return lanes++; }\n",
+        r"lanes: all levels share this variable, but its initial value is 4 \(4 bytes\) at DEFAULT and 8 \(4 bytes\)",
+    ),
+    "a shared variable that points to code": (
+        "static int twice(int x) { return 2 * x; }\ninline int (*hook)(int) = twice;\nint use() { return hook(1); }\n",
+        r"hook: this variable of kernels/dot.cpp is shared by all levels, but points to twice\(int\)",
+    ),
+    "a function in a section that code finds by name": (
+        "static int twice(int x) { return 2 * x; }\n"
+        '__attribute__((used, section("__DATA,hooks"))) static int (*const hook)(int) = twice;\n',
+        r"__DATA,hooks: kernels/dot.cpp puts the address of twice\(int\), a function of \w+, into this section",
+    ),
+    "code of a level at load": (
+        "#include <stdlib.h>\nstatic float table[64];\n"
+        'static const int done = [] { const float k = getenv("X") ? 2.f : 3.f; for (int i = 0; i < 64; i++) '
+        "table[i] = table[63 - i] * k; return 1; }();\nfloat use(int i) { return table[i] + done; }\n",
+        r"kernels/dot.cpp at AVX2: \S* runs when loaded, but needs avx \(v",
+    ),
+}
+
+
+@pytest.mark.parametrize("added", ADDED)
+def test_the_rules_of_other_formats_hold(portable, family, dot, added):
+    source, text = dot
+    lines, problem = ADDED[added]
+    if family == "aarch64" and "AVX2" in problem:
+        pytest.skip("the levels for Macs of arm64 vectorise this code as the baseline does")
+    wide = "#ifdef CPU_CAPABILITY_DEFAULT\n#define WIDE 0\n#else\n#define WIDE 1\n#endif\n"
+    source.write_text(wide + lines + text)
+    assert re.search(problem, portable.ninja(check=False))
+
+
+SOUND = {
+    "a function of the system": 'fprintf(stderr, "%s", getenv("NONE") ? "some" : "");',
+    "a large frame": "volatile char frame[20000]; frame[1] = 1; (void)frame[1];",
+    "a thread-local variable": "static thread_local int calls; calls++;",
+}
+
+
+@pytest.mark.parametrize("used", SOUND)
+def test_what_a_level_may_use_at_load(portable, dot, used):
+    source, text = dot
+    source.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\nstruct shape {\n  float sizes[64];\n  virtual ~shape() = default;\n"
+        "  virtual void grow() { for (float &size : sizes) size = size * 3 + 1; }\n"
+        f"  __attribute__((noinline)) shape() {{ {SOUND[used]} }}\n}};\nstatic shape one;\n"
+        "shape *use() { one.grow(); return &one; }\n" + text
+    )
+    portable.ninja()
+
+
+def test_weak_definitions_are_private_to_a_level_and_not_exported(portable, family, dot):
+    source, text = dot
+    source.write_text(
+        'template <class T> struct __attribute__((visibility("default"))) shape { virtual ~shape(); T sides; };\n'
+        "template <class T> shape<T>::~shape() { sides = 0; }\ntemplate struct shape<int>;\n"
+        "__attribute__((weak)) int weak_count(int x) { return x + 1; }\n"
+        "inline int calls = 3;\nint use_weak() { return weak_count(calls++); }\n" + text
+    )
+    portable.ninja()
+    level = "AVX2" if family == "x86_64" else "I8MM"
+    listed = portable.run("llvm-nm-16", "-m", portable.path(f"isagen/isa_{level}.dot.cpp.o")).stdout.splitlines()
+    defined = [line for line in listed if "(undefined)" not in line and "non-external" not in line]
+    kinds = {line.split()[-1]: line for line in defined}
+    private = [name for name in kinds if f".{level.lower()}." in name]
+    assert {re.sub(r"\..*", "", name) for name in private} >= {
+        "__Z10weak_counti",
+        "__ZN5shapeIiED1Ev",
+        "__ZTV5shapeIiE",
+    }
+    assert all("private external" in kinds[name] for name in private)
+    assert "weak external" in kinds["_calls"]
+    assert "weak external" in kinds["__ZTI5shapeIiE"]
+    exported = portable.run("llvm-objdump-16", "--macho", "--exports-trie", portable.path("portable")).stdout
+    assert "_calls" in exported
+    assert f".{level.lower()}." not in exported
+
+
+@pytest.fixture(scope="module")
+def leaks(tmp_path_factory):
+    """The kernels that are built to leak, with zig's libc++."""
+    platform = MACOS["x86_64"]
+    folder = tmp_path_factory.mktemp("leaks")
+    platform.require()
+    project = make_project(folder, "leaks")
+    project.environment |= surroundings(folder)
+    cross = platform.cross_file(folder)
+    cross.write_text(cross.read_text().replace(", '-nostdlib++'", ""))
+    project.setup("--cross-file", str(cross))
+    project.ninja()
+    return project
+
+
+def linked(project: Project, copies: str, levels: Sequence[str]) -> Path:
+    """Link the program by hand: lowest level first after the rest, or highest level first before the rest."""
+    rest = sorted(project.path("leaks.p").glob("*.o"))
+    objects = [sorted(project.path("").glob(copies.format(level))) for level in levels]
+    assert [len(found) for found in objects] == [3 if level == "DEFAULT" else 2 for level in levels]
+    parts = [rest, *objects] if levels[0] == "DEFAULT" else [*objects, rest]
+    program = project.path(f"{copies.partition('/')[2][:3]}-{levels[0]}")
+    project.run(*ZIG, "c++", "-target", "x86_64-macos", *(path for part in parts for path in part), "-o", program)
+    return program
+
+
+def widths(project: Project, program: Path, level: str) -> dict[str, str]:
+    """The widths of the code that each leak ran: "128 256" is the baseline's and the level's."""
+    lines = said(project, "x86_64", program, LEAKS_ISA=level).splitlines()
+    return dict(line.split(" ", 1) for line in lines if line.partition(" ")[0] in (*LEAKS, "c_plain"))
+
+
+@pytest.mark.parametrize("order", [list(WIDTHS), list(WIDTHS)[::-1]], ids=["lowest first", "highest first"])
+def test_sealed_levels_run_their_own_code(leaks, order):
+    """Also exceptions that other levels catch."""
+    program = linked(leaks, "isagen/isa_{}.*.o", order)
+    for level in set(WIDTHS).intersection(supported_levels()):
+        expected = dict.fromkeys(LEAKS, f"128 {WIDTHS[level]}")
+        assert widths(leaks, program, level) == {**expected, "c_plain": "128 128"}
+
+
+@pytest.mark.parametrize("order", [list(WIDTHS), list(WIDTHS)[::-1]], ids=["lowest first", "highest first"])
+def test_unsealed_levels_leak(leaks, order):
+    if "AVX2" not in supported_levels():
+        pytest.skip("this CPU has no AVX2")
+    program = linked(leaks, "isagen/libisa_{}.a.p/*.o", order)
+    found = widths(leaks, program, "AVX2")
+    assert {name for name in LEAKS if found.get(name) != "128 256"} >= {"sort", "growth", "method", "throw", "lambda"}
+
+
+def test_a_project_with_a_file_per_level(tmp_path):
+    project = configured(tmp_path, "x86_64", "per_level")
+    project.ninja()
+    assert "functions called" in said(project, "x86_64", project.path("direct"))
+    best = [level for level in ("DEFAULT", "AVX2", "AVX512") if level in supported_levels()][-1]
+    assert said(project, "x86_64", project.path("ops")).splitlines()[-1].startswith(f"{best} ")
+
+
+def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
+    project = configured(tmp_path, "x86_64", "reductions")
+    project.ninja()
+    built = [level for level, verdict in verdicts(project).items() if verdict == "built"]
+    lines = said(project, "x86_64", project.path("check")).splitlines()[-len(built) :]
+    assert lines == [f"{level} right" for level in built if level in supported_levels()]
+
+
+def test_whole_modules_are_built_once(tmp_path):
+    """Notes are added to ELF objects alone."""
+    project = configured(tmp_path, "x86_64", "raw_modules")
+    assert "only DEFAULT: whole modules have levels only where objects are ELF" in project.last
+
+
+def test_a_universal_file_is_named_as_such(portable, tmp_path):
+    """As lipo joins files for several processors."""
+    part = portable.path("portable").read_bytes()
+    head = struct.pack(">IIIIIII", 0xCAFEBABE, 1, 0x01000007, 3, 4096, len(part), 12)
+    (tmp_path / "both.so").write_bytes(head.ljust(4096, b"\0") + part)
+    done = portable.isagen("matrix", tmp_path, check=False)
+    assert "its binaries are universal Mach-O files, which isagen does not read" in done.stdout
+
+
+KERNEL = (
+    "#include <stdlib.h>\nstruct A { virtual ~A(); virtual int f(); };\nA::~A() {}\ninline int A::f() { return 1; }\n"
+    "inline int (*hook)(float *) = nullptr;\n__attribute__((weak)) int w = 1;\nthread_local int t = 2;\n"
+    'inline thread_local int u = atoi("3");\nstatic A early;\n'
+    "int run(float *a, int n) { A x; t += u; switch (n) { case 1: abort(); case 2: return 7; case 3: exit(3); "
+    'case 4: return atoi("4"); case 5: free(a); } return hook ? w++ : x.f() + early.f(); }\n'
+)
+
+
+@pytest.mark.parametrize("flags", [[], ["-g"]], ids=["", "-g"])
+@pytest.mark.parametrize("processor", ["x86_64", "arm64"])
+def test_damaged_objects_are_refused(tmp_path, processor, flags):
+    """Thousands of changes of real objects: an error that names the file, or a sealed object that can be read."""
+    need("clang++-16")
+    pytest.importorskip("ziglang")
+    source = tmp_path / "kernel.cpp"
+    source.write_text(KERNEL)
+    made = make_project(tmp_path)
+    command = [*MACOS["aarch64"].compilers["cpp"], f"--target={processor}-apple-macos13", "-std=c++17", "-O2", *flags]
+    made.run(*command, "-c", source, "-o", tmp_path / "k.o")
+    whole = (tmp_path / "k.o").read_bytes()
+    _read_and_seal(whole)
+    chance = random.Random(54412)
+    refused = 0
+    for _ in range(2000):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            place = chance.randrange(min(len(data), chance.choice((60, 2000, 1 << 20))))
+            value = chance.choice((chance.randbytes(1), b"\xff\xff\xff\xff", struct.pack("<I", chance.randrange(9999))))
+            data[place : place + len(value)] = value
+            if chance.random() < 0.1:
+                del data[place + 20 :]
+        try:
+            _read_and_seal(bytes(data))
+        except IsagenError as error:
+            refused += 1
+            assert str(error).startswith(("damaged.o: ", "sealed.o: "))
+    assert 200 < refused < 2000
+
+
+def _read_and_seal(data: bytes) -> None:
+    file = MachoObject(data, "damaged.o")
+    for symbol in file.symbols:
+        if symbol.defined:
+            file.pointer_targets(symbol)
+            file.initial_value(symbol)
+    file.digest(("isa_kernel_",))
+    file.foldable_variables()
+    file.findable_sections()
+    MachoObject(sealed(file, "AVX2", "1", {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}), "sealed.o")
+    MachoObject(emptied(file), "empty.o")
+    with Macho("damaged.o", data=data) as binary:
+        pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
+        assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
+
+
+def test_damaged_programs_are_refused(portable, tmp_path):
+    whole, chance, read = portable.path("portable").read_bytes(), random.Random(24994), 0
+    for _ in range(300):
+        data = bytearray(whole)
+        data[(place := chance.randrange(3000)) : place + 4] = chance.randbytes(4)
+        (tmp_path / "program").write_bytes(data)
+        try:
+            with open_binary(tmp_path / "program") as binary:
+                read += bool(binary.notes("isagen"))
+        except IsagenError as error:
+            assert str(error).startswith(str(tmp_path / "program"))
+    assert read
