@@ -138,7 +138,8 @@ class References:
             # A relocation before the decoder's next reference is in an operand for which there is no reference, such as
             # an immediate: the instruction forms the address.
             while relocation is not None and relocation.address < (reference.at if reference is not None else end):
-                target, name = self._pointers.target(relocation), self._pointers.target_name(relocation)
+                target = self._pointers.target(relocation)
+                name = "" if target else self._pointers.target_name(relocation)
                 immediate = Reference(relocation.address, relocation.address, Kind.ADDRESS, target)
                 yield immediate, ResolvedReference(relocation.address, Kind.ADDRESS, target, name)
                 relocation = next(relocations, None)

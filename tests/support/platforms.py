@@ -94,9 +94,13 @@ WINDOWS = {
     "zig": _zig("x86_64-windows-gnu", "windows", "x86_64", runner=["wine"], program="portable.exe"),
 }
 MACOS_COMPILER = [sys.executable, str(Path(__file__).parent / "macos_compiler.py")]
-# macOS, by processor; `macho_loader` runs its programs.
+# macOS, by processor; `macho_loader` runs its programs. On x86-64, zig compiles its libc++ first.
 MACOS = {
-    "x86_64": _zig("x86_64-macos", "darwin", "x86_64"),
+    "x86_64": Platform(
+        {"c": [*ZIG, "cc", "-target", "x86_64-macos"], "cpp": [*ZIG, "c++", "-target", "x86_64-macos"]},
+        *([*ZIG, "ar"], "darwin", "x86_64", ""),
+        modules=["ziglang"],
+    ),
     "aarch64": Platform(
         {"c": [*MACOS_COMPILER, "c"], "cpp": [*MACOS_COMPILER, "cpp"]},
         *([*ZIG, "ar"], "darwin", "aarch64", ""),

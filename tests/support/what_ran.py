@@ -98,7 +98,7 @@ GRIDS = {
     ON_MACOS: Grid(
         "The level that a Mach-O program selects, or is asked for and selects, in the tests' loader on Linux.",
         MACOS,
-        dict.fromkeys((*ALL, *_levels("arm64"))),
+        dict.fromkeys((*ALL, *load_table("arm64", Path()).names())),
     ),
     SYSTEMS: Grid("The baseline alone is built there.", PLATFORMS, ["built", "run"]),
 }

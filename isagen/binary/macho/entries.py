@@ -158,8 +158,11 @@ def name_in_c(name: str) -> str:
 def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
     """Return the kind of a symbol, which is in `section`; its index is 0 if the symbol is in none.
 
-    The format has no kinds. Compilers' own labels, such as `ltmp0` and `l_.str`, do not start with an underscore.
+    The format has no kinds. Compilers' own labels, such as `l_.str`, do not start with an underscore; on arm64, LLVM
+    writes one such as `ltmp0` at the start of each section.
     """
+    if entry.name.startswith("ltmp"):
+        return SymbolKind.SECTION
     if entry.common:
         return SymbolKind.COMMON
     if section.executable:
