@@ -10,11 +10,12 @@ from isagen.binary.elf.pointers import LoadedElf
 from isagen.code.code import Code
 from isagen.processors.arm64.abi import ELF
 from isagen.processors.arm64.decoder import Arm64Decoder
-from isagen.processors.arm64.instructions import INVALID, encodings, needs
+from isagen.processors.encodings import INVALID
 from isagen.processors.features import read_features
 from isagen.processors.instructions import OR, have, normal_name
 from support.projects import need
 
+DECODER = Arm64Decoder(ELF)
 ALWAYS = ("neon", "fp-armv8")
 # What LLVM 16 needs in addition.
 MORE = {"sme-f16f16": ("sme2p1",)}
@@ -37,20 +38,20 @@ def known_features() -> set[str]:
 
 def sampled(count: int) -> list[int]:
     """Words of every row of the table, with random bits where the mask has none."""
-    table, chance = encodings(), random.Random(1)
+    table, chance = DECODER.encodings, random.Random(1)
     rows = sorted({(mask, value) for listed in table.rows.values() for mask, value, _ in listed})
     return [chance.getrandbits(32) & ~mask | value for mask, value in rows for _ in range(count)]
 
 
 def test_every_row_needs_what_llvm_says():
     need("llvm-mc-16")
-    table, known = encodings(), known_features()
+    table, known = DECODER.encodings, known_features()
     words = sampled(2)
     newer = invalid(words, ["all"])
     by_needs: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for word in words:
         if word not in newer:
-            by_needs[table.kinds[table[word]].needs].append(word)
+            by_needs[table.forms[table[word]].needs].append(word)
     compared = 0
     for named, group in by_needs.items():
         features = [feature.split(OR)[0].replace("_", "-") for feature in named]
@@ -69,7 +70,7 @@ def test_words_that_are_no_instructions():
     need("llvm-mc-16")
     chance = random.Random(2)
     words = [chance.getrandbits(32) for _ in range(20000)]
-    unknown = [word for word in words if encodings()[word] == INVALID]
+    unknown = [word for word in words if DECODER.encodings[word] == INVALID]
     # LLVM ignores bits that should be ones: the third register of LDXR and the fourth of SMULH.
     valid = set(unknown) - invalid(unknown, ["all"])
     assert all(word & 0x3F000000 == 0x08000000 or word & 0xFF000000 == 0x9B000000 for word in valid)
@@ -149,11 +150,10 @@ def test_every_intrinsic_of_neon_needs_what_its_header_asks_for(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
     features = read_features("arm64")
-    decoder = Arm64Decoder(ELF)
-    needed = needs(features.instructions)
+    needed = DECODER.needs(features.instructions)
     used: dict[str, set[str]] = defaultdict(set)
     with LoadedElf(tmp_path / "all.o") as binary:
-        code = Code(binary, decoder)
+        code = Code(binary, DECODER)
         for number in range(len(code)):
             name = code.name(number).removeprefix("wrapped_")
             codes = code.codes(number)

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MASK = (1 << 64) - 1
+from ..addresses import MASK, signed
+
 PAGE = 4096
-
-
-def signed(value: int, bits: int) -> int:
-    """Return a field of some bits as a signed number."""
-    return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def branch_target(word: int, address: int) -> int | None:

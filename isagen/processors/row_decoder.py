@@ -1,0 +1,189 @@
+"""The part of a decoder that all processors share whose instructions are rows of data (`encodings`)."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .addresses import Addresses
+from .decoding import LEAVES, Abi, Codes, Kind, Reference
+from .decoding import Instruction as AnyInstruction
+from .encodings import INVALID, NO_WORD, Encodings
+from .instructions import Instructions
+
+FOLDER = Path(__file__).parent
+Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
+Found = tuple[Kind | None, int]  # the kind and the address of an instruction's reference
+NOTHING: Found = (None, 0)
+
+
+class Instruction(NamedTuple):
+    """One instruction (`isagen.processors.decoding.Instruction`); `word` is its encoding."""
+
+    ip: int
+    next_ip: int
+    code: int
+    word: int
+
+
+class RowDecoder(ABC):
+    """A decoder (`isagen.processors.decoding.Decoder`) that finds instructions in `instructions.toml` of its folder.
+
+    `key` are the bits of a word by which rows are found, `pad` matches padding, and `ends` is how the mnemonics start
+    after which control does not go on.
+    """
+
+    name: str
+    longest: int
+    jump_size: int
+    key: int
+    pad: re.Pattern[bytes]
+    ends: tuple[str, ...]
+    invalid: int = INVALID
+    mark, mark_size = b"", 0
+
+    def __init__(self, abi: Abi) -> None:
+        self.abi = abi
+        self.encodings = Encodings(FOLDER / self.name, self.key)
+        forms = enumerate(self.encodings.forms)
+        self.end_codes = {code for code, form in forms if form.mnemonic.startswith(self.ends)}
+        self.argument_registers = [int(name[1:]) for name in abi.arguments]
+        self.preserved_registers = {int(name[1:]) for name in abi.preserved}
+
+    # ---- what a processor defines
+
+    @abstractmethod
+    def placed(self, raw: bytes, address: int) -> Iterator[Step]:
+        """Yield each instruction; bytes that are no whole one have the word NO_WORD."""
+
+    def steps(self, raw: bytes, address: int) -> Iterator[Step]:
+        """Yield each instruction, or several that make one reference together."""
+        return self.placed(raw, address)
+
+    @abstractmethod
+    def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
+        """Return the reference of a step, and record the addresses in registers."""
+
+    @abstractmethod
+    def branch_target(self, word: int, address: int) -> int | None:
+        """Return the target of a direct branch or call; None for other instructions."""
+
+    @abstractmethod
+    def is_call(self, word: int) -> bool:
+        """Return whether an instruction is a call."""
+
+    @abstractmethod
+    def written(self, word: int) -> Sequence[int]:
+        """Return the general registers that an instruction other than a call writes."""
+
+    @abstractmethod
+    def copied(self, word: int) -> tuple[int, int] | None:
+        """Return (to, from) of an instruction that copies a register, or adds a constant to it; None for others."""
+
+    @abstractmethod
+    def reads_first(self, word: int) -> bool:
+        """Return whether an instruction reads the register of the first argument."""
+
+    # ---- the protocol
+
+    def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
+        return self.encodings.needs(rules)
+
+    def codes_of(self, mnemonic: str) -> Codes:
+        return self.encodings.codes_of(mnemonic)
+
+    def width(self, code: int) -> int:
+        return self.encodings.width(code)
+
+    def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
+        for at, after, word in self.placed(raw, address):
+            yield Instruction(at, after, self.encodings[word], word)
+
+    def codes(self, raw: bytes, address: int) -> Codes:
+        return frozenset(self.encodings[word] for word in {word for _, _, word in self.placed(raw, address)})
+
+    def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
+        addresses, left = Addresses(), False
+        at_targets: dict[int, Addresses] = {}  # of jumps forward
+        for at, after, word in self.steps(raw, address):
+            if left:
+                addresses, left = at_targets.get(at, addresses), False
+            kind, target = self.reference(word, at, addresses, linked, fixed)
+            if kind is not None:
+                yield Reference(at, after, kind, target)
+                left = kind in LEAVES
+                if target > at and target not in at_targets and (kind is Kind.BRANCH or kind is Kind.JUMP):
+                    at_targets[target] = addresses.copy()
+
+    def through_register(self, register: int, calls: bool, addresses: Addresses, offset: int = 0) -> Found:
+        """Return the reference of a branch or call through a register, and forget what a call may change."""
+        formed, loaded = addresses.formed.get(register), addresses.loaded.get(register)
+        if calls:
+            addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
+        if formed is not None:
+            return (Kind.CALL if calls else Kind.JUMP), formed + offset
+        if loaded is not None and not offset:
+            return (Kind.CALL_SLOT if calls else Kind.JUMP_SLOT), loaded
+        return (Kind.CALL_UNKNOWN if calls else Kind.JUMP_UNKNOWN), 0
+
+    def text(self, instruction: AnyInstruction) -> str:
+        """Return the mnemonic and the word: operands are not decoded."""
+        assert isinstance(instruction, Instruction)
+        mnemonic = self.encodings.forms[instruction.code].mnemonic
+        target = self.branch_target(instruction.word, instruction.ip)
+        digits = 2 * (instruction.next_ip - instruction.ip)
+        return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({instruction.word:0{digits}x})"
+
+    def padding(self, raw: bytes) -> int:
+        padding = self.pad.match(raw)
+        return padding.end() if padding else 0
+
+    def call_arguments(
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        join_points: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        values: dict[int, int] = {}  # by register
+        arguments = {}
+        numbers = self.argument_registers
+        for at, _, word in self.steps(raw, address):
+            if at in join_points:
+                values.clear()
+            if at in calls:
+                arguments[at] = [values.get(numbers[place], 0) for place in calls[at]]
+            if self.is_call(word):
+                values = {register: value for register, value in values.items() if register in self.preserved_registers}
+                continue
+            value, written = formed.get(at, 0), self.written(word)
+            if not value and (copied := self.copied(word)) is not None:
+                value = values.get(copied[1], 0)
+            for register in written:
+                values.pop(register, None)
+            if value and written:
+                values[written[0]] = value
+        return arguments
+
+    def tested_bits(
+        self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
+    ) -> frozenset[int]:
+        """Return an unknown test: the masks are in registers, which are not followed."""
+        return frozenset({-1})
+
+    def takes_features(self, raw: bytes) -> bool:
+        """Return whether code reads its first argument: loaders pass features there."""
+        for _, _, word in self.steps(raw, 0):
+            if word == NO_WORD or self.reads_first(word):
+                return word != NO_WORD
+            if self.is_call(word) or self.argument_registers[0] in self.written(word):
+                return False
+        return False
+
+    @abstractmethod
+    def memory_bytes(self, instruction: AnyInstruction) -> int:
+        """Return the size of an instruction's memory access in bytes; 1 if it has none."""
