@@ -111,7 +111,8 @@ class RelocationTypes:
 
     In an object, `absolute` ones write an address or a part of one, and `relative` ones the distance to an address.
     `through_slot` ones, which are among these, write the place of a pointer that the loader writes. `of_loader` ones
-    mark calls of the loader's own functions. In a linked file, `slot` ones write the address of a symbol, `rebased`
+    mark calls of the loader's own functions. `parts` mark places, or write the rest of what another one begins: they
+    are not read. In a linked file, `slot` ones write the address of a symbol, `rebased`
     ones an address in this file, and `resolved` ones the result of a resolver.
     """
 
@@ -122,6 +123,7 @@ class RelocationTypes:
     rebased: int
     resolved: int
     of_loader: frozenset[int] = frozenset()
+    parts: frozenset[int] = frozenset()
 
 
 class Relocation(NamedTuple):

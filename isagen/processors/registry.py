@@ -82,7 +82,8 @@ def _decoder(processor: Processor, binary_format: str) -> Decoder:
 
 def decoded() -> str:
     """Return the names of the kinds of code that are decoded, for messages."""
-    return " and ".join(processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
+    *names, last = (processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
+    return f"{', '.join(names)} and {last}" if names else last
 
 
 def _decoding(architecture: Architecture) -> Processor | None:

@@ -118,16 +118,20 @@ class RowDecoder(ABC):
                 if target > at and target not in at_targets and (kind is Kind.BRANCH or kind is Kind.JUMP):
                     at_targets[target] = addresses.copy()
 
-    def through_register(self, register: int, calls: bool, addresses: Addresses, offset: int = 0) -> Found:
+    def through_register(self, word: int, register: int, addresses: Addresses, offset: int = 0) -> Found:
         """Return the reference of a branch or call through a register, and forget what a call may change."""
-        formed, loaded = addresses.formed.get(register), addresses.loaded.get(register)
-        if calls:
-            addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
+        formed, loaded, calls = addresses.formed.get(register), addresses.loaded.get(register), self.is_call(word)
+        self.forget(addresses, word)
         if formed is not None:
             return (Kind.CALL if calls else Kind.JUMP), formed + offset
         if loaded is not None and not offset:
             return (Kind.CALL_SLOT if calls else Kind.JUMP_SLOT), loaded
         return (Kind.CALL_UNKNOWN if calls else Kind.JUMP_UNKNOWN), 0
+
+    def forget(self, addresses: Addresses, word: int) -> None:
+        """Forget the addresses in registers that a branch may change, if it is a call."""
+        if self.is_call(word):
+            addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
 
     def text(self, instruction: AnyInstruction) -> str:
         """Return the mnemonic and the word: operands are not decoded."""

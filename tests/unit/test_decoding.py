@@ -24,7 +24,7 @@ def head(bits=64, order="little", machine=62):
     ("start", "shown"),
     [
         (head(order="big", machine=183), "AArch64"),
-        (head(machine=243), "RISC-V"),
+        (head(machine=258), "LoongArch"),
         (head(machine=3, bits=32), "x86 (32-bit)"),
         (head(bits=32), "x86-64 (32-bit)"),
         (head(order="big"), "x86-64 (big-endian)"),

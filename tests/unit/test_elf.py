@@ -102,8 +102,8 @@ def test_a_build_of_code_that_is_not_decoded(tmp_path):
 
 def test_copies_of_a_file_that_is_not_decoded(tmp_path):
     for name in ("one.so", "two.so"):
-        (tmp_path / name).write_bytes(elf_object([], 243, kind=LIBRARY))
-    with pytest.raises(AuditError, match=r"one\.so: code for RISC-V is not decoded"):
+        (tmp_path / name).write_bytes(elf_object([], 258, kind=LIBRARY))
+    with pytest.raises(AuditError, match=r"one\.so: code for LoongArch is not decoded"):
         audit_targets([tmp_path], X86_64)
 
 

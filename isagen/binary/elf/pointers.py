@@ -146,7 +146,8 @@ class ElfPointers:
         return ObjectRelocations(self.elf)
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        return self._relocations.between(section.index, start, end)
+        every = self._relocations.between(section.index, start, end)
+        return [one for one in every if one.kind not in self._kinds.parts] if self._kinds.parts else every
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
         symbol = self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol)

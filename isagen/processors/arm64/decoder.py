@@ -16,7 +16,6 @@ from .words import PAGE, access, branch_target, is_call, reads_first, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 NO_REGISTER = 31  # the zero register or the stack pointer, by the instruction
-LINKAGE = range(19)  # registers that a call may change
 SMALL = 4  # the largest size of a flag in bytes
 # LDRB to w16 and CBZ of w16, before an atomic instruction: the CPU has it if the byte is not zero. So do the functions
 # __aarch64_ldadd4_acq_rel and its like in libgcc and compiler-rt, which GCC calls (-moutline-atomics).
@@ -69,8 +68,7 @@ class Arm64Decoder(RowDecoder):
     def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
         target = branch_target(word, at)
         if target is not None:
-            if is_call(word):
-                addresses.forget(LINKAGE)
+            self.forget(addresses, word)
             return BRANCHES.get(word & 0xFC000000, Kind.BRANCH), target
         code = self.encodings[word]
         if code == INVALID:
@@ -78,7 +76,7 @@ class Arm64Decoder(RowDecoder):
         if code in self.end_codes:
             return Kind.END, 0
         if word >> 25 == 0x6B:
-            return self.through_register(word >> 5 & 31, is_call(word), addresses)
+            return self.through_register(word, word >> 5 & 31, addresses)
         if word & 0xFFFFF000 == 0xD5380000:  # MRS of a register that identifies the CPU: Linux emulates it
             return Kind.QUESTION, 0
         formed = _formed(word, at, addresses) if linked or word & 0x9F000000 == 0x10000000 else None

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..decoding import Abi, Decoder
 from ..machines import Machine, machine_of
-from ..processor import Processor
+from ..processor import DecodableCode, Processor
+from .abi import ABIS
 from .machine import HWPROBE, RiscvMachine
+
+
+def _decoder(abi: Abi) -> Decoder:
+    from .decoder import RiscvDecoder
+
+    return RiscvDecoder(abi)
 
 
 def _this_machine() -> Machine:
@@ -22,5 +30,10 @@ PROCESSOR = Processor(
     macros={"__riscv": "riscv64"},
     detection="riscv64",
     kinds=(HWPROBE,),
+    baseline_table="rva",
+    # Macros say that floating-point numbers are in registers of their own, and that compressed instructions exist.
+    decodable=DecodableCode(
+        "riscv64", abis=ABIS, decoder=_decoder, defined=("__riscv", "__riscv_flen"), undefined=("__ILP32__",)
+    ),
     this_machine=_this_machine,
 )

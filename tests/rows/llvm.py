@@ -1,7 +1,9 @@
-"""Writes isagen/processors/arm64/instructions.toml from LLVM's tables, for use when LLVM knows new instructions.
+"""LLVM's tables of instructions, and the files of rows that are made of them.
 
 llvm-tblgen --dump-json -I llvm/include -I llvm/lib/Target/AArch64 llvm/lib/Target/AArch64/AArch64.td -o arm64.json
-python tests/arm64/rows.py arm64.json VERSION > isagen/processors/arm64/instructions.toml
+python tests/rows/arm64.py arm64.json VERSION > isagen/processors/arm64/instructions.toml
+
+The folders of riscv64 and s390x in LLVM are RISCV and SystemZ.
 """
 
 from __future__ import annotations
@@ -10,16 +12,17 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
 Record = Mapping[str, Any]
 Row = tuple[int, int]  # mask, value
 Needs = frozenset[frozenset[str]]  # of each set, a CPU has one feature at least
+Rows = Mapping[tuple[Needs, str, int], set[Row]]  # by needs, mnemonic and width
 
 HEAD = """\
-# The instructions of arm64 and the features that they need. tests/arm64/rows.py writes this file from the tables of
+# The instructions of {name} and the features that they need. tests/rows/{name}.py writes this file from the tables of
 # LLVM {version} (Apache 2.0 with LLVM exceptions).
 #
 # needs: the features, under LLVM's names; "a or b" stands for one of them.
@@ -27,15 +30,6 @@ HEAD = """\
 #   is a word that, under the mask, is one of the values. If a word matches several lines, the mask with the most bits
 #   counts. The width is that of the widest vector register in bits; registers without a fixed width count as 128 bits.
 """
-# Registers that programs may use and for which LLVM names no feature.
-REGISTERS = {"FPMR": "fpmr", "GCSPR_EL0": "gcs"}
-USER = 3  # op1 of system instructions for programs
-# How the names of operands start, by width.
-WIDTHS = {
-    128: ("V128", "FPR128", "Z_", "ZPR", "ZZ", "PPR", "PNR", "Tile", "ZT", "MatrixOp"),
-    64: ("V64", "FPR", "VecList"),
-}
-WIDE_LIST = re.compile("VecList.*(16b|8h|4s|2d)")
 
 
 def fixed_bits(bits: Iterable[Any]) -> Row:
@@ -58,6 +52,13 @@ class Tables:
 
     def of(self, kind: str) -> list[Record]:
         return [self._records[name] for name in self.named(kind)]
+
+    def instructions(self) -> Iterator[tuple[Record, str, list[str]]]:
+        """Yield each instruction with its mnemonic and the names of its predicates."""
+        for record in self.of("Instruction"):
+            if not record["isPseudo"] and not record["isCodeGenOnly"] and record.get("Size") and record.get("Inst"):
+                mnemonic = re.split(r"[\s{|]", record["AsmString"])[0].replace("$cond", "cond")
+                yield record, mnemonic, [predicate["def"] for predicate in record["Predicates"]]
 
     def needs(self, predicates: Iterable[str]) -> Needs:
         """Return what predicates need, in conjunctive normal form."""
@@ -86,44 +87,10 @@ class Tables:
         return frozenset(frozenset({self._features[name]}) for name in re.findall(r"\w+::(\w+)", record["Requires"]))
 
 
-def width(instruction: Record) -> int:
-    """Return the width of the widest vector register of an instruction."""
-    operands = [part for key in ("OutOperandList", "InOperandList") for part, _ in instruction[key]["args"]]
-    names = [part.get("def") or part["printable"] for part in operands]
-    for bits, prefixes in WIDTHS.items():
-        if any(name.startswith(prefixes) or (bits == 128 and WIDE_LIST.match(name)) for name in names):
-            return bits
-    return 0
-
-
-def collected(tables: Tables) -> dict[tuple[Needs, str, int], set[Row]]:
-    """Return the rows of each mnemonic, by what they need and by their width."""
-    rows: dict[tuple[Needs, str, int], set[Row]] = defaultdict(set)
-    for record in tables.of("Instruction"):
-        if record["isPseudo"] or record["isCodeGenOnly"] or record.get("Size") != 4 or not record.get("Inst"):
-            continue
-        mnemonic = re.split(r"[\s{|]", record["AsmString"])[0].replace("$cond", "cond")
-        needs = tables.needs(predicate["def"] for predicate in record["Predicates"])
-        rows[needs, mnemonic, width(record)].add(fixed_bits(record["Inst"]))
-    for record in tables.of("SysReg"):
-        value = fixed_bits(record["Encoding"])[1]
-        needs = tables.required(record)
-        if record["Name"] in REGISTERS:
-            needs = frozenset({frozenset({REGISTERS[record["Name"]]})})
-        if needs and value >> 14 == 3 and value >> 11 & 7 == USER and not record["Name"].startswith("AM"):
-            for bit, base, mnemonic in (("Readable", 0xD5200000, "mrs"), ("Writeable", 0xD5000000, "msr")):
-                if record[bit]:
-                    rows[needs, f"{mnemonic} {record['Name'].lower()}", 0].add((0xFFFFFFE0, base | value << 5))
-    for record in tables.of("PStateImm0_15") + tables.of("PStateImm0_1"):
-        value = fixed_bits(record["Encoding"])[1]
-        if len(record["Encoding"]) == 6 and tables.required(record) and value >> 3 == USER:
-            word = 0xD500401F | (value >> 3) << 16 | (value & 7) << 5
-            rows[tables.required(record), f"msr {record['Name'].lower()}", 0].add((0xFFFFF0FF, word))
-    for record in tables.of("DC"):
-        value = fixed_bits(record["Encoding"])[1]
-        if tables.required(record) and value >> 11 == USER:
-            rows[tables.required(record), f"dc {record['Name'].lower()}", 0].add((0xFFFFFFE0, 0xD5080000 | value << 5))
-    return rows
+def operands(instruction: Record) -> list[str]:
+    """Return the names of the classes of an instruction's operands."""
+    parts = [part for key in ("OutOperandList", "InOperandList") for part, _ in instruction[key]["args"]]
+    return [part.get("def") or part["printable"] for part in parts]
 
 
 def merged(rows: set[Row]) -> set[Row]:
@@ -136,7 +103,7 @@ def merged(rows: set[Row]) -> set[Row]:
         pairs = (
             ((mask, value), (mask, value | 1 << place), (mask & ~(1 << place), value))
             for mask, value in sorted(kept)
-            for place in range(32)
+            for place in range(mask.bit_length())
             if mask >> place & 1 and not value >> place & 1 and (mask, value | 1 << place) in kept
         )
         rows, done = set(kept), set()
@@ -148,7 +115,7 @@ def merged(rows: set[Row]) -> set[Row]:
             return kept
 
 
-def text(rows: Mapping[tuple[Needs, str, int], set[Row]], version: str) -> str:
+def text(rows: Rows, name: str, version: str) -> str:
     """Return the file."""
     lines: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for (needs, mnemonic, bits), its_rows in rows.items():
@@ -156,9 +123,8 @@ def text(rows: Mapping[tuple[Needs, str, int], set[Row]], version: str) -> str:
         for mask, value in merged(its_rows):
             values[mask].append(value)
         clauses = tuple(sorted(" or ".join(sorted(clause, reverse=True)) for clause in needs))
-        name = mnemonic.replace(" ", "_")
         lines[clauses] += [
-            " ".join((name, str(bits), f"{mask:x}", *(f"{value:x}" for value in sorted(fixed))))
+            " ".join((mnemonic.replace(" ", "_"), str(bits), f"{mask:x}", *(f"{value:x}" for value in sorted(fixed))))
             for mask, fixed in sorted(values.items())
         ]
     groups = [
@@ -166,9 +132,10 @@ def text(rows: Mapping[tuple[Needs, str, int], set[Row]], version: str) -> str:
         + "\n".join(sorted(group)) + "\n'''\n"
         for clauses, group in sorted(lines.items())
     ]  # fmt: skip
-    return HEAD.format(version=version) + "".join(groups)
+    return HEAD.format(name=name, version=version) + "".join(groups)
 
 
-if __name__ == "__main__":
+def write(name: str, collected: Callable[[Tables], Rows]) -> None:
+    """Write the rows of a processor, `collected` from the tables that the command line names."""
     with open(sys.argv[1], encoding="utf-8") as stream:
-        sys.stdout.write(text(collected(Tables(json.load(stream))), sys.argv[2]))
+        sys.stdout.write(text(collected(Tables(json.load(stream))), name, sys.argv[2]))

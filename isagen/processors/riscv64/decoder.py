@@ -1,0 +1,159 @@
+"""Decodes the code of riscv64 by rows of data: instructions of 32 bits, and compressed ones of 16."""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Iterator
+
+from ..addresses import MASK, Addresses
+from ..decoding import Instruction as AnyInstruction
+from ..decoding import Kind
+from ..encodings import INVALID, NO_WORD
+from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
+from . import words as w
+
+SMALL = 4  # the largest size of a flag in bytes
+
+
+class RiscvDecoder(RowDecoder):
+    """The instructions of riscv64 (`isagen.processors.decoding.Decoder`).
+
+    AUIPC and a JALR right after it are one step, as one relocation describes both: its word has 64 bits.
+    """
+
+    name = "riscv64"
+    longest = 4
+    jump_size = 16
+    key = 0xF07F
+    # C.NOP, NOP, and zeros.
+    pad = re.compile(rb"(?:\x01\x00|\x13\x00\x00\x00|(?:\x00\x00)+)*")
+    # Returns from interrupts, and what is there to stop the program.
+    ends = ("mret", "sret", "mnret", "ebreak", "c.ebreak", "unimp", "c.unimp")
+
+    def placed(self, raw: bytes, address: int) -> Iterator[Step]:
+        halves = array("H", raw[: len(raw) // 2 * 2])
+        if sys.byteorder == "big":
+            halves.byteswap()
+        place, end = 0, len(halves)
+        while place < end:
+            word, at = halves[place], address + 2 * place
+            if word & 3 != 3:
+                place += 1
+                yield at, at + 2, word
+            elif word & 0x1C != 0x1C and place + 1 < end:
+                word |= halves[place + 1] << 16
+                place += 2
+                yield at, at + 4, word
+            else:  # longer than 32 bits, or cut off
+                place += 1
+                yield at, at + 2, NO_WORD
+        if len(raw) % 2:
+            yield address + len(raw) - 1, address + len(raw), NO_WORD
+
+    def steps(self, raw: bytes, address: int) -> Iterator[Step]:
+        before: Step | None = None
+        for step in self.placed(raw, address):
+            if before is not None:
+                through = w.through(step[2]) if step[2] != NO_WORD else None
+                if through is not None and through.register == w.destination(before[2]):
+                    yield before[0], step[1], step[2] << 32 | before[2]
+                    before = None
+                    continue
+                yield before
+            before = step if step[2] & 127 == w.AUIPC and step[2] != NO_WORD else None
+            if before is None:
+                yield step
+        if before is not None:
+            yield before
+
+    def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
+        if word >> 32 > 0:
+            first, through = word & 0xFFFFFFFF, w.through(word >> 32)
+            assert through is not None
+            self.forget(addresses, word)
+            kind = Kind.CALL if through.link in w.LINKS else Kind.JUMP
+            return kind, at + (w.upper(first) or 0) + through.offset & MASK
+        code = self.encodings[word]
+        if code == INVALID:
+            return Kind.INVALID, 0
+        if code in self.end_codes:
+            return Kind.END, 0
+        target, through = w.branch_target(word, at), w.through(word)
+        if target is not None:
+            self.forget(addresses, word)
+            kind = Kind.JUMP if w.opcode(word) in (w.JAL, w.C_J) else Kind.BRANCH
+            return (Kind.CALL if w.is_call(word) else kind), target
+        if through is not None:
+            is_known = through.register in addresses.formed or through.register in addresses.loaded
+            if not through.link and through.register in w.LINKS and not is_known:
+                return Kind.END, 0
+            return self.through_register(word, through.register, addresses, through.offset)
+        return self._of_address(word, at, addresses, fixed) if linked else NOTHING
+
+    def _of_address(self, word: int, at: int, addresses: Addresses, fixed: bool) -> Found:
+        """Return the reference of an instruction in a linked file that forms an address or uses one."""
+        written, upper, added, accessed = w.written(word), w.upper(word), w.added(word), w.access(word)
+        if upper is not None:
+            addresses.forget(written)
+            if written and (fixed or w.opcode(word) == w.AUIPC):
+                addresses.formed[written[0]] = (at if w.opcode(word) == w.AUIPC else 0) + upper & MASK
+            return NOTHING
+        if added is not None and (base := addresses.formed.get(added[1])) is not None:
+            sum_of_both = base + added[2] & MASK
+            addresses.forget(written)
+            if written:
+                addresses.formed[written[0]] = sum_of_both
+            return (Kind.NUMBER if fixed else Kind.ADDRESS, sum_of_both) if added[2] else NOTHING
+        kind, place = _of_memory(accessed, addresses) if accessed is not None else NOTHING
+        addresses.forget(written)
+        if kind is Kind.LOAD and written:
+            addresses.loaded[written[0]] = place
+        return kind, place
+
+    # ---- of one word
+
+    def branch_target(self, word: int, address: int) -> int | None:
+        return w.branch_target(word, address)
+
+    def is_call(self, word: int) -> bool:
+        return word != NO_WORD and w.is_call(word >> 32 or word)
+
+    def written(self, word: int) -> tuple[int, ...]:
+        return w.written(word) if 0 <= word < 1 << 32 else ()
+
+    def copied(self, word: int) -> tuple[int, int] | None:
+        """An addition and a load count as copies: their constant is the second part of an address."""
+        if not 0 <= word < 1 << 32:
+            return None
+        added, accessed, written = w.added(word), w.access(word), w.written(word)
+        if added is not None and written:
+            return added[0], added[1]
+        return (written[0], accessed.base) if accessed is not None and accessed.is_load and written else None
+
+    def reads_first(self, word: int) -> bool:
+        return word < 1 << 32 and w.reads(word, self.argument_registers[0])
+
+    def memory_bytes(self, instruction: AnyInstruction) -> int:
+        assert isinstance(instruction, Instruction)
+        accessed = w.access(instruction.word)
+        if accessed is not None:
+            return accessed.size
+        is_vector = instruction.word & 127 in (0x07, 0x27)
+        return max(self.width(instruction.code) // 8, 1) if is_vector else 1
+
+
+def _of_memory(accessed: w.Access, addresses: Addresses) -> Found:
+    """Return the kind and the address of an access to memory at a known address."""
+    base = addresses.formed.get(accessed.base)
+    if base is not None:
+        place = base + accessed.offset & MASK
+        if not accessed.is_load:
+            return Kind.WRITE, place
+        if not accessed.general:
+            return Kind.READ, place
+        return Kind.FLAG if accessed.size <= SMALL else Kind.LOAD, place
+    loaded = addresses.loaded.get(accessed.base)
+    is_flag = accessed.is_load and accessed.general and accessed.size <= SMALL
+    return (Kind.FLAG, loaded) if loaded is not None and is_flag else NOTHING
