@@ -4,7 +4,6 @@ import random
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
 
 from isagen.binary.elf.pointers import LoadedElf
 from isagen.code.code import Code
@@ -12,69 +11,33 @@ from isagen.processors.arm64.abi import ELF
 from isagen.processors.arm64.decoder import Arm64Decoder
 from isagen.processors.encodings import INVALID
 from isagen.processors.features import read_features
-from isagen.processors.instructions import OR, have, normal_name
+from isagen.processors.instructions import have, normal_name
+from support.llvm_mc import LlvmMc
 from support.projects import need
 
 DECODER = Arm64Decoder(ELF)
-ALWAYS = ("neon", "fp-armv8")
-# What LLVM 16 needs in addition.
-MORE = {"sme-f16f16": ("sme2p1",)}
-SYSTEM = 0xD5  # the highest byte of system instructions: without their feature, LLVM decodes them by numbers
-
-
-def invalid(words: Sequence[int], features: Iterable[str], left_out: str = "") -> set[int]:
-    """The words that are no instruction with these features, without one that is left out."""
-    lines = "\n".join(" ".join(f"{byte:#04x}" for byte in word.to_bytes(4, "little")) for word in words)
-    attributes = ",".join([*(f"+{feature}" for feature in features), *([f"-{left_out}"] if left_out else [])])
-    command = ["llvm-mc-16", "--disassemble", "-triple=aarch64", f"-mattr={attributes}"]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
-    return {words[int(line) - 1] for line in re.findall(r"<stdin>:(\d+):\d+: warning: invalid", done.stderr)}
-
-
-def known_features() -> set[str]:
-    done = subprocess.run(["llvm-mc-16", "-triple=aarch64", "-mattr=help"], capture_output=True, text=True, check=True)
-    return set(re.findall(r"^  (\S+) +- ", done.stdout + done.stderr, re.MULTILINE))
-
-
-def sampled(count: int) -> list[int]:
-    """Words of every row of the table, with random bits where the mask has none."""
-    table, chance = DECODER.encodings, random.Random(1)
-    rows = sorted({(mask, value) for listed in table.rows.values() for mask, value, _ in listed})
-    return [chance.getrandbits(32) & ~mask | value for mask, value in rows for _ in range(count)]
+LLVM = LlvmMc(
+    "aarch64",
+    always=("neon", "fp-armv8"),
+    as_bytes=lambda word: word.to_bytes(4, "little"),
+    more={"sme-f16f16": ("sme2p1",)},
+    regular=lambda word: word >> 24 != 0xD5,  # system instructions are decoded by numbers
+)
 
 
 def test_every_row_needs_what_llvm_says():
     need("llvm-mc-16")
-    table, known = DECODER.encodings, known_features()
-    words = sampled(2)
-    newer = invalid(words, ["all"])
-    by_needs: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for word in words:
-        if word not in newer:
-            by_needs[table.forms[table[word]].needs].append(word)
-    compared = 0
-    for named, group in by_needs.items():
-        features = [feature.split(OR)[0].replace("_", "-") for feature in named]
-        if not known.issuperset(features):
-            continue
-        more = [one for feature in features for one in MORE.get(feature, ())]
-        regular = [word for word in group if word >> 24 != SYSTEM]
-        assert not invalid(group, [*ALWAYS, *features, *more]), named
-        for left_out in set(features) - set(ALWAYS):
-            assert invalid(regular, [*ALWAYS, *features, *more], left_out) == set(regular), (named, left_out)
-        compared += len(group)
-    assert compared > 0.9 * (len(words) - len(newer)) > 7000
+    compared, known = LLVM.check_rows(DECODER.encodings, ["all"])
+    assert compared > 0.9 * known > 7000
 
 
 def test_words_that_are_no_instructions():
     need("llvm-mc-16")
     chance = random.Random(2)
-    words = [chance.getrandbits(32) for _ in range(20000)]
-    unknown = [word for word in words if DECODER.encodings[word] == INVALID]
+    unknown, valid = LLVM.valid(DECODER.encodings, [chance.getrandbits(32) for _ in range(20000)], ["all"])
     # LLVM ignores bits that should be ones: the third register of LDXR and the fourth of SMULH.
-    valid = set(unknown) - invalid(unknown, ["all"])
     assert all(word & 0x3F000000 == 0x08000000 or word & 0xFF000000 == 0x9B000000 for word in valid)
-    assert len(unknown) > 5000
+    assert unknown > 5000
 
 
 # ---- the intrinsics of NEON

@@ -61,7 +61,9 @@ def test_every_level_is_built_and_sealed(portable, family, compiler):
     project = portable(family, compiler)
     found = verdicts(project)
     assert {level for level, verdict in found.items() if verdict != "built"} <= TARGETS[family].newer
-    assert re.search(rf"sealed +: yes\n +audited +: {AUDITED.get(family, 'not when linked: only code for ')}", project.last)
+    assert re.search(
+        rf"sealed +: yes\n +audited +: {AUDITED.get(family, 'not when linked: only code for ')}", project.last
+    )
     assert "2 kernels x " in project.isagen("matrix", project.path("portable")).stdout
 
 
