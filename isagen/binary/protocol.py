@@ -6,8 +6,8 @@ Addresses are those of a process that loads a linked file. An object has none, s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -112,8 +112,9 @@ class RelocationTypes:
     In an object, `absolute` ones write an address or a part of one, and `relative` ones the distance to an address.
     `through_slot` ones, which are among these, write the place of a pointer that the loader writes. `of_loader` ones
     mark calls of the loader's own functions. `parts` mark places, or write the rest of what another one begins: they
-    are not read. In a linked file, `slot` ones write the address of a symbol, `rebased`
-    ones an address in this file, and `resolved` ones the result of a resolver.
+    are not read. Those in `after_start` are absolute ones that count from an instruction's start: by type, the bytes
+    before their place, which the addend contains. In a linked file, `slot` ones write the address of a symbol,
+    `rebased` ones an address in this file, and `resolved` ones the result of a resolver.
     """
 
     absolute: frozenset[int]
@@ -124,6 +125,7 @@ class RelocationTypes:
     resolved: int
     of_loader: frozenset[int] = frozenset()
     parts: frozenset[int] = frozenset()
+    after_start: Mapping[int, int] = field(default_factory=dict)
 
 
 class Relocation(NamedTuple):

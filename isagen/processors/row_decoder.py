@@ -138,8 +138,11 @@ class RowDecoder(ABC):
         assert isinstance(instruction, Instruction)
         mnemonic = self.encodings.forms[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)
-        digits = 2 * (instruction.next_ip - instruction.ip)
-        return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({instruction.word:0{digits}x})"
+        return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({self.shown(instruction)})"
+
+    def shown(self, instruction: Instruction) -> str:
+        """Return the digits of an instruction's word."""
+        return f"{instruction.word:0{2 * (instruction.next_ip - instruction.ip)}x}"
 
     def padding(self, raw: bytes) -> int:
         padding = self.pad.match(raw)

@@ -31,6 +31,10 @@ PLANTED = {
         Planted('__asm__ volatile(".4byte 0x20a52533" ::: "a0");', "zba", "ZBB"),  # sh1add a0, a0, a0
         Planted('__asm__ volatile(".4byte 0x60151513" ::: "a0");', "zbb", "ZBB"),  # ctz a0, a0
     ],
+    "s390x": [
+        Planted('__asm__ volatile(".byte 0xe7, 0, 0, 0, 0, 0x56");', "vx", "VX"),  # vlr %v0, %v0
+        Planted('__asm__ volatile(".byte 0xe7, 0, 0, 0, 0x20, 0xe3");', "vxe", "VXE"),  # wfasb %f0, %f2, %f4
+    ],
 }
 CASES = [(family, planted) for family, several in PLANTED.items() for planted in several]
 COMPILERS = ["gcc", "clang-16"]

@@ -155,7 +155,8 @@ class ElfPointers:
             return 0
         if relocation.kind in self._kinds.relative:
             return symbol.address + relocation.addend + (after - relocation.address if after else 0)
-        return symbol.address + relocation.addend if relocation.kind in self._kinds.absolute else 0
+        before = self._kinds.after_start.get(relocation.kind, 0)
+        return symbol.address + relocation.addend - before if relocation.kind in self._kinds.absolute else 0
 
     def operand(self, relocation: Relocation, after: int) -> int:
         target = self.target(relocation, after)

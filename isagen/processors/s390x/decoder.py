@@ -1,0 +1,147 @@
+"""Decodes the code of s390x by rows of data: instructions of two, four and six bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..addresses import MASK, Addresses
+from ..decoding import Abi, Kind
+from ..decoding import Instruction as AnyInstruction
+from ..encodings import INVALID, NO_WORD
+from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
+from . import words as w
+
+SMALL = 4  # the largest size of a flag in bytes
+TRAP = 2  # the distance of a branch into itself, with which compilers stop the program
+
+
+class S390xDecoder(RowDecoder):
+    """The instructions of s390x (`isagen.processors.decoding.Decoder`)."""
+
+    name = "s390x"
+    longest = 6
+    jump_size = 32
+    key = 0xFF00000000FF
+    # Branches that are never taken, and zeros.
+    pad = re.compile(rb"(?:\x07[\x00-\x0f]|\x47\x00\x00\x00|\xc0\x04\x00{4}|(?:\x00\x00)+)*")
+    # What is there to stop the program.
+    ends = ("trap2", "trap4", "illegal")
+
+    def __init__(self, abi: Abi) -> None:
+        super().__init__(abi)
+        self._questions = self.codes_of("stfle") | self.codes_of("stfl")
+
+    def placed(self, raw: bytes, address: int) -> Iterator[Step]:
+        place, end = 0, len(raw)
+        while place < end:
+            size = w.size(raw[place])
+            after = place + size
+            if after > end:
+                yield address + place, address + end, NO_WORD
+                return
+            yield address + place, address + after, int.from_bytes(raw[place:after], "big") << w.BITS - 8 * size
+            place = after
+
+    def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
+        code = self.encodings[word]
+        if code in self.end_codes:
+            return Kind.END, 0
+        if code == INVALID:
+            return Kind.INVALID, 0
+        if code in self._questions:
+            return Kind.QUESTION, 0
+        operation, target = w.operation(word), w.branch_target(word, at)
+        if target is not None:
+            self.forget(addresses, word)
+            is_always = operation in (w.BRC, w.BRCL) and w.first_register(word) == w.ALWAYS
+            if is_always and target == at + TRAP:
+                return Kind.END, 0
+            if operation == w.BRAS and w.first_register(word) != w.RETURN:
+                addresses.formed[w.first_register(word)] = at + 4  # over data
+                return Kind.JUMP, target
+            return (Kind.CALL if w.is_call(word) else Kind.JUMP if is_always else Kind.BRANCH), target
+        if (through := w.through(word)) is not None:
+            return self._through(word, through, addresses)
+        if (kind := _unknown(word, operation)) is not None:
+            self.forget(addresses, word)
+            return kind, 0
+        return _of_address(word, operation, at, addresses, linked)
+
+    def _through(self, word: int, through: w.Through, addresses: Addresses) -> Found:
+        is_known = through.register in addresses.formed or through.register in addresses.loaded
+        if not through.calls and through.register == w.RETURN and not is_known:
+            return (Kind.END, 0) if through.mask == w.ALWAYS else NOTHING
+        kind, target = self.through_register(word, through.register, addresses)
+        if through.mask != w.ALWAYS:  # control may go on
+            return (Kind.BRANCH, target) if kind is Kind.JUMP else (Kind.CALL_UNKNOWN, 0)
+        return kind, target
+
+    def shown(self, instruction: Instruction) -> str:
+        return super().shown(instruction)[: 2 * (instruction.next_ip - instruction.ip)]
+
+    # ---- of one word
+
+    def branch_target(self, word: int, address: int) -> int | None:
+        return w.branch_target(word, address)
+
+    def is_call(self, word: int) -> bool:
+        return word != NO_WORD and w.is_call(word)
+
+    def written(self, word: int) -> tuple[int, ...]:
+        return w.written(word) if word != NO_WORD else ()
+
+    def copied(self, word: int) -> tuple[int, int] | None:
+        return w.copied(word) if word != NO_WORD else None
+
+    def reads_first(self, word: int) -> bool:
+        return w.reads(word, self.argument_registers[0])
+
+    def memory_bytes(self, instruction: AnyInstruction) -> int:
+        assert isinstance(instruction, Instruction)
+        operation = w.operation(instruction.word)
+        known = w.READING.get(operation) or w.WRITING.get(operation) or w.FLOATS.get(operation)
+        is_vector = operation >> 8 == 0xE7 and operation & 0xFF < 0x10  # VL, VST and their like
+        return known or (max(self.width(instruction.code) // 8, 1) if is_vector else 1)
+
+
+def _unknown(word: int, operation: int) -> Kind | None:
+    """Return the kind of a call or jump whose target is not followed; None for other instructions."""
+    if operation in w.OLD_CALLS:
+        return Kind.CALL_UNKNOWN if w.is_call(word) else None
+    if operation == w.BSM:
+        return Kind.JUMP_UNKNOWN if word >> 32 & 15 else None
+    if operation in (w.BC, w.BIC) and w.first_register(word):
+        return Kind.JUMP_UNKNOWN if w.first_register(word) == w.ALWAYS else Kind.CALL_UNKNOWN
+    if operation in w.COMPARE_AND_BRANCH and word >> 28 & 15 != w.RETURN:
+        return Kind.CALL_UNKNOWN
+    return None
+
+
+def _of_address(word: int, operation: int, at: int, addresses: Addresses, linked: bool) -> Found:
+    """Return the reference of an instruction that forms an address or accesses memory at one."""
+    written, first = w.written(word), w.first_register(word)
+    place = None
+    if word >> 40 in (0xC4, 0xC6) or operation == w.LARL:
+        place = w.relative(word, at)
+    elif linked and (operand := w.at_base(word)) is not None:
+        base = addresses.formed.get(operand[0])
+        place = base + operand[1] & MASK if base is not None else None
+    if place is None:
+        size = w.READING.get(operation, SMALL + 1)
+        operand = w.at_base(word) if linked and size <= SMALL else None
+        loaded = addresses.loaded.get(operand[0]) if operand is not None else None
+        addresses.forget(written)
+        return (Kind.FLAG, loaded) if loaded is not None else NOTHING
+    addresses.forget(written)
+    if operation in (w.LARL, w.LA, w.LAY):
+        addresses.formed[first] = place
+        return Kind.ADDRESS, place
+    if operation in w.LOADS:
+        addresses.loaded[first] = place
+        return Kind.LOAD, place
+    if operation in w.WRITING:
+        return Kind.WRITE, place
+    if operation in w.READING:
+        return (Kind.FLAG if w.READING[operation] <= SMALL else Kind.READ), place
+    return (Kind.READ, place) if operation in w.FLOATS or word >> 40 in (0xC6, 0xE7) else NOTHING

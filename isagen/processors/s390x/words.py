@@ -1,0 +1,195 @@
+"""The fields of s390x instructions that the decoder reads. A word has 48 bits and starts with the instruction's first.
+
+Source: IBM, z/Architecture Principles of Operation, "Instruction Formats" and appendix B.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..addresses import MASK, signed
+
+BITS = 48
+ALWAYS = 15  # the mask of a branch that is always taken
+RETURN = 14  # the register that the ABI keeps the return address in
+# Instructions whose last byte belongs to the operation.
+EXTENDED = frozenset({0xE3, 0xE7, 0xEB, 0xEC, 0xE6, 0xED})
+# Instructions with four bits of the operation in their second byte.
+HALF = frozenset({0xA5, 0xA7, 0xC0, 0xC2, 0xC4, 0xC6, 0xC8, 0xCC})
+# Relative branches under a condition or a count, with an offset in the second pair of bytes.
+BRANCHES = frozenset({0x84, 0x85, 0xA706, 0xA707, 0xEC44, 0xEC45, 0xEC64, 0xEC65, *range(0xEC76, 0xEC80)})
+BRC, BRAS, BRCL, BRASL, BRCTH, LARL = 0xA704, 0xA705, 0xC004, 0xC005, 0xCC06, 0xC000
+BCR, BASR, BC, BIC = 0x07, 0x0D, 0x47, 0xE347
+# Other calls and jumps through a register or memory.
+OLD_CALLS = frozenset({0x05, 0x0C, 0x45, 0x4D})  # BALR, BASSM, BAL, BAS
+BSM = 0x0B
+# Comparisons with a branch to a base and a displacement.
+COMPARE_AND_BRANCH = frozenset({0xECE4, 0xECE5, 0xECF6, 0xECF7, 0xECFC, 0xECFD, 0xECFE, 0xECFF})
+LA, LAY = 0x41, 0xE371
+
+# Accesses to memory by the size in bytes: loads to a general register or comparisons with one, and stores.
+READING = {
+    **dict.fromkeys((0xC408, 0xC608, 0xC60A, 0xE304, 0xE320, 0xE321, 0xE558, 0xE559), 8),
+    **dict.fromkeys((0xC40C, 0xC40D, 0xC40E, 0xC60C, 0xC60D, 0xC60E, 0xC60F, 0x58, 0x59, 0x55, 0x54), 4),
+    **dict.fromkeys((0xE312, 0xE314, 0xE316, 0xE330, 0xE331, 0xE354, 0xE355, 0xE358, 0xE359, 0xE55C, 0xE55D), 4),
+    **dict.fromkeys((0xC402, 0xC404, 0xC405, 0xC406, 0xC604, 0xC605, 0xC606, 0xC607, 0x48, 0x49), 2),
+    **dict.fromkeys((0xE315, 0xE334, 0xE378, 0xE379, 0xE391, 0xE395, 0xE554, 0xE555), 2),
+    **dict.fromkeys((0x43, 0x91, 0x95, 0xE373, 0xE376, 0xE377, 0xE390, 0xE394, 0xEB51, 0xEB55), 1),
+}
+LOADS = frozenset({0xC408, 0xE304})  # of a pointer
+WRITING = {
+    **dict.fromkeys((0xC40B, 0xE324, 0xE32F, 0xE548, 0xEB7A, 0xEB7E), 8),
+    **dict.fromkeys((0xC40F, 0x50, 0xE350, 0xE33E, 0xE54C, 0xEB6A, 0xEB6E), 4),
+    **dict.fromkeys((0xC407, 0x40, 0xE370, 0xE33F, 0xE544), 2),
+    **dict.fromkeys((0x42, 0x92, 0x94, 0x96, 0x97, 0xE372, 0xEB52, 0xEB54, 0xEB56, 0xEB57), 1),
+}
+FLOATS = {0x68: 8, 0x78: 4, 0xED65: 8, 0xED64: 4}  # loads of floating-point numbers
+# Formats with a base and a displacement, but without an index register: SI, SIY, SIL.
+WITHOUT_INDEX = frozenset({0x91, 0x92, 0x94, 0x95, 0x96, 0x97, *range(0xE544, 0xE55E), *range(0xEB51, 0xEB80)})
+
+
+def operation(word: int) -> int:
+    """Return the number of the operation: a byte, or the first byte and the other bits of the operation."""
+    first = word >> 40
+    if first in EXTENDED:
+        return first << 8 | word & 0xFF
+    if first in HALF:
+        return first << 8 | word >> 32 & 15
+    if first in (0xB2, 0xB3, 0xB9, 0xE5):
+        return first << 8 | word >> 32 & 0xFF
+    return first
+
+
+def size(first: int) -> int:
+    """Return the size of an instruction in bytes; its first byte says it."""
+    return (2, 4, 4, 6)[first >> 6]
+
+
+def first_register(word: int) -> int:
+    """Return the first register, which is also the mask of a branch."""
+    return word >> 36 & 15
+
+
+def branch_target(word: int, address: int) -> int | None:
+    """Return the target of a direct branch or call; None for other instructions, and for branches never taken."""
+    code = operation(word)
+    if code in (BRC, BRCL) and not first_register(word):
+        return None
+    if code in BRANCHES or code in (BRC, BRAS):
+        return address + 2 * signed(word >> 16 & 0xFFFF, 16) & MASK
+    return relative(word, address) if code in (BRCL, BRASL, BRCTH) else None
+
+
+def relative(word: int, address: int) -> int:
+    """Return the address at a distance of 32 bits."""
+    return address + 2 * signed(word & 0xFFFFFFFF, 32) & MASK
+
+
+class Through(NamedTuple):
+    """A branch to the address in a register; `mask` says under which condition."""
+
+    register: int
+    mask: int
+    calls: bool
+
+
+def through(word: int) -> Through | None:
+    """Return the branch through a register that BCR or BASR is; None for other instructions."""
+    first, second = word >> 40, word >> 32 & 15
+    if first in (BCR, BASR) and second and (first == BASR or first_register(word)):
+        return Through(second, ALWAYS if first == BASR else first_register(word), first == BASR)
+    return None
+
+
+def is_call(word: int) -> bool:
+    """Return whether an instruction is a call."""
+    code = operation(word)
+    if code == BRAS:
+        return first_register(word) == RETURN
+    if code in (BRASL, 0x45, 0x4D):
+        return True
+    return code in (BASR, 0x05, 0x0C) and word >> 32 & 15 != 0
+
+
+def at_base(word: int) -> tuple[int, int] | None:
+    """Return (register, displacement) of an operand in memory; None if there is an index register or no base."""
+    code, base, displacement = operation(word), word >> 28 & 15, word >> 16 & 0xFFF
+    has_index = code not in WITHOUT_INDEX and word >> 32 & 15
+    if not base or has_index:
+        return None
+    if code >> 8 in (0xE3, 0xEB):
+        displacement = signed(displacement | (word >> 8 & 0xFF) << 12, 20)
+    return base, displacement
+
+
+COMPARISONS = frozenset(
+    {0x15, 0x19, 0x49, 0x55, 0x59, 0xBD, 0xA70E, 0xA70F, 0xB920, 0xB921, 0xB930, 0xB931, 0xB9CD, 0xB9CF}
+    | {0xE320, 0xE321, 0xE330, 0xE331, 0xE334, 0xE355, 0xE359, 0xE379, 0xE3CD, 0xE3CF, 0xEB20, 0xEB21}
+    | {*range(0xA700, 0xA704), *range(0xC20C, 0xC210)}
+)
+# Stores, SI, floating-point and vector instructions, and branches: they write no general register.
+WRITES_NONE = frozenset(
+    {BRC, BRCL, 0x07, 0x90, 0xBE, 0xE325, 0xE326, 0xE32E, 0xE336, 0xE38E, 0xE3C3, 0xE3C7, 0xE3CB}
+    | {*range(0x20, 0x40), *range(0x60, 0x71), *range(0x72, 0x80), *range(0x91, 0x98), *range(0xD0, 0xE0)}
+    | {*range(0xF0, 0x100), *range(0xE500, 0xE600), *range(0xED00, 0xEE00), *range(0xB300, 0xB390)}
+    | {0xEB24, 0xEB26, 0xEB2C, 0xEB2D, 0xEB90, 0xEBE3, 0xEBF3, *range(0xEB51, 0xEB58), 0xEB6A, 0xEB6E, 0xEB7A, 0xEB7E}
+    | {*range(0xEC64, 0xEC66), *range(0xEC70, 0xEC80), *COMPARE_AND_BRANCH, *range(0xC600, 0xC610)}
+    | set(WRITING)
+    | COMPARISONS
+)
+VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCLZDP
+RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and its like load the registers from the first to the third
+
+
+def written(word: int) -> tuple[int, ...]:
+    """Return the general registers that an instruction other than a call may write."""
+    code, first, third = operation(word), first_register(word), word >> 32 & 15
+    if code in WRITES_NONE or (code >> 8 in (0xE6, 0xE7) and code not in VECTOR_TO_GENERAL):
+        return ()
+    if code in RANGES:
+        return tuple((first + number) % 16 for number in range((third - first) % 16 + 1))
+    if code >> 8 in (0xB2, 0xB3, 0xB9):
+        first = word >> 20 & 15
+        if code in (0xB904, 0xB914, 0xB908, 0xB902):  # LGR, LGFR, AGR, LTGR: the commonest write one
+            return (first,)
+        return (first, first + 1 & 15, word >> 16 & 15, (word >> 16 & 15) + 1 & 15)
+    if code in (LA, LAY, LARL, 0x18, 0x58) or code in LOADS or code in READING:
+        return (first,)
+    return (
+        (first, first + 1 & 15, third, third + 1 & 15) if code in (0xA8, 0xA9, 0xEE, 0xEF) else (first, first + 1 & 15)
+    )
+
+
+def copied(word: int) -> tuple[int, int] | None:
+    """Return (to, from) of LR, LGR, and LA without an index; None for other instructions."""
+    code = operation(word)
+    if code == 0x18:
+        return first_register(word), word >> 32 & 15
+    if code == 0xB904:
+        return word >> 20 & 15, word >> 16 & 15
+    base = at_base(word) if code in (LA, LAY) else None
+    return (first_register(word), base[0]) if base is not None else None
+
+
+def reads(word: int, register: int) -> bool:
+    """Return whether an instruction reads a general register, as far as its format shows."""
+    code, first, second = operation(word), first_register(word), word >> 32 & 15
+    size_of = size(word >> 40)
+    if size_of == 2:
+        return second == register or (first == register and code in COMPARISONS)
+    if code >> 8 in (0xB2, 0xB9):
+        return word >> 16 & 15 == register or (word >> 20 & 15 == register and code in COMPARISONS)
+    if code >> 8 in (0xA5, 0xA7):
+        loads = code in (BRC, BRAS, 0xA708, 0xA709) or (code >= 0xA50C and code < 0xA510)
+        return first == register and not loads
+    if code >> 8 in (0xC0, 0xC2):
+        return first == register and code not in (LARL, 0xC001, BRCL, BRASL, 0xC00E, 0xC00F)
+    if code >> 8 == 0xEC:
+        return register in (first, second)
+    has_memory = code < 0x100 or code >> 8 in (0xE3, 0xE5, 0xE7, 0xEB)
+    stores = (code in WRITING or code in COMPARISONS) and code not in WITHOUT_INDEX
+    return has_memory and (
+        word >> 28 & 15 == register
+        or (second == register and code not in WITHOUT_INDEX)
+        or (first == register and stores)
+    )
