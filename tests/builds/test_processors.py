@@ -182,7 +182,7 @@ def test_a_folder_and_a_line_make_a_processor(made_up):
     assert registry.processor_of_family("made64") is made_up
     assert registry.is_decoded(Architecture("elf", 4711, 64, "big", "made"))
     assert not registry.is_decoded(Architecture("elf", 4711, 64, "little", "made"))
-    assert registry.decoded() == "made and x86-64 and arm64 and riscv64"
+    assert registry.decoded() == "made, x86-64, arm64, riscv64 and s390x"
     assert load_table("made", Path()).features.processor is made_up
 
 
@@ -193,7 +193,7 @@ def test_what_isagen_knows():
     assert registry.is_decoded(Architecture("elf", 62, 64, "little", "x86-64"))
     assert registry.is_decoded(Architecture("elf", 183, 64, "little", "AArch64"))
     assert not registry.is_decoded(Architecture("elf", 183, 64, "big", "AArch64"))
-    assert registry.baseline_tables() == ["x86-64", "armv8", "rva"]
+    assert registry.baseline_tables() == ["x86-64", "armv8", "rva", "z"]
     decodable = registry.processor_of_family("x86_64").decodable
     assert decodable is not None
     assert decodable.is_made_under({"__x86_64__", "__LP64__"})

@@ -28,7 +28,7 @@ def head(bits=64, order="little", machine=62):
         (head(machine=3, bits=32), "x86 (32-bit)"),
         (head(bits=32), "x86-64 (32-bit)"),
         (head(order="big"), "x86-64 (big-endian)"),
-        (head(order="big", machine=22), "S390"),
+        (head(order="big", machine=21), "64-bit PowerPC"),
         (head(machine=4321), "machine 4321"),
     ],
 )

@@ -156,6 +156,15 @@ FLAGS = {
         "V": ("-march=rv64gcv", None, None),
         "ZVFH": ("-march=rv64gcv_zfh_zvfh_zba_zbb", None, None),
     },
+    "rva": {
+        "RV64GC": ("-march=rv64gc", None, None),
+        "RVA22U64": ("-march=rv64gc_zba_zbb_zbs_zfhmin_zicboz", None, None),
+        "RVA23U64": (
+            "-march=rv64gcv_zba_zbb_zbs_zfhmin_zicboz_zawrs_zcb_zcmop_zfa_zicond_zimop_zvbb",
+            *(None, None),
+        ),
+    },
+    "z": {f"Z{machine}": (f"-march=z{machine}", None, None) for machine in (196, 13, 14, 15)},
     "loongarch64": {"DEFAULT": ("", None, None), "LSX": ("-mlsx", None, None), "LASX": ("-mlsx -mlasx", None, None)},
     "s390x": {
         "DEFAULT": ("", None, None),

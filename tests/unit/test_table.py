@@ -268,7 +268,10 @@ def test_unknown_state_of_a_feature(tmp_path):
     [
         ("x68", "did you mean 'x86'?"),
         ("no/such.toml", "looked for"),
-        ("no_such.toml", "arm64, armv8, aten, generic, ipex, loongarch64, numpy, ppc64, riscv64, s390x, x86, x86-64"),
+        (
+            "no_such.toml",
+            "arm64, armv8, aten, generic, ipex, loongarch64, numpy, ppc64, riscv64, rva, s390x, x86, x86-64, z",
+        ),
     ],
 )
 def test_absent_table_says_who_asked_for_it(tmp_path, reference, remedy):
