@@ -16,7 +16,7 @@ ZIG_OPTIONS = ["-mcpu=generic_la64+d"]
 @dataclass(frozen=True)
 class Target:
     """A target of cross builds: its names, the level that each CPU of qemu selects, the levels that are `newer` than
-    its `compilers`.
+    its `compilers`, the levels whose features this qemu does not report, and the `linkers` of Debian 12 for it.
     """
 
     triplet: str
@@ -26,6 +26,8 @@ class Target:
     selected: Mapping[str, str]
     compilers: Sequence[str] = ("gcc", "clang-16")
     newer: frozenset[str] = frozenset()
+    unreported: frozenset[str] = frozenset()
+    linkers: Sequence[str] = ("bfd", "gold", "lld", "mold")
 
     @property
     def table(self) -> str:
@@ -108,6 +110,8 @@ TARGETS = {
             # and no extension by riscv_hwprobe
             {"rv64": "DEFAULT", **{f"rv64,v=true,vext_spec=v1.0,vlen={size}": "V" for size in (128, 256, 512)}},
             newer=frozenset({"ZVFH"}),
+            unreported=frozenset({"ZBB"}),
+            linkers=["bfd"],
         ),
         Target(
             "s390x-linux-gnu",
@@ -115,6 +119,8 @@ TARGETS = {
             "big",
             "qemu-s390x",
             {"max,vx=off,vxeh=off": "DEFAULT", "max,vxeh=off": "VX", "max": "VXE"},
+            unreported=frozenset({"VXE2"}),
+            linkers=["bfd"],
         ),
         # qemu 7.2 has neither LSX nor LASX.
         Target(

@@ -26,6 +26,8 @@ executable('random', 'ordinary.cpp', dependencies: isa_kernels_dep)
 """
 # By the compiler of C++, that of C.
 C_COMPILER = {"g++": "gcc", "clang++": "clang"}
+# By family: atomic instructions of libgcc's functions, behind a check, are left out.
+OPTIONS = {"aarch64": ["-mno-outline-atomics"]}
 OVERRIDE = "RANDOM_ISA"
 # Options of a link that compilers' drivers take for themselves.
 DRIVERS_OWN = re.compile(r"-fuse-ld=|-plugin|--plugin")
@@ -84,15 +86,16 @@ def make_base(tmp: Path, cxx: str, target: Target | None = None) -> Base:
     options = []
     if target is not None:
         name, options = cc, ["--cross-file", str(target.cross_file(project.folder, cc))]
-        cc, cxx = (_script(project.folder / one, target.compiler(name, one)) for one in ("c", "cpp"))
+        more = OPTIONS.get(target.family, [])
+        cc, cxx = (_script(project.folder / one, [*target.compiler(name, one), *more]) for one in ("c", "cpp"))
     project.setup("-Doptimization=0", *options, CC=cc, CXX=cxx)
     folder = project.path("isagen")
     return Base(folder, read_plan(folder / PLAN_FILE), cxx, cc)
 
 
 def _script(path: Path, words: Sequence[str]) -> str:
-    """Write a compiler for the target; atomic instructions of libgcc's functions, behind a check, are left out."""
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} -mno-outline-atomics "$@"\n')
+    """Write a compiler for the target."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     path.chmod(0o755)
     return str(path)
 

@@ -14,14 +14,16 @@ from .bases import Base, make_base
 from .building import BUILT, FOUND, Built, build
 from .generator import Choices, Random, random_project
 from .ingredients import ASSUMED, HOSTILE, Ingredient
-from .running import Emulated, Run, Stepping, Tracer, phases_of, run
+from .running import Emulated, EmulatorError, Run, Stepping, Tracer, phases_of, run
 
 COMPILERS = ("g++", "clang++-16")
 LINKERS = ("bfd", "gold", "lld", "mold")
-ONLY_X86 = {("-fcf-protection=full",): ("-mbranch-protection=standard",)}
+ONLY_X86 = ("-fcf-protection=full",)
+ELSEWHERE = {"aarch64": ("-mbranch-protection=standard",)}  # by family
 # Outcomes besides those of building: it ran soundly; a level's code ran elsewhere; the program failed; something is
 # found in a project that is sound by construction.
 SOUND, BROKEN, DIED, FALSE, UNPROVEN, KEPT = "sound", "BROKEN", "DIED", "FALSE FINDING", "unproven", "assumed"
+EMULATOR = "qemu failed"
 FAILURES = (BROKEN, DIED, FALSE)
 
 
@@ -46,16 +48,20 @@ class Machine:
 
     def __init__(self, folder: Path, target: Target | None = None, cpu: str = "") -> None:
         """A `target` is emulated; its `cpu` is one with all levels."""
-        self.folder, self.emulated = folder, target is not None
+        self.folder, self.family = folder, target.family if target is not None else ""
         self.tracer: Tracer = Stepping(folder) if target is None else Emulated(target.emulated(cpu))
         compilers = tuple(name for name in COMPILERS if shutil.which(name))
         self.bases: dict[str, Base] = {name: make_base(folder, name, target) for name in compilers}
         base = next(iter(self.bases.values()))
         linkers = tuple(name for name in LINKERS if f"ld.{name}" in base.build.link_audit.linkers)
-        levels, replaced = base.levels, ONLY_X86
-        if target is None:
+        levels, replaced = base.levels, {}
+        if target is not None:
+            replaced = {ONLY_X86: ELSEWHERE.get(target.family, ())}
+            levels = tuple(level for level in levels if level not in target.unreported)
+            linkers = tuple(name for name in linkers if name in target.linkers)
+        else:
             run_here = [level.name for level in base.build.plan.levels if not lacks(level.features)]
-            levels, replaced = tuple(level for level in base.levels if level in run_here), {}
+            levels = tuple(level for level in base.levels if level in run_here)
         self.choices = Choices(compilers, linkers, levels, replaced)
 
     def outcome(self, project: Random, folder: Path, audit: str = "error", sealed: bool = True) -> Outcome:
@@ -69,7 +75,10 @@ class Machine:
                 outcome = UNPROVEN
             return Outcome(project, outcome, built, None, built.said[-3000:])
         phases = phases_of(base.build, self.choices.levels, built.stubs)
-        done = run(self.tracer, base.build, built.output, built.program, project.lowest, phases)
+        try:
+            done = run(self.tracer, base.build, built.output, built.program, project.lowest, phases)
+        except EmulatorError as problem:
+            return Outcome(project, EMULATOR, built, None, str(problem))
         outcome = SOUND
         if done.crossings:
             outcome = KEPT if ASSUMED in expected else BROKEN

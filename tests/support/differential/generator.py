@@ -104,6 +104,12 @@ AS_WRITTEN void mark_phase(long phase, long level)
 #ifdef __aarch64__ // qemu logs a system call and its arguments: dup3, which fails
   __asm__ volatile("mov x0, %0\\n\\tmov x1, %1\\n\\tmov x2, -1\\n\\tmov x8, 24\\n\\tsvc 0"
                    : : "r"(phase + 1000), "r"(level + 1000) : "x0", "x1", "x2", "x8", "memory");
+#elif defined __riscv
+  __asm__ volatile("mv a0, %0\\n\\tmv a1, %1\\n\\tli a2, -1\\n\\tli a7, 24\\n\\tecall"
+                   : : "r"(phase + 1000), "r"(level + 1000) : "a0", "a1", "a2", "a7", "memory");
+#elif defined __s390x__
+  __asm__ volatile("lgr %%r2, %0\\n\\tlgr %%r3, %1\\n\\tlghi %%r4, -1\\n\\tlghi %%r1, 326\\n\\tsvc 0"
+                   : : "r"(phase + 1000), "r"(level + 1000) : "r1", "r2", "r3", "r4", "memory");
 #else
   __asm__ volatile("" : : "r"(phase), "r"(level) : "memory");
 #endif

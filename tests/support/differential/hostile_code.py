@@ -125,6 +125,10 @@ x += alias_$n(x);
 #if $only
 #ifdef __aarch64__
 #define LABEL_$n "label_$n: add w0, w0, 1\\n.inst 0x6e809400 /* udot */\\nret\\n"
+#elif defined __riscv
+#define LABEL_$n "label_$n: addiw a0, a0, 1\\n.4byte 0x00057057 /* vsetvli */\\nret\\n"
+#elif defined __s390x__
+#define LABEL_$n "label_$n: ahi %r2, 1\\n.byte 0xe7, 0, 0, 0, 0, 0x56 # vlr\\nlgfr %r2, %r2\\nbr %r14\\n"
 #else
 #define LABEL_$n "label_$n: lea 1(%rdi), %eax\\nvpaddd %ymm0, %ymm0, %ymm1\\nret\\n"
 #endif

@@ -235,6 +235,8 @@ LINKED_FUNCTION __attribute__((used, visibility("hidden"))) void early_$n(void);
 LINKED_FUNCTION void early_$n(void) { shared_data[1] = shared_data[1] * 3 + shared_data[2]; shared_data[5] *= 2; }
 #ifdef __aarch64__
 __asm__(".pushsection .init,\\"ax\\",@progbits\\nbl early_$n\\n.popsection\\n");
+#elif defined __s390x__
+__asm__(".pushsection .init,\\"ax\\",@progbits\\nbrasl %r14, early_$n\\n.popsection\\n");
 #else
 __asm__(".pushsection .init,\\"ax\\",@progbits\\ncall early_$n\\n.popsection\\n");
 #endif

@@ -26,6 +26,10 @@ class TracerError(Exception):
     """The tracer does not work here."""
 
 
+class EmulatorError(Exception):
+    """qemu itself fails: version 7.2 aborts on some code of riscv64's V."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One run: the addresses in order, each with phase and selected level; how it ended; and what was wrong."""
@@ -105,6 +109,8 @@ class Emulated:
         command = [emulator, "-strace", "-d", what, *options, "-D", str(log), *more, str(program.resolve())]
         environment = {**os.environ, OVERRIDE: override, "LD_BIND_NOW": ""}
         done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=120)
+        if b"Assertion" in done.stderr:
+            raise EmulatorError(done.stderr.decode(errors="replace"))
         return log.read_text(encoding="ascii", errors="replace"), done.returncode
 
     def _base(self, text: str, output: Path) -> int:
@@ -112,7 +118,7 @@ class Emulated:
         opened = re.search(rf'openat\(\w+,"[^"]*{re.escape(output.name)}",.* = (\d+)$', text, re.M)
         where = re.compile(r"^([0-9a-f]+)-[0-9a-f]+ [0-9a-f]+ ", re.M)  # the program's place comes first
         if opened is not None:  # the map of pages may stand between a call and its result
-            where = re.compile(rf"mmap\(\w+,[^)]*,{opened[1]},0\).*? = 0x([0-9a-f]+)$", re.M | re.S)
+            where = re.compile(rf"mmap\(\w+,[^)]*,{opened[1]},\w+\).*? = 0x([0-9a-f]+)$", re.M | re.S)
         found = where.search(text, opened.end() if opened else 0)
         assert found is not None
         return int(found[1], 16)
