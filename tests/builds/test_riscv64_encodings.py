@@ -1,7 +1,9 @@
 """The table of riscv64's encodings against llvm-mc, feature by feature."""
 
 import random
+import subprocess
 
+from isagen.processors.features import read_features
 from isagen.processors.riscv64.abi import ELF
 from isagen.processors.riscv64.decoder import RiscvDecoder
 from support.llvm_mc import LlvmMc
@@ -39,3 +41,48 @@ def test_words_that_are_no_instructions():
     unknown, valid = LLVM.valid(DECODER.encodings, words, [*LLVM.always, "v"])
     assert not valid
     assert unknown > 5000
+
+
+HALVES = """
+  vfadd.vv v0, v1, v2
+  vsetvli zero, a0, e32, m1, ta, ma
+  vfadd.vv v0, v1, v2
+  vfwcvt.f.x.v v2, v1
+  vsetivli zero, 4, e16, mf2, ta, ma
+  vadd.vv v0, v1, v2
+  vfadd.vv v0, v1, v2
+  beqz a0, 1f
+  vfmacc.vf v0, fa0, v2
+1:
+  vfncvt.f.f.w v0, v2
+  vsetivli zero, 4, e8, mf4, ta, ma
+  vfwcvt.f.x.v v2, v1
+  vfwcvt.x.f.v v2, v1
+  vsetvl zero, a0, a1
+  vfadd.vv v0, v1, v2
+  vsetivli zero, 4, e16, mf2, ta, ma
+  ret
+  vfadd.vv v0, v1, v2
+"""
+
+
+def test_vectors_of_half_precision(tmp_path):
+    """Their instructions are those of other numbers: the size of elements that is set before tells."""
+    need("clang-16", "riscv64-linux-gnu-objcopy")
+    command = ["clang-16", "--target=riscv64-linux-gnu", "-march=rv64gcv", "-mno-relax", "-c", "-xassembler", "-"]
+    subprocess.run([*command, "-o", "x.o"], cwd=tmp_path, input=HALVES, text=True, check=True)
+    subprocess.run(["riscv64-linux-gnu-objcopy", "-Obinary", "-j.text", "x.o", "x"], cwd=tmp_path, check=True)
+    raw = (tmp_path / "x").read_bytes()
+    needs = DECODER.needs(read_features("riscv64").instructions)
+    found = [
+        (DECODER.encodings.forms[one.code].mnemonic, *sorted(needs[one.code] - {"v"}))
+        for one in DECODER.decode(raw, 0)
+        if len(needs.get(one.code, ())) > 1
+    ]
+    assert found == [
+        ("vfadd.vv", "zvfh"),
+        ("vfmacc.vf", "zvfh"),
+        ("vfncvt.f.f.w", "zvfhmin or zvfh"),
+        ("vfwcvt.f.x.v", "zvfh"),
+    ]
+    assert DECODER.codes(raw, 0) == {one.code for one in DECODER.decode(raw, 0)}

@@ -8,12 +8,13 @@ from array import array
 from collections.abc import Iterator
 
 from ..addresses import MASK, Addresses
+from ..decoding import Abi, Codes, Kind
 from ..decoding import Instruction as AnyInstruction
-from ..decoding import Kind
 from ..encodings import INVALID, NO_WORD
 from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
 from . import words as w
 
+FLOATS = "zve32f"  # what vector instructions of floating-point numbers need, in LLVM's words
 SMALL = 4  # the largest size of a flag in bytes
 
 
@@ -30,7 +31,43 @@ class RiscvDecoder(RowDecoder):
     # C.NOP, NOP, and zeros.
     pad = re.compile(rb"(?:\x01\x00|\x13\x00\x00\x00|(?:\x00\x00)+)*")
     # Returns from interrupts, and what is there to stop the program.
+    # These convert between bytes and half precision if elements have eight bits.
+    of_bytes = (
+        *("vfwcvt.f.x.v", "vfwcvt.f.xu.v"),
+        *("vfncvt.x.f.w", "vfncvt.xu.f.w", "vfncvt.rtz.x.f.w", "vfncvt.rtz.xu.f.w"),
+    )
+    # These alone convert between half and single precision.
+    of_halves = ("vfwcvt.f.f.v", "vfncvt.f.f.w")
     ends = ("mret", "sret", "mnret", "ebreak", "c.ebreak", "unimp", "c.unimp")
+
+    def __init__(self, abi: Abi) -> None:
+        super().__init__(abi)
+        # By the size of elements: the codes of vector instructions that are those of half precision then.
+        self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
+        for code, form in enumerate(tuple(self.encodings.forms)):
+            if form.needs == (FLOATS,):
+                needs = "zvfhmin or zvfh" if form.mnemonic in self.of_halves else "zvfh"
+                sizes = (8, 16) if form.mnemonic in self.of_bytes else (16,)
+                self._halves |= {size: self._halves[size] | {code: len(self.encodings.forms)} for size in sizes}
+                self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
+
+    def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
+        """Yield the instructions; the last VSETVLI that control comes from says the size of vectors' elements."""
+        bits = 0
+        for at, after, word in self.placed(raw, address):
+            code = self.encodings[word]
+            if word & 127 == w.VECTOR and word != NO_WORD:
+                bits = w.element_bits(word) if word >> 12 & 7 == w.SETS else bits
+                code = self._halves.get(bits, {}).get(code, code)
+            elif w.opcode(word) in (w.JAL, w.C_J) or w.through(word) is not None:
+                bits = 0  # control comes from elsewhere, or a called function may change it
+            yield Instruction(at, after, code, word)
+
+    def codes(self, raw: bytes, address: int) -> Codes:
+        codes = super().codes(raw, address)
+        if codes.isdisjoint(self._halves[16]):
+            return codes
+        return frozenset(instruction.code for instruction in self.decode(raw, address))
 
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
         halves = array("H", raw[: len(raw) // 2 * 2])

@@ -25,6 +25,7 @@ def opcode(word: int) -> int:
     return word & 127 if not is_compressed(word) else (word & 3) << 4 | word >> 13 << 1
 
 
+SETS = 7  # the function of VSETVLI and its like
 # Opcodes of compressed instructions.
 C_ADDI4SPN, C_LW, C_LD, C_ZCB = 0x00, 0x04, 0x06, 0x08
 C_SW, C_SD = 0x0C, 0x0E
@@ -101,6 +102,11 @@ def added(word: int) -> tuple[int, int, int] | None:
     return None
 
 
+def element_bits(word: int) -> int:
+    """Return the size of elements that VSETVLI or VSETIVLI sets; 0 for VSETVL, which reads it from a register."""
+    return 8 << (word >> 23 & 7) if word >> 30 != 2 else 0
+
+
 def upper(word: int) -> int | None:
     """Return the number that LUI, C.LUI or AUIPC contains; None for other instructions."""
     code = opcode(word)
@@ -169,7 +175,7 @@ def _writes(word: int) -> bool:
     if code == FLOAT:
         return word >> 27 in (0x14, 0x18, 0x1C)  # comparisons, conversions, FMV and FCLASS
     if code == VECTOR:
-        return function == 7 or (function == 2 and word >> 26 == 0x10)  # VSETVL; VMV.X.S, VCPOP and VFIRST
+        return function == SETS or (function == 2 and word >> 26 == 0x10)  # VSETVL; VMV.X.S, VCPOP and VFIRST
     return code in WRITING or (code == SYSTEM and function & 3 != 0)
 
 
