@@ -164,7 +164,7 @@ FLAGS = {
             *(None, None),
         ),
     },
-    "z": {f"Z{machine}": (f"-march=z{machine}", None, None) for machine in (196, 13, 14, 15)},
+    "z": {f"Z{one.upper()}": (f"-march=z{one}", None, None) for one in ("EC12", "13", "14", "15")},
     "loongarch64": {"DEFAULT": ("", None, None), "LSX": ("-mlsx", None, None), "LASX": ("-mlsx -mlasx", None, None)},
     "s390x": {
         "DEFAULT": ("", None, None),
