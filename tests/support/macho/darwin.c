@@ -148,7 +148,8 @@ static int darwin_error(int error) { return error == ETIMEDOUT ? DARWIN_ETIMEDOU
 
 #define HOSTED(X)                                                                                  \
   X(pthread_mutex_lock) X(pthread_mutex_trylock) X(pthread_mutex_unlock) X(pthread_cond_signal)    \
-  X(pthread_cond_broadcast) X(pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) X(pthread_rwlock_unlock)
+  X(pthread_cond_broadcast) X(pthread_rwlock_rdlock) X(pthread_rwlock_tryrdlock)                 \
+  X(pthread_rwlock_wrlock) X(pthread_rwlock_trywrlock) X(pthread_rwlock_unlock)
 #define DEFINE_HOSTED(name) \
   static int darwin_##name(struct hosted *object) { return darwin_error(name(host_of(object))); }
 HOSTED(DEFINE_HOSTED)
@@ -439,6 +440,9 @@ static const struct {
   { "pthread_cond_timedwait", darwin_cond_timedwait }, { "pthread_mutexattr_init", darwin_attribute_init },
   { "pthread_mutexattr_destroy", darwin_attribute_init }, { "pthread_mutexattr_settype", darwin_attribute_settype },
   { "pthread_once", darwin_once }, { "pthread_key_create", darwin_key_create }, { "pthread_create", darwin_create },
+  { "pthread_self", pthread_self }, { "pthread_equal", pthread_equal }, { "pthread_join", pthread_join },
+  { "pthread_detach", pthread_detach }, { "pthread_getspecific", pthread_getspecific },
+  { "pthread_setspecific", pthread_setspecific }, { "pthread_key_delete", pthread_key_delete },
   { "pthread_mach_thread_np", thread_number }, { "os_unfair_lock_lock", unfair_lock },
   { "os_unfair_lock_unlock", unfair_unlock },
   { "_tlv_bootstrap", darwin_tlv_thunk }, { "_tlv_atexit", tlv_at_exit }, { "__cxa_atexit", darwin_cxa_atexit },
@@ -470,18 +474,23 @@ static const struct {
 #endif
 };
 
-/* The host has these names for something else: other constants, other layouts, another unwinder. */
-static const char *const differ[] = { "_Unwind_", "__cxa_", "__gxx_", "stat", "fstat", "lstat", "open", "fcntl", "ioctl", "mmap",
-                                      "sigaction", "signal", "sysctl", "uname", "readdir", "getrusage", "glob", "regcomp" };
+/* What the host has by the same name is another thing: other constants, layouts, an unwinder that reads no Mach-O. */
+static const char *const differ[] = {
+  "_Unwind_*", "__cxa_*", "__gxx_*", "pthread_*", "sem_*", "sig*", "_setjmp", "setjmp", "stat", "fstat", "lstat", "open",
+  "fcntl", "ioctl", "mmap", "mprotect", "getrlimit", "getrusage", "readdir", "uname", "glob", "regcomp", "regexec", "qsort_r",
+  "fgetpos", "fsetpos", "select", "poll", "socket", "getaddrinfo", "syscall",
+};
 
 void *of_libsystem(const char *name)
 {
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (strcmp(name, own[i].name) == 0)
       return own[i].address;
-  for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
-    if (differ[i][0] == '_' ? strncmp(name, differ[i], strlen(differ[i])) == 0 : strcmp(name, differ[i]) == 0)
+  for (size_t i = 0; i < sizeof differ / sizeof *differ; i++) {
+    const size_t length = strcspn(differ[i], "*");
+    if (strncmp(name, differ[i], length) == 0 && (differ[i][length] == '*' || name[length] == '\0'))
       return NULL;
+  }
   return dlsym(RTLD_DEFAULT, name);
 }
 
