@@ -138,6 +138,23 @@ def test_what_the_loader_does_not_read_is_an_error(tmp_path, family):
         assert message in done.stderr
 
 
+def test_lief_finds_what_llvm_finds(tmp_path, family):
+    need("llvm-nm-16", "llvm-objdump-16")
+    facts = pytest.importorskip("support.macho_facts", reason="lief is not installed").facts
+    library = built(tmp_path, family, "shares.dylib", "-nostdlib++", "-fno-rtti", "-shared", "-DLIBRARY", "shares.cpp")
+    found = facts(library)
+    listed = subprocess.run(["llvm-nm-16", "-pm", library], capture_output=True, text=True, check=True).stdout
+    assert [line.split(" (from")[0].split()[-1] for line in listed.splitlines()] == [one.name for one in found.symbols]
+    assert {one.name for one in found.symbols if "N_WEAK_DEF" in one.description} == {
+        line.split()[-1] for line in listed.splitlines() if " weak " in line
+    }
+    trie = subprocess.run(["llvm-objdump-16", "--macho", "--exports-trie", library], capture_output=True, text=True)
+    assert found.exports == {line.split()[1] for line in trie.stdout.splitlines() if line.startswith("0x")}
+    assert found.weak_exports == {line.split()[1] for line in trie.stdout.splitlines() if line.endswith("[weak_def]")}
+    assert "_shared" in found.weak_exports
+    assert [name.endswith("shares.cpp") for name in found.initialisers()] == [True]
+
+
 def test_a_universal_file_gives_the_part_for_the_processor(tmp_path):
     need("llvm-lipo-16")
     parts = [built(tmp_path, family, family, "prints.c") for family in FAMILIES]
