@@ -2,12 +2,13 @@
 
 import os
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from support.checkout import ROOT
-from support.macho_loader import FAMILIES, compiler, words
+from support.macho_loader import FAMILIES, compiler, libpython, words
 from support.platforms import surroundings
 from support.projects import need
 
@@ -104,6 +105,16 @@ def test_the_machine_answers_as_the_variable_says(tmp_path, family):
         *(" 1", "-1", "-1", "16")
     ]
     assert [line[-2:] for line in ran(family, library, *asked).stdout.splitlines()] == ["-1"] * 4
+
+
+def test_python_imports_an_extension_module(tmp_path):
+    library = libpython()
+    flags = ["-shared", "-undefined", "dynamic_lookup", f"-I{sysconfig.get_paths()['include']}"]
+    module = built(tmp_path, "x86_64", "extension.cpython-darwin.so", *flags, "extension.c")
+    code = "import extension\nprint(extension.add(2, 3))\nextension.add(-1, 1)"
+    done = ran("x86_64", module, "--python", library, code)
+    assert (done.stdout, done.returncode) == ("5\n", 1)
+    assert done.stderr.endswith("ValueError: -1 is negative\n")
 
 
 def test_a_symbol_that_is_missing_is_an_error_when_it_is_called(tmp_path, family):

@@ -6,7 +6,10 @@
 
 import functools
 import os
+import platform
 import subprocess
+import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,8 +43,18 @@ def words(family: str, *of_emulator: str) -> list[str]:
     """Return the words that run a Mach-O file of a family; skip the test where something for them is missing."""
     gcc, emulator = FAMILIES[family]
     need(gcc, *emulator[:1])
+    if not emulator and platform.machine() != family:
+        pytest.skip(f"programs for {family} do not run on {platform.machine()}")
     pytest.importorskip("ziglang")
     return [*emulator, *(of_emulator if emulator else ()), str(_loader(family))]
+
+
+def libpython() -> str:
+    """Return the path of libpython for x86-64, which `--python` takes; skip the test where there is none."""
+    path = Path(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LDLIBRARY"))
+    if platform.machine() != "x86_64" or ".so" not in path.name or not path.exists():
+        pytest.skip("this Python has no shared libpython for x86-64")
+    return str(path)
 
 
 @functools.cache
@@ -57,24 +70,15 @@ def _loader(family: str) -> Path:
     own = made / str(os.getpid())
     runtime = Path(ziglang.__file__).parent / "lib/libunwind"
     options = ["-shared", "-nostdlib++", "-fno-exceptions", "-fno-rtti", "-DNDEBUG", f"-I{runtime / 'include'}"]
-    _run(family, *compiler(family), *options, *(runtime / "src" / name for name in UNWINDER), "-o", own)
+    _run([*compiler(family), *options, *(runtime / "src" / name for name in UNWINDER), "-o", own])
     own.replace(unwinder)
-    sources = [SOURCES / "loader.c", SOURCES / "darwin.c"]
-    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-cast-function-type"]
-    _run(
-        *(family, FAMILIES[family][0], "-std=gnu11", "-O2", *warnings, f'-DUNWINDER="{unwinder}"'),
-        *(*sources, "-o", own, "-lm", "-ldl", "-lpthread"),
-    )
+    options = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f'-DUNWINDER="{unwinder}"']
+    _run([FAMILIES[family][0], *options, *sorted(SOURCES.glob("*.c")), "-o", own, "-lm", "-ldl", "-lpthread"])
     own.replace(loader)
     return loader
 
 
-def _run(family: str, *command: str | Path) -> None:
-    done = subprocess.run(
-        command,
-        env={**os.environ, **surroundings(Path(os.environ[CACHE]))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"the loader of Mach-O for {family}: {done.stderr}"
+def _run(command: Sequence[str | Path]) -> None:
+    environment = os.environ | surroundings(Path(os.environ[CACHE]))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stderr}"

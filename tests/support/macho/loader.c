@@ -3,6 +3,7 @@
    loader IMAGE ARGUMENT...         runs the executable's main
    loader IMAGE 'TYPE:NAME(1, 2.5, text)'...  calls functions of a library, and prints NAME(...) = RESULT for each;
                                     TYPE of the result: int (if there is none), long, double, string, void
+   loader MODULE --python LIBPYTHON CODE  runs Python code, which may import the extension module
 
    MACHO_SYSCTL     what sysctlbyname answers: hw.optional.avx512f=1,machdep.cpu.brand_string=Apple M1
    MACHO_SLIDE      a hexadecimal number that is added to all addresses of the first image; otherwise the kernel chooses
@@ -613,6 +614,9 @@ int main(int argc, char **argv)
 {
   if (argc < 2)
     fail("which image?");
+  const bool python = argc == 5 && strcmp(argv[2], "--python") == 0;
+  if (python)
+    open_python(argv[3]);
   struct image *first = load(argv[1]);
   load(UNWINDER)->of_system = true;
   for (int i = 0; i < image_count; i++)
@@ -632,6 +636,8 @@ int main(int argc, char **argv)
     int (*start)(int, char **, char **) = (int (*)(int, char **, char **))((char *)first->header + first->entry->entry);
     exit(start(argc - 1, argv + 1, environ));
   }
+  if (python)
+    exit(run_python(first, argv[4]));
   for (int i = 2; i < argc; i++)
     call(first, argv[i]);
   exit(0);

@@ -102,6 +102,10 @@ const struct section *section_of(const struct image *image, const char *name);
 void *exported(const struct image *image, const char *name, bool *weak);
 void *exported_by_any(const char *name);
 
+/* In python.c. */
+void open_python(const char *path);
+int run_python(const struct image *image, const char *code);
+
 /* In darwin.c: a function or variable of libSystem called `name`, without the underscore; NULL if there is none. */
 void *of_libsystem(const char *name);
 void start_libsystem(int argc, char **argv);
