@@ -24,6 +24,7 @@ LONGEST = {
     "test_audit_of_builds.py",
     "test_hostile.py",
     "test_instrumented.py",
+    "test_macho_loader.py",
     "test_pip.py",
     "test_pip_kinds.py",
     "test_platforms.py",
