@@ -31,6 +31,7 @@ from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of
 from .linker_scripts import audit_values, find_audit, write_scripts
+from .native import native_levels
 from .own_flags import check_own_flags, without_refused_args
 from .request import Request
 from .tool import own_python, write_tool
@@ -204,6 +205,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         copy_options=_copy_options(request, limit),
         sealed=sealing.active or limit.opaque,  # an opaque build has one level, which needs no seal
         baseline=() if limit.reason else baseline_features(table, request.compilers),
+        native=native_levels(request, table, verdicts, limit),
     )
     check_required(plan, request.require, table, limit.reason)
     if not limit.foreign:

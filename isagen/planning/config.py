@@ -55,7 +55,8 @@ class Config:
 
     `fold` tells whether a copy with the same code as a lower level's is left out of the link. The project's function
     `withhold` may withhold features of a CPU; it is "" if there is none. The keys of `kernels` are paths and patterns
-    of paths. The levels in `aliases` are not yet checked against the table.
+    of paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key that `levels` are
+    from: a set's or the project's.
     """
 
     path: Path
@@ -69,6 +70,7 @@ class Config:
     allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
     sets: Mapping[str, SetConfig] = field(default_factory=dict)
+    levels_key: str = "levels"
 
     def of_set(self, name: str, names: Sequence[str]) -> Config:
         """Return the settings of the set `name`. `names` are those of all sets; a project's only set is "".
@@ -84,8 +86,9 @@ class Config:
                 )
         entry = self.sets.get(name, SetConfig())
         override, aliases = entry.override or (self.override, self.aliases)
-        levels = self.levels if entry.levels is None else entry.levels
-        return replace(self, levels=levels, override=override, aliases=aliases)
+        if entry.levels is not None:
+            self = replace(self, levels=entry.levels, levels_key=f"sets.{name}.levels")
+        return replace(self, override=override, aliases=aliases)
 
     @property
     def shown(self) -> str:
@@ -114,6 +117,7 @@ def load_config(path: Path) -> Config:
     return top.record(
         Config,
         path=path,
+        levels_key="levels",
         override=override,
         aliases=aliases,
         compat=compat,

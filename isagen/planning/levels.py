@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
@@ -13,29 +13,56 @@ from .cells import CONTAINED
 from .config import Config
 
 REQUIRE = "Meson option isa_require"
+OPTION = "Meson option isa_levels"
+NATIVE = "native"
+# Other words of NumPy's options cpu-baseline and cpu-dispatch, with what a packager writes in their place.
+OF_NUMPY = {
+    "max": "write all",
+    "min": "name the levels, or write none for the baseline alone",
+    "detect": "leave it out: the baseline is always what CFLAGS and CXXFLAGS turn on",
+}
 
 
-def select_levels(words: Iterable[str], table: Table, where: str, lowest_too: bool = True) -> frozenset[str]:
+def select_levels(
+    words: Iterable[str],
+    table: Table,
+    where: str,
+    lowest_too: bool = True,
+    native: Mapping[str, Collection[str]] | None = None,
+) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
-    `all` switches every level on, `none` every level but the lowest off, `NAME` one on and `-NAME` one off. No word, or
-    a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or commas, in
-    any case. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME` selects only
-    levels that it names. Raises `ConfigError` for an unknown name, and with `lowest_too` for -NAME of the lowest level.
+    `all` switches every level on, `none` every level but the lowest off, `NAME` or `+NAME` one on and `-NAME` one off.
+    `native` switches those on for which CPU and OS of the build lack nothing; `native` is what they lack, by level. No
+    word, or a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or
+    commas, in any case. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME`
+    selects only levels that it names. Raises `ConfigError` for an unknown name, and with `lowest_too` for -NAME of the
+    lowest level.
     """
-    tokens = _tokens(words)
+    tokens = level_words(words)
+    keywords = ("all", "none", NATIVE) if where == OPTION else ("all", "none")
     selected = {table.lowest.name} if lowest_too else set()
     if not tokens or tokens[0].startswith("-"):
         selected = set(table.names())
     for token in tokens:
         if token.casefold() in ("all", "none"):
             selected = set(table.names()) if token.casefold() == "all" else {table.lowest.name}
+        elif token.casefold() == NATIVE:
+            if native is None:
+                raise ConfigError(
+                    f"{NATIVE} is a word of the {OPTION} alone",
+                    where=where,
+                    remedy="name levels: the CPUs that build are no property of the project",
+                )
+            selected.update(name for name in table.names() if not native.get(name))
+        elif token.casefold() in OF_NUMPY and token.upper() not in table.names():
+            raise ConfigError(f"unknown level {token!r}", where=where, remedy=OF_NUMPY[token.casefold()])
         elif token.startswith("-"):
             if lowest_too:
-                selected.discard(level_or_minus(token, table, where, "all", "none")[1:])
+                selected.discard(level_or_minus(token, table, where, *keywords)[1:])
             else:
-                selected.discard(level_named(token[1:], table, where, "all", "none", sign="-"))
-        elif level := level_named(token, table, where, "all", "none"):
+                selected.discard(level_named(token[1:], table, where, *keywords, sign="-"))
+        elif level := level_named(token, table, where, *keywords):
             selected.add(level)
     return frozenset(selected)
 
@@ -99,7 +126,7 @@ def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     The words are those of `select_levels`; no words require nothing. A level of another architecture is never built.
     `limit` is the reason if only the lowest level is built.
     """
-    tokens = _tokens([words])
+    tokens = level_words([words])
     required = select_levels(tokens, table, REQUIRE) if tokens else frozenset()
     if limit and any(token.casefold() == "all" for token in tokens):
         raise _not_built("each level", limit)
@@ -129,5 +156,6 @@ def _not_built(level: str, reason: str) -> ConfigError:
     )
 
 
-def _tokens(words: Iterable[str]) -> list[str]:
-    return [token for word in words for token in re.split(r"[\s,]+", word) if token]
+def level_words(words: Iterable[str]) -> list[str]:
+    """Return the single words of lists of levels, without plus signs."""
+    return [token.removeprefix("+") for word in words for token in re.split(r"[\s,]+", word) if token]

@@ -25,7 +25,7 @@ from .cells import (
 )
 from .config import Config
 from .kernels import check_kernels, copy_names, settings_of
-from .levels import aliases_of, select_levels
+from .levels import OPTION, aliases_of, select_levels
 
 UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
 # The reason of a level that different entries of isa.toml disable for all kernels; and what their own reasons contain.
@@ -57,19 +57,21 @@ def make_plan(
     sealed: bool = True,
     module: str = "",
     baseline: Collection[str] = (),
+    native: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """Return the plan of `kernels`, which are paths from the project's root.
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
     to its path from the build folder's root. `other_kernels` are the kernels of other sets. `module` is the extension
-    module that the kernels form, if any. `baseline` are the features that code without a level's flags may use. Raises
+    module that the kernels form, if any. `baseline` are the features that code without a level's flags may use.
+    `native` are the features that CPU and OS of the build lack, by level, if isa_levels asks for them. Raises
     `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
-    by_project = _disabled(config.levels, table, f"{config.shown}: levels")
-    by_packager = _disabled((option_levels,), table, "Meson option isa_levels", "the Meson option isa_levels")
+    by_project = _disabled(config.levels, table, f"{config.shown}: {config.levels_key}")
+    by_packager = _by_packager(option_levels, table, native)
     rows = []
     for source in kernels:
         language, name, settings = language_of(source), names[source], settings_of(source, config)
@@ -134,12 +136,17 @@ def is_without_source(level: LevelRow) -> bool:
     return level.verdict == DISABLED and (level.reason in (NO_KERNELS, NO_SOURCE) or BY_ENTRY in level.reason)
 
 
-def _disabled(
-    words: Iterable[str], table: Table, where: str, shown: str = "", lowest_too: bool = True
-) -> dict[str, str]:
+def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True) -> dict[str, str]:
     """Return the levels that the `words` of a setting at `where` switch off, each with the reason."""
     selected = select_levels(words, table, where, lowest_too)
-    return {level: f"by {shown or where}" for level in table.names() if level not in selected}
+    return {level: f"by {where}" for level in table.names() if level not in selected}
+
+
+def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] | None) -> dict[str, str]:
+    """Return the levels that the Meson option switches off, each with the reason."""
+    selected = select_levels((words,), table, OPTION, native=native)
+    why = {level: f": this CPU or OS lacks {' '.join(names)}" for level, names in (native or {}).items() if names}
+    return {level: f"by the {OPTION}{why.get(level, '')}" for level in table.names() if level not in selected}
 
 
 def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:

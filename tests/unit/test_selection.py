@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from isagen.model.errors import ConfigError
-from isagen.planning.levels import select_levels
+from isagen.planning.levels import OPTION, select_levels
 from isagen.processors.table import load_table
+from support.plans import level, table_of
 
 TABLE = load_table("x86", Path())
 ALL = set(TABLE.names())
@@ -33,6 +34,9 @@ ALL = set(TABLE.names())
         (["none", "AVX2"], {"DEFAULT", "AVX2"}),
         (["AVX2", "none"], {"DEFAULT"}),
         (["AMX", "ALL", "-AVX2"], ALL - {"AVX2"}),
+        (["+AVX2"], {"DEFAULT", "AVX2"}),
+        (["none +avx2, +AMX"], {"DEFAULT", "AVX2", "AMX"}),
+        (["-AMX", "+AMX"], ALL),
     ],
 )
 def test_words_are_read_from_left_to_right(words, expected):
@@ -68,3 +72,48 @@ def test_unknown_level_without_a_near_one_lists_all():
 def test_lowest_level_stays_on(words):
     with pytest.raises(ConfigError, match="here: DEFAULT cannot be switched off"):
         select_levels(words, TABLE, "here")
+
+
+LACKING = {"AVX512_FP16": ("avx512_fp16",), "AMX": ("amx_tile", "amx_int8")}
+HERE = ALL - set(LACKING)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("native", HERE),
+        ("NATIVE -avx2", HERE - {"AVX2"}),
+        ("native +AMX", HERE | {"AMX"}),
+        ("none native", HERE),
+        ("native none", {"DEFAULT"}),
+        ("-AVX2 native", ALL),
+    ],
+)
+def test_native(words, expected):
+    assert select_levels([words], TABLE, "here", native=LACKING) == expected
+
+
+def test_native_is_no_word_of_a_project():
+    with pytest.raises(ConfigError, match=r"isa\.toml: levels: native is a word of the Meson option isa_levels alone"):
+        select_levels(["native"], TABLE, "isa.toml: levels")
+
+
+@pytest.mark.parametrize(
+    ("word", "remedy"),
+    [
+        ("max", "write all"),
+        ("MIN", "write none for the baseline"),
+        ("detect", "the baseline is always"),
+        ("-native", "'native'"),
+        ("nativ", "'native'"),
+    ],
+)
+def test_other_words_of_numpy(word, remedy):
+    with pytest.raises(ConfigError, match=f"unknown level '{word}'") as caught:
+        select_levels([word], TABLE, OPTION)
+    assert remedy in caught.value.remedy
+
+
+def test_a_level_may_have_the_name_of_a_word_of_numpy(tmp_path):
+    table = table_of(tmp_path, level("BASE", 0, 128), level("MIN", 1, 128), level("MAX", 2, 128))
+    assert select_levels(["min"], table, "here") == {"BASE", "MIN"}
