@@ -151,7 +151,12 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if matrix.withhold:
         yield "withheld at run time", f"what {matrix.withhold}() withholds, which is not asked here"
     if matrix.known_bugs:
-        yield "known bugs", "; ".join(f"at {' '.join(levels)}: {bug}" for bug, levels in matrix.known_bugs.items())
+        built = tuple(level.name for level in matrix.levels if level.verdict == BUILT)
+        places = ("every level" if levels == built else " ".join(levels) for levels in matrix.known_bugs.values())
+        yield (
+            "known bugs",
+            "; ".join(f"at {place}: {bug}" for place, bug in zip(places, matrix.known_bugs, strict=True)),
+        )
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:

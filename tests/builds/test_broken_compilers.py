@@ -1,15 +1,43 @@
 """Known errors of compilers, on the compilers at hand, and what a build says about them."""
 
+import shutil
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 
 from isagen.probe.compiler import Compiler, find_compiler
 from isagen.processors.features import read_features
+from isagen.processors.known_broken import KnownBroken
+from isagen.processors.registry import processor_names
 from support.levels import ALL, lacks
 from support.projects import need, verdicts
 
-BF16 = r"""
+
+@dataclass(frozen=True)
+class Broken:
+    """A known error: a part of its URL, a program that exits with 0 where the compiler is right, how it is built and
+    run, and the compilers that were seen to have the error.
+    """
+
+    url: str
+    flags: str
+    program: str
+    compilers: Sequence[str]
+    seen: Sequence[str]
+    needs: Sequence[str] = ()
+    run: Sequence[str] = ()
+
+
+X86 = ["gcc-11", "gcc-12", "clang-14", "clang-16"]
+X86 += filter(shutil.which, ["gcc-13", "gcc-14", "gcc-15", "gcc-16", "clang-19", "clang-22"])
+AVX512 = ("avx512_bw", "avx512_vl", "avx512_dq")
+BROKEN = {
+    "masked dot product of BF16": Broken(
+        "id=126429",
+        "-O2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16",
+        """
 #include <immintrin.h>
 __attribute__((noinline)) static __m512 run(__m512 sum, __mmask16 mask, __m512bh a, __m512bh b)
 {
@@ -23,25 +51,118 @@ int main(void)
   _mm512_storeu_ps(out, run(_mm512_setzero_ps(), (__mmask16)upper, ones, ones));
   return out[15] != 2.0f;
 }
-"""
-FLAGS = ["-O2", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512bf16"]
+""",
+        X86,
+        ("gcc-11", "gcc-12"),
+        ("avx512_bf16", *AVX512),
+    ),
+    "conversion of a constant": Broken(
+        "id=100927",
+        "-O2",
+        """
+#include <immintrin.h>
+int main(void)
+{
+  volatile float large = 1e20f;
+  return _mm_cvttss_si32(_mm_set1_ps(1e20f)) != _mm_cvttss_si32(_mm_set1_ps(large));
+}
+""",
+        X86,
+        ("gcc-11", "gcc-12"),
+    ),
+    "vec_ternarylogic": Broken(
+        "ppc_vsx-inl.h#L451",
+        "-O2 -mcpu=power10 -static",
+        """
+#include <altivec.h>
+typedef __vector unsigned int words;
+__attribute__((noinline)) static words every(words a, words b, words c) { return vec_ternarylogic(a, b, c, 1); }
+int main(void)
+{
+  volatile unsigned bits = 0x3c;
+  words a = {bits, 0xff, 0, 0}, b = {0x0f, 0, bits, 0}, c = {0xff, bits, bits, 0};
+  return every(a, b, c)[0] != (bits & 0x0f);
+}
+""",
+        ("powerpc64le-linux-gnu-gcc", "clang-16 --target=powerpc64le-linux-gnu"),
+        ("powerpc64le-linux-gnu-gcc",),
+        run=("qemu-ppc64le", "-cpu", "power10"),
+    ),
+    "vec_genpcvm": Broken(
+        "ppc_vsx-inl.h#L5705",
+        "-O2 -mcpu=power10 -static",
+        """
+#include <altivec.h>
+int main(void)
+{
+  volatile unsigned char yes = 255;
+  __vector unsigned char mask = {0, 0, yes};
+  return vec_genpcvm(mask, 3)[0] != 2;
+}
+""",
+        ("powerpc64le-linux-gnu-gcc", "clang-16 --target=powerpc64le-linux-gnu"),
+        ("powerpc64le-linux-gnu-gcc",),
+        run=("qemu-ppc64le", "-cpu", "power10"),
+    ),
+    "vec_cntlz": Broken(
+        "ppc_vsx-inl.h#L7421",
+        "-O2 -march=z13 -mzvector -static",
+        """
+#include <vecintrin.h>
+int main(void)
+{
+  __vector unsigned int zeros = {0, 0, 0, 0};
+  return vec_cntlz(zeros)[0] != 32;
+}
+""",
+        ("s390x-linux-gnu-gcc", "clang-16 --target=s390x-linux-gnu"),
+        ("s390x-linux-gnu-gcc",),
+        run=("qemu-s390x", "-cpu", "max"),
+    ),
+}
 
 
-@pytest.mark.parametrize("command", ["gcc-11", "gcc-12", "gcc-13", "gcc-14", "gcc-15", "clang-14", "clang-16"])
-def test_masked_dot_product_of_bf16(tmp_path, command):
-    need(command)
-    if missing := lacks(["avx512_bf16", "avx512_bw", "avx512_vl", "avx512_dq"]):
+def compiled(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def entry_of(url: str) -> KnownBroken:
+    known = [error for name in processor_names() for error in read_features(name).known_broken]
+    (error,) = (error for error in known if url in error.url)
+    return error
+
+
+@pytest.mark.parametrize(("name", "command"), [(name, one) for name, case in BROKEN.items() for one in case.compilers])
+def test_a_known_error_on_the_compilers_at_hand(tmp_path, name, command):
+    """Versions that are not listed have no error, and those that were seen to have it still do."""
+    case, words = BROKEN[name], command.split()
+    need(words[0], *case.run[:1])
+    if missing := lacks(case.needs):
         pytest.skip(f"CPU or OS lack {' '.join(missing)}")
-    one = find_compiler("c", [command])
-    (error,) = (error for error in read_features("x86").known_broken if "126429" in error.url)
-    (tmp_path / "dot.c").write_text(BF16)
-    program = tmp_path / "dot"
-    subprocess.run([command, *FLAGS, str(tmp_path / "dot.c"), "-o", str(program)], check=True)
-    wrong = subprocess.run([str(program)], check=False).returncode != 0
+    one = find_compiler("c", words)
+    error = entry_of(case.url)
+    (tmp_path / "code.c").write_text(case.program)
+    program = str(tmp_path / "code")
+    done = compiled([*words, *case.flags.split(), str(tmp_path / "code.c"), "-o", program])
+    assert done.returncode == 0, done.stderr
+    wrong = subprocess.run([*case.run, program], check=False).returncode != 0
     known = error.concerns(one.id, one.version, (), [error.feature])
     assert known or not wrong, f"{one.name} has the error, and the data does not say so"
     # Distributions mend errors in versions that have them.
-    assert wrong or not known or one.version.partition(".")[0] not in ("11", "12")
+    assert wrong or command not in case.seen
+
+
+@pytest.mark.parametrize(("command", "option"), [("gcc-12", "-O0"), ("gcc-12", "-O2"), ("clang-16", "-O0")])
+def test_classification_of_fp16(tmp_path, command, option):
+    """Without a CPU with AVX512_FP16: the mask of eight bits is in the assembly."""
+    need(command)
+    (tmp_path / "code.c").write_text(
+        "#include <immintrin.h>\nunsigned run(__m512h v) { return _mm512_fpclass_ph_mask(v, 1); }\n"
+    )
+    flags = [option, "-mavx512fp16", "-S", "-o", "-", str(tmp_path / "code.c")]
+    wrong = "$255" in compiled([command, *flags]).stdout
+    one = find_compiler("c", [command])
+    assert wrong == (entry_of("L4119").concerns(one.id, one.version, (), ["avx512_fp16"]) and option == "-O0")
 
 
 def test_a_build_warns_only_about_a_kernel_that_contains_what_is_broken(scaffold):

@@ -10,8 +10,9 @@ from isagen.model.matrix import MatrixCompiler
 from isagen.model.versions import in_range, older
 from isagen.planning.known_bugs import bug_warnings, known_bugs
 from isagen.probe.compiler import DISPLAY_NAME
+from isagen.processors.features import read_features
 from isagen.processors.known_broken import LEAVE_OUT, NOTE, KnownBroken
-from isagen.processors.registry import builtin_tables
+from isagen.processors.registry import builtin_tables, processor_names
 from isagen.processors.table import load_table
 from support.plans import plan_of, verdicts_of
 from support.probing import ask, calls, fake, table
@@ -27,6 +28,19 @@ url = "https://example.org/1"
 """
 
 
+# As SIMDe's simde-common.h (c285589af53d) and Highway's hwy/ops (239071390b18) have them: a part of the URL, compiler,
+# versions that have the error, and versions that do not.
+PEERS = [
+    ("id=126429", "gcc", "11.3 12.2 13.4.9 14.3 15.3 16.1", "13.5 14.4 15.4 16.2 17.1"),
+    ("id=100927", "gcc", "11.3 12.2 14.9", "15.1 16.1"),
+    ("x86_512-inl.h#L4119", "gcc", "12.2 14.9", "15.1"),
+    ("issues/179057", "clang", "21.1.1 22.0.9", "21.1.0 22.1.0"),
+    ("ppc_vsx-inl.h#L451", "gcc", "11.3 12.2 16.1", ""),
+    ("ppc_vsx-inl.h#L5705", "gcc", "11.3 12.2 16.1", ""),
+    ("ppc_vsx-inl.h#L7421", "gcc", "11.3 12.2 16.1", ""),
+]
+
+
 def entry(versions: str = "<13", effect: str = LEAVE_OUT) -> str:
     return ENTRY.format(versions=versions, effect=effect)
 
@@ -37,6 +51,17 @@ def test_each_entry_has_a_source(name):
         assert error.url.startswith("https://")
         assert error.compiler in DISPLAY_NAME
         assert error.versions
+
+
+@pytest.mark.parametrize(("url", "compiler", "wrong", "right"), PEERS)
+def test_versions_are_those_of_libraries_that_avoid_the_errors(url, compiler, wrong, right):
+    """Their other errors of supported compilers are loud (an intrinsic that does not compile), or no program that was
+    tried shows them: Clang 14, 16 and 19 on SVE, Clang 16 and 19 on BF16, Clang 16 on s390x and Power.
+    """
+    known = [error for name in processor_names() for error in read_features(name).known_broken]
+    (error,) = (error for error in known if url in error.url)
+    concerned = {one: error.concerns(compiler, one, (), [error.feature]) for one in f"{wrong} {right}".split()}
+    assert concerned == {one: one in wrong.split() for one in concerned}
 
 
 @pytest.mark.parametrize(
