@@ -9,14 +9,12 @@ import pytest
 from .platforms import ZIG
 from .projects import Project, need
 
-# zig's own baseline for loongarch64 has LSX, and GCC's has not. Without -nostdlib++, zig compiles libc++ first.
-ZIG_OPTIONS = ["-mcpu=generic_la64+d"]
-
 
 @dataclass(frozen=True)
 class Target:
     """A target of cross builds: its names, the level that each CPU of qemu selects, the levels that are `newer` than
-    its `compilers`, the levels whose features this qemu does not report, and the `linkers` of Debian 12 for it.
+    its `compilers`, the levels whose features this qemu does not report, the `linkers` of Debian 12 for it, and the
+    `baseline` that zig is told.
     """
 
     triplet: str
@@ -28,6 +26,7 @@ class Target:
     newer: frozenset[str] = frozenset()
     unreported: frozenset[str] = frozenset()
     linkers: Sequence[str] = ("bfd", "gold", "lld", "mold")
+    baseline: Sequence[str] = ()
 
     @property
     def table(self) -> str:
@@ -37,7 +36,8 @@ class Target:
     def compiler(self, name: str, language: str = "cpp") -> list[str]:
         """Return the words of the compiler of a language: of `gcc`, of `zig`, or of a Clang such as `clang-16`."""
         if name == "zig":
-            words = [*ZIG, "c++" if language == "cpp" else "cc", "-target", self.triplet, *ZIG_OPTIONS]
+            words = [*ZIG, "c++" if language == "cpp" else "cc", "-target", self.triplet, *self.baseline]
+            # Without the option, zig compiles libc++ first.
             return [*words, "-nostdlib++"] if language == "cpp" else words
         if name == "gcc":
             return [f"{self.triplet}-{'g++' if language == 'cpp' else 'gcc'}"]
@@ -130,6 +130,8 @@ TARGETS = {
             "qemu-loongarch64",
             {"la464-loongarch-cpu": "DEFAULT"},
             compilers=["zig"],
+            # zig's own has LSX, and GCC's has not.
+            baseline=["-mcpu=generic_la64+d"],
         ),
     )
 }

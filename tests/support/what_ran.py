@@ -8,7 +8,9 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -17,11 +19,11 @@ from isagen.processors.table import load_table
 
 from .cross import TARGETS
 from .levels import ALL
-from .platforms import MACOS, PLATFORMS, WINDOWS
+from .platforms import MACOS, PLATFORMS, WINDOWS, ZIG
 
 PROPERTY = "what ran"
 PROGRAMS = (
-    *("gcc", "g++-11", "clang-14", "clang-16"),
+    *("gcc", "g++-11", "clang-14", "clang-16", "clang-19", "clang-22"),
     *(f"{target.triplet}-gcc" for target in TARGETS.values() if "gcc" in target.compilers),
     *("x86_64-w64-mingw32-gcc", "arm-linux-gnueabihf-gcc", "qemu-x86_64", "qemu-aarch64", "wine"),
 )
@@ -29,7 +31,8 @@ INTRODUCTION = """\
 # What ran where
 
 `.ci/run` writes this page: each cell says what the tests did in its last run, on [this machine](#the-machine), and "not
-run" where they did nothing. CPUs of other processors are those of qemu: no such machine was at hand.
+run" where they did nothing. CPUs of other processors are those of qemu: no such machine was at hand. Compilers are
+those of Debian 12, without Clang 15, and zig: no GCC 13 or newer, and none of Intel, Apple and Microsoft.
 """
 
 
@@ -52,17 +55,21 @@ SYSTEMS, INTRINSICS = "Other platforms", "Intrinsics"
 ON_WINDOWS, ON_MACOS = "Levels on Windows", "Levels on macOS"
 BUILT_BY = "What compilers build: table {}"
 # The compilers of C++ that each table is tried with.
+CLANGS = [f"clang-{version}" for version in (14, 16, 19, 22)]
 ON_X86 = {
     **{f"gcc-{version}": [f"g++-{version}"] for version in (11, 12)},
-    **{f"clang-{version}": [f"clang++-{version}"] for version in (14, 16)},
+    **{clang: [clang.replace("clang", "clang++")] for clang in CLANGS},
+    "zig": [*ZIG, "c++", "-target", "x86_64-linux-musl", "-mcpu=x86_64", "-nostdlib++"],
     "mingw gcc": ["x86_64-w64-mingw32-g++"],
 }
 TABLE_COMPILERS = {
     **dict.fromkeys(("x86", "aten", "ipex", "numpy", "x86-64"), ON_X86),
     **{
-        target.table: {compiler: target.compiler(compiler) for compiler in target.compilers if compiler != "zig"}
+        target.table: {
+            compiler: target.compiler(compiler)
+            for compiler in (["gcc", *CLANGS, "zig"] if "gcc" in target.compilers else target.compilers)
+        }
         for target in TARGETS.values()
-        if "gcc" in target.compilers
     },
 }
 GRIDS = {
@@ -169,6 +176,8 @@ def _machine() -> Iterable[str]:
             yield f"- {program}: {(done.stdout.splitlines() or ['?'])[0]}"
         else:
             yield f"- {program}: not installed"
+    with suppress(metadata.PackageNotFoundError):
+        yield f"- zig: {metadata.version('ziglang')}"
     yield ""
 
 
