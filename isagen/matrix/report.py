@@ -20,7 +20,7 @@ from ..model.plan import BUILT
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
-from .formats import markdown_table
+from .formats import escaped, markdown_table
 from .paths import without_paths
 from .planned import public
 from .selection import Selection, selection_here
@@ -96,9 +96,9 @@ def report_data(report: Report) -> dict[str, Any]:
 
 def report_markdown(report: Report) -> str:
     """Return a report as Markdown."""
-    lines = [f"### isagen report: {report.name}", ""]
+    lines = [f"### isagen report: {escaped(report.name)}", ""]
     for name, text in _facts(report).items():
-        lines.append(f"- {name}: {without_paths(' '.join(text.splitlines()))}")
+        lines.append(f"- {name}: {escaped(without_paths(text))}")
     lines += ["", *markdown_table(("level", "build", "CPU and OS"), map(partial(_level, report), report.matrix.levels))]
     if report.running is not None and report.running.kernels:
         stubs = ((stub, level or "none") for stub, level in report.running.kernels.items())

@@ -80,11 +80,12 @@ def record_from_json(text: bytes | str, shown: str) -> Record:
     """Read a record. Raises `AuditError` if it is damaged, or of a later isagen."""
     try:
         data: dict[str, Any] = json.loads(text)
-        if data.pop("format") != (MODULE_FORMAT if "module" in data else RECORD_FORMAT):
+        file_format, own = data.pop("format"), MODULE_FORMAT if "module" in data else RECORD_FORMAT
+        if file_format != own:
             raise AuditError(
-                "its record was written by another version of isagen",
+                f"its record is of format {file_format}, and this isagen reads format {own}",
                 where=shown,
-                remedy="audit it with an isagen as new as the one that built it",
+                remedy="read it with an isagen as new as the one that built it",
             )
         return from_data(Record, data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:

@@ -48,10 +48,11 @@ def plan_of(
     verdicts: Mapping[tuple[str, str], Verdict] | None = None,
     override: str | None = None,
     copy_options: CopyOptions | None = None,
+    config: Config | None = None,
     **more: Any,
 ) -> Plan:
     return make_plan(
-        config=Config(Path("some/isa.toml"), levels=levels, override=override, kernels=own or {}),
+        config=config or Config(Path("some/isa.toml"), levels=levels, override=override, kernels=own or {}),
         table=table,
         kernels=kernels,
         option_levels=option,

@@ -41,8 +41,10 @@ def test_a_report_stays_a_report(monkeypatch):
     matrix = matrix_of(1)
     monkeypatch.setenv("HELLO_ISA", "/home/ada/x\n| y |")
     levels = (*matrix.levels[:-1], replace(matrix.levels[-1], reason="a | b\nc"))
-    report = report_on(Found("x.so", replace(matrix, levels=levels)))
+    report = report_on(Found("x[1].so", replace(matrix, project="<p>", levels=levels)))
     text = report_markdown(report)
     assert "| AVX512_FP16 | unavailable: a \\| b c | " in text
-    assert "- override: HELLO_ISA=PATH | y |, which is no level of this build\n" in text
+    assert "- override: HELLO_ISA=PATH \\| y \\|, which is no level of this build\n" in text
+    assert text.startswith("### isagen report: x\\[1\\].so\n")
+    assert "- project: \\<p\\>, table x86\n" in text
     assert "ada" not in text + str(report_data(report))

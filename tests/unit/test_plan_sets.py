@@ -1,6 +1,12 @@
 """The plan of one set of kernels among others, and of generated kernels."""
 
-from isagen.planning.config import KernelConfig
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from isagen.model.errors import ConfigError
+from isagen.planning.config import Config, KernelConfig, SetConfig
 from support.plans import plan_of
 
 
@@ -15,6 +21,19 @@ def test_the_copies_of_two_sets_have_other_names(table):
 def test_isa_toml_may_name_a_kernel_of_another_set(table):
     own = {"k/far.c": KernelConfig(args=("-g",))}
     assert plan_of(table, "k/dot.c", own=own, other_kernels=("k/far.c",)).kernels[0].args == ()
+
+
+def test_a_set_s_own_list_of_levels_is_named(table):
+    project = Config(Path("isa.toml"), levels=("all",), sets={"one": SetConfig(levels=("-HUGE",)), "two": SetConfig()})
+    reasons = {}
+    for name in ("one", "two"):
+        config = project.of_set(name, ["one", "two"])
+        plan = plan_of(table, "k/dot.c", config=config, kernel_set=name)
+        reasons[name] = {cell.level: cell.reason for cell in plan.kernels[0].cells if cell.verdict == "disabled"}
+    assert reasons == {"one": {"HUGE": "by isa.toml: sets.one.levels"}, "two": {}}
+    wrong = replace(project, sets={"one": SetConfig(levels=("HUGGE",))}).of_set("one", ["one"])
+    with pytest.raises(ConfigError, match=r"isa\.toml: sets\.one\.levels: unknown level 'HUGGE'"):
+        plan_of(table, "k/dot.c", config=wrong)
 
 
 def test_a_generated_kernel_is_found_in_the_build_folder(table):

@@ -10,7 +10,7 @@ from isagen.audit.records import judged_by, merge, records_of_build
 from isagen.binary.formats import FORMATS
 from isagen.binary.notes import note_of
 from isagen.build.modules import check_objects, module_table, notes_text
-from isagen.model.errors import BuildError, ConfigError, KernelError
+from isagen.model.errors import AuditError, BuildError, ConfigError, KernelError
 from isagen.model.languages import language_of
 from isagen.model.plan import BUILT, DISABLED, UNAVAILABLE, Cell
 from isagen.model.record import LEVEL_OWNER, record_from_json
@@ -74,6 +74,9 @@ def test_the_record_of_a_private_module_is_read_and_older_records_too():
     assert '"format":1,' in record.to_json()
     assert "module" not in record.to_json()
     assert record_from_json(record.to_json(), "") == record
+    later = record.to_json().replace('{"format":1,', '{"format":9,')
+    with pytest.raises(AuditError, match=r"x\.so: its record is of format 9, and this isagen reads format 1"):
+        record_from_json(later, "x.so")
 
 
 def test_what_is_linked_into_a_private_module_may_use_its_level():
