@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -70,7 +70,12 @@ def is_destructor(name: str) -> bool:
     return of_class or core.startswith(("__tcf_", "__cxx_global_array_dtor"))
 
 
-def initialised_variables(names: Iterable[str]) -> Iterator[str]:
+def is_literal(_name: str) -> bool:
+    """Return False: literals have no symbols."""
+    return False
+
+
+def initialised_variables(names: Collection[str]) -> Iterator[str]:
     """Yield the dynamically initialised variables whose guard or initialisation function is in `names`, and these.
 
     A guard may be for a C++ name or for a plain one: both are yielded, though the variable has only one of them

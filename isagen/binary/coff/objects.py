@@ -10,7 +10,6 @@ from hashlib import blake2b
 from ...model.errors import AuditError, BuildError
 from ...model.files import AnyPath, read_bytes
 from ..initial_values import InitialValues, Pointer
-from ..itanium import initialised_variables, is_type
 from ..protocol import MERGEABLE, Binding, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
 from .entries import UNWINDING, CoffSection, CoffSymbol
@@ -78,9 +77,14 @@ class CoffObject:
 
     @cached_property
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
-        """The code and constants that other objects may define too, without type information (see `ElfObject`)."""
+        """The code and constants that other objects may define too, without type information (see `ElfObject`).
+
+        Literals are left out too: linkers may take any, as their names contain their values.
+        """
+        mangling = self.coff.mangling
         mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
-        return tuple(s for s in mergeable if s.code or (s.constant and not is_type(s.name)))
+        own = (s for s in mergeable if not mangling.is_type(s.name) and not mangling.is_literal(s.name))
+        return tuple(s for s in own if s.code or s.constant)
 
     @cached_property
     def _initial_values(self) -> InitialValues:
@@ -112,7 +116,7 @@ class CoffObject:
 
     @cached_property
     def initialised_variables(self) -> frozenset[str]:
-        return frozenset(initialised_variables(symbol.name for symbol in self.symbols))
+        return frozenset(self.coff.mangling.initialised_variables([symbol.name for symbol in self.symbols]))
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name."""

@@ -11,7 +11,7 @@ from typing import Self
 
 from ...model.errors import AuditError
 from ...model.files import AnyPath, read_bytes
-from .. import itanium
+from .. import itanium, microsoft
 from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
 from . import layout as c
 from .entries import NULL, UNDEFINED, CoffSection, CoffSymbol, Entry, kind_of
@@ -68,6 +68,8 @@ class Coff:
             raise self.fail("its table of names is cut off")
         self.sections = (NULL, *self._sections(count))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
+        if microsoft.uses([symbol.text for symbol in self._symbols.values()]):
+            self.mangling = microsoft
 
     def _sections(self, count: int) -> Iterator[CoffSection]:
         free = 0x1000
@@ -115,6 +117,7 @@ class Coff:
     def _decoded(self) -> Iterator[CoffSymbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
+        self.associated = frozenset(index for index, (_, how) in records.items() if how == c.SELECT_ASSOCIATIVE)
         starts: dict[int, set[int]] = {}
         for entry in entries.values():
             if entry.section > 0 and entry.value > self.sections[entry.section].size:

@@ -3,9 +3,10 @@
 A linker takes one of all COMDAT sections that have the same symbol; GNU's also compares the sections' names. GNU's
 assembler puts what unwinds a function into sections that have no symbol at all, such as `.pdata$f`, of which linkers
 take one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too. So does a
-merged section of code or constants that only local symbols name, as assembly may write it.
+merged section of code or constants that only local symbols name, as assembly may write it. Compilers of Microsoft's ABI
+give sections no names of symbols, and what unwinds a function is associated with its section: only symbols are renamed.
 
-A directive to export a name goes when the name becomes private: the DLL has no such symbol.
+A directive to export or to keep a name goes when the name becomes private: no such symbol is left.
 
 A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
 """
@@ -16,7 +17,6 @@ import re
 import struct
 from collections.abc import Collection, Mapping
 
-from ..itanium import is_type
 from ..private_names import private_name
 from ..protocol import SymbolKind
 from .layout import HEADER, SECTION
@@ -26,7 +26,7 @@ LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
 # GNU's assembler calls the definition of the weak symbol `f` so, with `f` and the name of another symbol of the object.
 WEAK_DEFINITION = ".weak."
 DIRECTIVES = ".drectve"  # of the compiler, for the linker
-EXPORT = re.compile(rb"""(?<!\S)[-/]export:("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
+DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
 EMPTY_TABLE = struct.pack("<I", 4)  # of names
 
 
@@ -48,15 +48,16 @@ def sealed(
     for function in file.local_functions():
         changes.rename_symbol(function.number, private_name(function.text, level, mark))
     sections = {}
+    named = {symbol.section for symbol in file.symbols}
     for section in file.coff.sections[1:]:
         start, dollar, name = section.name.partition("$")
         if dollar and name in names:
             sections[section.index] = f"{start}${names[name]}"
-        elif section.merged and section.constant and not is_type(name):
+        elif section.merged and section.constant and section.index not in file.coff.associated and section.index not in named:
             sections[section.index] = private_name(section.name, level, mark)
     for index, section_name in sections.items():
         changes.rename_section(index, section_name)
-    changes.drop_exports(names)
+    changes.drop_directives(names)
     for own in file.coff.symbols():
         if own.kind == SymbolKind.SECTION and own.section in sections:
             changes.rename_symbol(own.number, sections[own.section])
@@ -86,12 +87,12 @@ class _Renaming:
         place = self._coff.headers_at + (index - 1) * SECTION.size
         struct.pack_into("8s", self._data, place, f"/{offset}".encode())
 
-    def drop_exports(self, names: Collection[str]) -> None:
-        """Blank the directives that export one of these names."""
+    def drop_directives(self, names: Collection[str]) -> None:
+        """Blank the directives that export or keep one of these names."""
         for section in self._coff.sections:
             if section.name == DIRECTIVES:
                 content = self._coff.content(section)
-                changed = EXPORT.sub(lambda found: _blank(found, names), content)
+                changed = DIRECTIVE.sub(lambda found: _blank(found, names), content)
                 if changed != content:
                     self._data[section.offset : section.offset + section.size] = changed
 
@@ -108,7 +109,7 @@ class _Renaming:
 
 
 def _blank(found: re.Match[bytes], names: Collection[str]) -> bytes:
-    """Return spaces for a directive that exports one of these names, and another as it is."""
+    """Return spaces for a directive about one of these names, and another as it is."""
     return b" " * len(found[0]) if found[2].decode(errors="surrogateescape") in names else found[0]
 
 

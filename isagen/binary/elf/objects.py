@@ -164,7 +164,7 @@ class ElfObject:
 
     @cached_property
     def initialised_variables(self) -> frozenset[str]:
-        return frozenset(initialised_variables(symbol.name for symbol in self.symbols))
+        return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
 
     def findable_sections(self) -> dict[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name.

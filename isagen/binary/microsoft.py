@@ -1,0 +1,76 @@
+"""Microsoft's mangled names of C++, as clang-cl and cl write them (`isagen.binary.protocol.Mangling`).
+
+Names are not demangled: no library for that is at hand outside of Windows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+START = "?"  # of all names of C++, except for the tables below
+# Type descriptors, base classes and class hierarchies. `??_R4`, which vtables point to, is one for each vtable.
+TYPES = ("??_R0", "??_R1", "??_R2", "??_R3")
+# String literals and numbers, whose names contain their value, or a hash of it.
+LITERALS = ("??_C@", "__real@", "__xmm@", "__ymm@", "__zmm@")
+# The guards of static variables of a block: with and without locks, in functions that objects share, of a thread.
+GUARD = re.compile(r"(?:\?\$(?:TSS|S)\d+@|\?\?_B|\?\?__J)(?P<block>\?.+@)[45]")
+# Destructors; deleting ones, of one object and of arrays; of virtual bases; of a variable at exit; of a frame.
+DESTRUCTORS = ("??1", "??_G", "??_E", "??_D", "??__F", "?dtor$")
+INITIALISER = re.compile(r"\?\?__E(?P<variable>.+?)@?@YAXXZ")
+
+
+def uses(names: Collection[str]) -> bool:
+    """Return whether symbols with these names are mangled so."""
+    return any(name.startswith(START) for name in names)
+
+
+def demangle(symbol: str) -> str:
+    """Return a symbol unchanged."""
+    return symbol
+
+
+def is_type(name: str) -> bool:
+    """Return whether a symbol is the type information of a class."""
+    return name.startswith(TYPES)
+
+
+def is_literal(name: str) -> bool:
+    """Return whether a symbol is a constant whose name contains its value."""
+    return name.startswith(LITERALS)
+
+
+def is_vtable(name: str) -> bool:
+    """Return whether a symbol is the table of virtual functions of a class."""
+    return name.startswith("??_7")
+
+
+def is_guard(name: str) -> bool:
+    """Return whether a symbol is the guard of a dynamically initialised variable."""
+    return GUARD.match(name) is not None
+
+
+def is_standard(name: str) -> bool:
+    """Return whether the class of type information or of a table is one of the C++ library, or `type_info`."""
+    owner = name.partition("@@")[0]
+    return owner.endswith("@std") or owner == "??_7type_info"
+
+
+def is_destructor(name: str) -> bool:
+    """Return whether a function is a destructor: only compilers take its address, no source can."""
+    return name.startswith(DESTRUCTORS)
+
+
+def initialised_variables(names: Collection[str]) -> Iterator[str]:
+    """Yield the dynamically initialised variables whose guard or initialisation function is in `names`, and these.
+
+    A guard names the block of its variable, and not the variable: all static variables of the block are yielded.
+    """
+    for name in names:
+        if found := INITIALISER.match(name):
+            variable = found["variable"]
+            start = f"?{variable}@@"  # its type follows
+            yield from (name, variable, *(other for other in names if other.startswith(start)))
+        elif found := GUARD.match(name):
+            block = "@" + found["block"]
+            yield from (name, *(other for other in names if other.startswith(START) and block in other))
