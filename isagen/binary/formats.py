@@ -71,7 +71,7 @@ def known_systems() -> tuple[str, ...]:
 
 def format_under(macros: Container[str]) -> Format | None:
     """Return the format of the objects that a compiler writes that predefines `macros`; None if it is not known."""
-    return next((format for format in FORMATS if format.macro in macros), None)
+    return next((format for format in FORMATS if any(macro in macros for macro in format.macros)), None)
 
 
 def open_binary(path: AnyPath, shown: str = "") -> Binary:

@@ -133,8 +133,8 @@ class Format(Protocol):
         """The suffixes of static libraries' file names."""
 
     @property
-    def macro(self) -> str:
-        """The macro that compilers predefine if they write objects of the format."""
+    def macros(self) -> Sequence[str]:
+        """Macros of which compilers predefine one if they write objects of the format."""
 
     @property
     def gcc_args(self) -> Sequence[str]:

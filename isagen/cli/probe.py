@@ -14,6 +14,7 @@ from ..model.plan import Verdict
 from ..probe.cache import NO_CACHE
 from ..probe.compiler import find_compiler
 from ..probe.probe import limited_verdicts, probe_each
+from ..processors.flags import compiler_family
 from .output import wrapped
 from .parser import Commands, add_table
 
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     for (level, _), verdict in results:
         verdicts[level] = verdict
         if options.format != "json":
-            own = compiler.id, compiler.version, compiler.baseline_macros if known else {}
+            own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if known else {}
             bugs = [one for one in known if one.concerns(*own, verdict.features)]
             known = [one for one in known if one not in bugs]  # it is said at the lowest level that it touches
             print(wrapped(_lines(level, verdict, [bug.text for bug in bugs])), end="", flush=True)

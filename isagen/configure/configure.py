@@ -24,6 +24,7 @@ from ..planning.levels import check_required, level_named
 from ..planning.plan import CopyOptions, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
+from ..processors.flags import compiler_family
 from ..processors.table import Table
 from .answer import EditorLevel, Fragment, answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
@@ -273,13 +274,14 @@ def _copy_options(request: Request, limit: Limit) -> CopyOptions:
             msvc = True
             flags[compiler.language] = ("/GL-",)
         else:
-            flags[compiler.language] = ("-fno-lto", *own, *vectoriser(compiler.id, request.optimization, compiler.args))
+            added = vectoriser(compiler.id, request.optimization, compiler.args)
+            flags[compiler.language] = compiler.spelled(("-fno-lto", *own, *added))
             if compiler.language == "fortran":
                 flags["fortran"] += ("-Wno-missing-include-dirs",)  # folders of generated kernels may not exist
                 continue
             if compiler.language == "cpp" and compiler.id == "gcc":
                 flags["cpp"] += (NO_UNIQUE,)
-            since = MAPS_FILES_SINCE.get(compiler.id)
+            since = MAPS_FILES_SINCE.get(compiler_family(compiler.id))
             if can_map and since is not None and not older(compiler.version, since):
-                flags[compiler.language] += (f"-ffile-prefix-map={folder}/{up}=",)
-    return CopyOptions("/I" if msvc else "-iquote", flags)
+                flags[compiler.language] += compiler.spelled([f"-ffile-prefix-map={folder}/{up}="])
+    return CopyOptions("/I" if msvc else "".join(request.compilers[-1].spelled(["-iquote"])), flags)

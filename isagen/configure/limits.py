@@ -55,6 +55,9 @@ def limit_of(
             no_baseline = "" if compiler.baseline_macros else f", nor its baseline, as {UNLISTED}"
             return Limit(f"isagen does not know the compiler {compiler.name}{no_baseline}", opaque=True, foreign=True)
     known = system is None or system in known_systems()
+    silent = next((one for one in compilers if one.dialect == "msvc"), None)
+    if silent and known:
+        return Limit(f"the baseline of {silent.name}, and what flags of levels turn on, is unknown, as {UNLISTED}", opaque=True)
     other = next((one for one in compilers if not _is_read(one, system if known else None)), None)
     if other:
         whose = f"of {other.name}" if known else f"for {system}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from .. import __version__
 from ..model.errors import ConfigError
 from ..model.languages import LANGUAGE_OF_SUFFIX
-from ..probe.compiler import Compiler
+from ..probe.compiler import CLANG_CL, Compiler
 from .keyval import SEPARATOR
 
 # The version of the arguments and of the answer to them; raise it when either changes.
@@ -253,7 +253,7 @@ def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tu
             command=_items(one["command"]),
             id=one["id"],
             version=one["version"],
-            dialect="msvc" if one["syntax"] == "msvc" else "gnu",
+            dialect="msvc" if one["syntax"] == "msvc" and one["id"] != CLANG_CL else "gnu",
             linker=one["linker"],
             args=_items(one["args"]),
         )

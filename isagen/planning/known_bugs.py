@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..model.matrix import MatrixCompiler
 from ..model.plan import BUILT, Plan
+from ..processors.flags import compiler_family
 from ..processors.known_broken import NOTE, KnownBroken
 
 
@@ -22,7 +23,7 @@ def known_bugs(
     seen = set()
     for error in (one for one in known if one.effect == NOTE):
         for language, compiler in compilers.items():
-            own = compiler.id, compiler.version, macros[language]
+            own = compiler_family(compiler.id), compiler.version, macros[language]
             touched = (level for level in plan.levels if error.concerns(*own, level.features))
             levels = tuple(level.name for level in touched if level.verdict == BUILT)
             if levels and (error, compiler.name) not in seen:

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,8 @@ from ..model.files import FULL
 
 # Fortran compilers predefine no macro of a feature. Their probes are in C: gfortran calls the C compiler of its GCC.
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}
-DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
+DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "clang-cl": "clang-cl", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
+CLANG_CL = "clang-cl"
 # Macros of compilers that predefine __GNUC__ but are neither GCC nor Clang, with Meson's compiler ids.
 FOREIGN = {
     "__ARMCOMPILER_VERSION": "armclang",
@@ -57,8 +58,8 @@ class Compiler:
     """A compiler of one language, as Meson knows it.
 
     `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
-    probes use too. `dialect` is the spelling of its options: `gnu` or `msvc`. `linker` is Meson's name of the project's
-    linker, such as ``ld.lld``.
+    probes use too. `dialect` is the spelling of its options: `gnu` or `msvc`. clang-cl takes those of both, the former
+    as `spelled` gives them. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
     """
 
     language: str
@@ -82,7 +83,12 @@ class Compiler:
     @property
     def machine(self) -> str:
         """The processor that it compiles for, as it prints it: ``aarch64``; "" if it prints none."""
-        return self.run([*self.args, "-dumpmachine"]).out.partition("-")[0].strip() if self.known else ""
+        asked = [*self.args, *self.spelled(["-dumpmachine"])]
+        return self.run(asked).out.partition("-")[0].strip() if self.known else ""
+
+    def spelled(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return options of GCC and Clang as the compiler takes them: clang-cl ignores many without ``/clang:``."""
+        return tuple(f"/clang:{word}" for word in words) if self.id == CLANG_CL else tuple(words)
 
     @property
     def quiet_args(self) -> tuple[str, ...]:
@@ -127,7 +133,7 @@ class Compiler:
     def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
         """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
         with self._source("empty", "") as source:
-            outcome = self.run([*self.args, *flags, "-dM", "-E", str(source)])
+            outcome = self.run([*self.args, *flags, *self.spelled(["-dM", "-E"]), *self._input(source)])
         macros = dict(re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE))
         return macros, outcome
 
@@ -161,25 +167,28 @@ class Compiler:
         """Compile an empty source under `flags`, with warnings as errors."""
         with self._source("empty", "int isagen_empty;\n") as source:
             strict = "/WX" if self.dialect == "msvc" else "-Werror"
-            return self.run([*self.quiet_args, *flags, strict, *self._object(source.parent), str(source)])
+            return self.run([*self.quiet_args, *flags, strict, *self._object(source.parent), *self._input(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether it compiles an empty source with `args` and with options that every compiler has."""
         with self._source("empty", "int isagen_empty;\n") as source:
-            outcome = self.run([*self.args, *args, *self._object(source.parent), str(source)])
+            outcome = self.run([*self.args, *args, *self._object(source.parent), *self._input(source)])
             return outcome.ok and source.with_suffix(".o").is_file()
 
     def build(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         Builds link without the flags of levels too. With such flags, zig would compile its C++ library for each level.
-        MSVC, with which isagen builds the baseline alone, is not asked.
+        A build with clang-cl calls the linker by itself, so nothing is linked there. MSVC, with which isagen builds the
+        baseline alone, is not asked.
         """
         with self._source("probe", text) as source:
             program = str(source.with_suffix(".exe"))
             target, depfile = str(source.with_suffix(".o")), source.with_suffix(".d")
-            compilation = ["-c", str(source), "-o", target, "-MD", "-MF", str(depfile)]
+            compilation = ["-c", "-o", target, *self.spelled(["-MD", "-MF", str(depfile)]), *self._input(source)]
             outcome = self.run([*self.quiet_args, *flags, "-Werror", *compilation])
+            if self.id == CLANG_CL:
+                return replace(outcome, headers=_included_headers(depfile))
             # Clang warns about arguments that a link does not use.
             link = [*self.quiet_args, "-Wno-error", target, *self._linker_option, "-o", program]
             return replace(self.run(link), headers=_included_headers(depfile)) if outcome.ok else outcome
@@ -199,6 +208,10 @@ class Compiler:
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
 
+    def _input(self, source: Path) -> tuple[str, ...]:
+        """Return the words for a source: clang-cl takes a path such as /Users/me for an option."""
+        return ("--", str(source)) if self.id == CLANG_CL else (str(source),)
+
     def _object(self, folder: Path) -> tuple[str, ...]:
         target = str(folder / "empty.o")
         return ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", target)
@@ -207,7 +220,7 @@ class Compiler:
         """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
         if not self.known:
             return None
-        path = self.run([f"-print-prog-name={name}"]).out.strip()
+        path = self.run(self.spelled([f"-print-prog-name={name}"])).out.strip()
         return shutil.which(path) if path else None
 
     @cached_property
@@ -247,10 +260,11 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
             where=f"{language} compiler",
             remedy="install it, or give the path of another one",
         )
-    compiler = Compiler(language, tuple(command), "gcc", "0")
+    is_clang_cl = re.match(CLANG_CL + r"\b", Path(program).name) is not None
+    compiler = Compiler(language, tuple(command), CLANG_CL if is_clang_cl else "gcc", "0")
     macros, outcome = compiler.macros(())
     foreign = next((name for macro, name in FOREIGN.items() if macro in macros), "")
-    if foreign or not outcome.ok or "__GNUC__" not in macros:
+    if foreign or not outcome.ok or not macros.keys() & {"__GNUC__", "__clang__"}:
         if not compiler.compiles():
             raise CompilerError(
                 f"{command[0]!r} does not answer as GCC or Clang do",
@@ -260,7 +274,8 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
         return replace(compiler, id=foreign or Path(program).name, version="")
     if "__clang__" in macros:
         names = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
-        return replace(compiler, id="clang", version=".".join(macros[n] for n in names))
+        id = compiler.id if is_clang_cl else "clang"
+        return replace(compiler, id=id, version=".".join(macros[n] for n in names))
     names = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
     return replace(compiler, version=".".join(macros[n] for n in names)).with_own_version()
 

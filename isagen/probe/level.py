@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..model.plan import Verdict
 from ..model.versions import older
+from ..processors.flags import compiler_family
 from ..processors.known_broken import LEAVE_OUT
 from ..processors.table import Level, Table
 from .compiler import Compiler, Outcome, first_error
@@ -22,7 +23,7 @@ OWN_WORDS = {"return", "argc", "argv"}
 
 def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdict | None:
     """Return the verdict on a level if the compiler need not run for it, else None."""
-    minimum = level.minimum.get(compiler.id)
+    minimum = level.minimum.get(compiler_family(compiler.id))
     if minimum and older(compiler.version, minimum):
         return Verdict(False, f"{compiler.name} is older than {minimum}")
     if compiler.language == "fortran" and not compiler.baseline_macros:
@@ -30,7 +31,7 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
         return Verdict(level.name == table.lowest.name and not level.flags.get("gnu"), reason)
     required = table.required_features(level.name)
     for error in table.features.known_broken:
-        own = compiler.id, compiler.version, compiler.baseline_macros if error.macro else ()
+        own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if error.macro else ()
         if error.effect == LEAVE_OUT and error.concerns(*own, required):
             return Verdict(False, f"{compiler.name} is known to be broken: {error.text}")
     if "gnu" not in level.flags:
@@ -95,8 +96,8 @@ def _usable_flags(
     table: Table, level: Level, compiler: Compiler
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the level's flags with the optional flags that the compiler accepts, and the dropped ones with reasons."""
-    flags = table.features.processor.level_flags(level.flags["gnu"], compiler.args)
-    optional = level.optional_flags.get("gnu", ())
+    flags = compiler.spelled(table.features.processor.level_flags(level.flags["gnu"], compiler.args))
+    optional = compiler.spelled(level.optional_flags.get("gnu", ()))
     if not optional or compiler.accepts((*flags, *optional)).ok:
         return (*flags, *optional), ()
     if not compiler.accepts(flags).ok:  # no optional flag can be tried

@@ -20,6 +20,7 @@ from ..model.versions import older
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..planning.levels import check_levels
 from ..probe.compiler import Compiler, find_compiler
+from ..processors.flags import compiler_family
 from ..processors.registry import processor_of_family, this_cpu_family
 from .meson_files import KERNELS, MODULE, SETS, Sources, fragment_folder, without_comments
 
@@ -127,7 +128,7 @@ def _compiler(language: str, folder: Path) -> Check:
         compiler = find_compiler(language, os.environ.get(variable, default).split())
     except IsagenError as error:
         return problem_of(error)
-    minimum = COMPILERS.get(compiler.id, "0")
+    minimum = COMPILERS.get(compiler_family(compiler.id), "0")
     if older(compiler.version, minimum):
         return Check(
             False, f"{compiler.name} ({compiler.command[0]}) is older than {minimum}", f"name another in {variable}"

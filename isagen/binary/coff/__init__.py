@@ -1,7 +1,7 @@
-"""COFF: the objects of Windows, as MinGW's compilers write them (`isagen.binary.sealing_protocol.Format`).
+"""COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
-Names of C++ are those of the Itanium ABI. Microsoft's, which clang-cl uses too, are not known. Linked files (PE) are
-read for their build matrix alone: they are not audited.
+Names of C++ are those of the Itanium ABI, as MinGW's compilers write them, or Microsoft's, as clang-cl does: an object's
+names show which. Linked files (PE) are read for their build matrix alone: they are not audited.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .sealing import sealed as seal
 
 __all__ = ["emptied", "record", "seal"]
 
-name, shown = "coff", "MinGW COFF"
+name, shown = "coff", "COFF"
 systems = ("windows",)
-object_suffixes, archive_suffixes = (".obj", ".o"), (".a",)
-macro = "__MINGW64__"
+object_suffixes, archive_suffixes = (".obj", ".o"), (".a", ".lib")
+macros = ("__MINGW64__", "_MSC_VER")
 # On Windows, GCC aligns the stack to 16 bytes, and stores wider vectors there as if it were aligned to their size
 # (https://gcc.gnu.org/PR54412). GNU as 2.38 turns such moves into unaligned ones.
 gcc_args = ("-Wa,-muse-unaligned-vector-move",)
