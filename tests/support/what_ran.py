@@ -101,7 +101,9 @@ GRIDS = {
         [f"{family}: {level}" for family in TARGETS for level in _levels(family)[1:]],
         ("gcc", "clang-16"),
     ),
-    ON_WINDOWS: Grid("The level selected under wine, or asked for and selected, by compiler.", WINDOWS, ALL),
+    ON_WINDOWS: Grid(
+        "The level selected under wine, or asked for and selected, by compiler.", [*WINDOWS, "clang-cl"], ALL
+    ),
     ON_MACOS: Grid(
         "The level that a Mach-O program selects, or is asked for and selects, in the tests' loader on Linux.",
         MACOS,

@@ -1,0 +1,374 @@
+"""Microsoft's ABI: clang-cl builds all levels, sealed; under wine, the CPU's level is selected, and no code leaks."""
+
+import random
+import re
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from isagen.binary.coff.objects import CoffObject
+from isagen.binary.coff.pointers import LoadedCoff
+from isagen.binary.coff.sealing import emptied, sealed
+from isagen.model.errors import IsagenError
+from isagen.processors.registry import decoder_of
+from support import clang_cl
+from support.levels import level_that_runs, supported_levels
+from support.projects import UNSEALED, Project, make_project, matrix, need, verdicts
+from support.what_ran import ON_WINDOWS
+
+STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
+LEAKS = ["sort", "method", "virtual", "table", "static", "throw", "catch", "lambda"]
+WIDTHS = {"DEFAULT": 128, "AVX2": 256, "AVX512": 512}
+
+
+def configured(folder: Path, version: str, package: str, *options: str) -> Project:
+    """The package, configured for Windows; the summary is its `last`."""
+    clang_cl.require(version)
+    project = make_project(folder, package)
+    project.last = project.setup("--cross-file", str(clang_cl.prepare(project, folder, version)), *options)
+    return project
+
+
+def said(project: Project, program: Path, **environment: str) -> str:
+    """What a program says under wine, which tells of its own folder first."""
+    return project.run("wine", program, check=False, **environment).stdout.replace("\r", "")
+
+
+@pytest.fixture(scope="module", params=clang_cl.VERSIONS)
+def portable(request, tmp_path_factory):
+    """The portable project: the generated sources compile without warnings at /W4."""
+    folder = tmp_path_factory.mktemp("portable")
+    project = configured(
+        folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3"
+    )
+    project.ninja()
+    return project
+
+
+def test_all_levels_are_built_and_sealed(portable):
+    built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
+    assert {"DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AMX"} <= set(built)
+    assert re.search(r"AVX2 +: 2 of 2 kernels, /clang:-mavx2 /clang:-mfma /clang:-mf16c\n", portable.last)
+    assert re.search(r"sealed +: yes", portable.last)
+    assert not matrix(portable)["baseline_only"]
+
+
+def test_the_level_of_the_cpu_or_of_the_override_runs(portable, cell):
+    built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
+    supported = [level for level in supported_levels() if level in built]
+    for level in built:
+        cell(ON_WINDOWS, "clang-cl", level, "run" if level in supported else "built, not run: this CPU lacks it")
+    for asked in ("", *supported):
+        level = level_that_runs(supported, asked) if asked else supported[-1]
+        expected = f"14 200 30 {level}, in use: {level}, built: {built[-1]}, 3 stubs: "
+        expected += " ".join(f"{stub}={level}" for stub in STUBS)
+        assert said(portable, portable.path("portable.exe"), PORTABLE_ISA=asked).endswith(f"{expected}\n")
+
+
+def test_the_matrix_is_read_from_the_program(portable):
+    found = matrix(portable, portable.path("portable.exe"))
+    assert [level["verdict"] for level in found["levels"]] == list(verdicts(portable).values())
+    assert {stub for kernel in found["kernels"] for stub in kernel["levels"]["AVX2"]["stubs"]} == set(STUBS)
+
+
+def test_an_unoptimised_build_and_one_for_speed_with_debug_information(portable, tmp_path):
+    """Meson calls these /Od and /O2 /Zi; linkers may drop what nothing refers to (/OPT:REF)."""
+    version = portable.environment["PATH"].partition(":")[0]
+    version = Path(version, "clang-cl").resolve().as_posix().rpartition("llvm-")[2].partition("/")[0]
+    for number, options in enumerate((["--buildtype=debug"], ["--buildtype=release", "-Ddebug=true"])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        project = configured(folder, version, "portable", "-Db_vscrt=md", "-Dwerror=true", *options)
+        project.ninja()
+        assert "14 200 30 AVX2, " in said(project, project.path("portable.exe"), PORTABLE_ISA="AVX2") or (
+            "AVX2" not in supported_levels()
+        )
+
+
+def test_a_missing_kernel_is_an_error_of_the_build(portable):
+    text = (portable.folder / "kernels/dot.cpp").read_text()
+    portable.edit("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "")
+    failed = portable.ninja(check=False)
+    assert re.search(r"undefined symbol.*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
+    (portable.folder / "kernels/dot.cpp").write_text(text)
+    portable.ninja()
+
+
+HEAD = "#ifndef __AVX2__\n#define __AVX2__ 0\n#endif\n"
+REFUSED = {
+    "a shared variable that differs": (
+        "inline int lanes = sizeof(int) * (__AVX2__ + 1);\nint use() { return lanes++; }\n",
+        r"\?lanes@@3HA: all levels share this variable, but its initial value is 4 \(4 bytes\) at DEFAULT and 8 \(4 byt",
+    ),
+    "a shared variable that points to code": (
+        "static int twice(int x) { return 2 * x; }\ninline int (*hook)(int) = twice;\nint use() { return hook(1); }\n",
+        r"\?hook@@3P6AHH@ZEA: this variable of kernels/dot.cpp is shared by all levels, but points to \?twice@@YAHH@Z",
+    ),
+    "code of a level at load": (
+        '#include <stdlib.h>\nstatic float table[64];\nextern const int done;\nconst int done = [] {\n'
+        '  const float k = getenv("X") ? 2.f : 3.f;\n'
+        "  for (int i = 0; i < 64; i++)\n    table[i] = table[63 - i] * k;\n  return 1;\n}();\n"
+        "float use(int i);\nfloat use(int i) { return table[i] + done; }\n",
+        r"kernels/dot.cpp at AVX2: \S* runs when loaded, but needs avx \(v",
+    ),
+    "an inline variable of a level at load": (
+        "#include <stdlib.h>\nstruct row {\n  float size[64];\n"
+        '  row() { const float k = getenv("X") ? 2.f : 3.f; for (float &one : size) one = one * k + k; }\n};\n'
+        "inline row rows;\nfloat use(int i);\nfloat use(int i) { return rows.size[i]; }\n",
+        r"kernels/dot.cpp at AVX2: \S* runs when loaded, but needs avx\w* \(v",
+    ),
+    "a function in a section that code finds": (
+        "static int twice(int x) { return 2 * x; }\n#pragma section(\"plugins$m\", read)\n"
+        "extern int (*const plugin)(int);\n"
+        "__declspec(allocate(\"plugins$m\")) int (*const plugin)(int) = twice;\n",
+        r"plugins\$m: kernels/dot.cpp puts the address of \?twice@@YAHH@Z, a function of ",
+    ),
+}
+
+
+@pytest.mark.parametrize("added", REFUSED)
+def test_the_rules_of_other_formats_hold(portable, added):
+    lines, problem = REFUSED[added]
+    with changed(portable, "kernels/dot.cpp", "#pragma clang diagnostic ignored \"-Wmissing-prototypes\"\n" + HEAD + lines):
+        failed = portable.ninja(check=False)
+    assert re.search(problem, failed)
+    portable.ninja()
+
+
+SOUND = {
+    "a class with virtual functions, made at load": (
+        "struct shape {\n  float sizes[64];\n  virtual ~shape() {}\n  virtual void grow() {\n"
+        "    for (float &size : sizes)\n      size = size * 3 + 1;\n  }\n"
+        "  __declspec(noinline) shape() {}\n};\nstatic shape one;\nshape *use();\n"
+        "shape *use()\n{\n  one.grow();\n  return &one;\n}\n"
+    ),
+    "a static variable of a function that objects share": (
+        "#include <stdlib.h>\ninline float &scale()\n{\n  static float value = static_cast<float>(rand()) * 2.5f;\n"
+        "  return value;\n}\nfloat use();\nfloat use() { return scale(); }\n"
+    ),
+    "text, numbers and vectors": (
+        "#include <stdio.h>\nvoid use(float *a, int n);\nvoid use(float *a, int n)\n{\n  for (int i = 0; i < n; i++)\n"
+        '    a[i] = a[i] * 1.25f + 7;\n  puts("done");\n}\n'
+    ),
+    "a large frame": "void use();\nvoid use()\n{\n  volatile char frame[20000];\n  frame[1] = 1;\n  (void)frame[1];\n}\n",
+}
+
+
+@pytest.mark.parametrize("used", SOUND)
+def test_what_a_level_may_use(portable, used):
+    with changed(portable, "kernels/dot.cpp", SOUND[used]):
+        (portable.folder / "kernels/dot.cpp").stat()
+        portable.run("ninja", "-C", portable.build, "isagen/isa_stubs.cpp")
+    portable.ninja()
+
+
+class changed:
+    """A source with `lines` before its text."""
+
+    def __init__(self, project: Project, name: str, lines: str) -> None:
+        self.source = project.folder / name
+        self.text = self.source.read_text()
+        self.lines = lines
+
+    def __enter__(self):
+        self.source.write_text(self.lines + self.text)
+
+    def __exit__(self, *details):
+        self.source.write_text(self.text)
+
+
+def objects_of(portable: Project, level: str, source: str) -> CoffObject:
+    return CoffObject.load(portable.path(f"isagen/isa_{level}.{source}.o"))
+
+
+def test_directives_do_not_name_what_is_private(portable):
+    """The linker refuses to export, or to keep, what is not there."""
+    lines = (
+        "#include <stdlib.h>\nstruct __declspec(dllexport) shape {\n  virtual ~shape() {}\n  int sides() { return 4; }\n};\n"
+        "__declspec(dllexport) int more(int x);\n__declspec(dllexport) int more(int x) { return x + shape().sides(); }\n"
+        "__attribute__((used)) inline int kept(int x) { return x; }\ninline int made = rand();\n"
+        "int use();\nint use() { return made; }\n"
+    )
+    with changed(portable, "kernels/dot.cpp", lines):
+        portable.ninja()
+        for level in ("DEFAULT", "AVX2"):
+            coff = objects_of(portable, level, "dot.cpp").coff
+            directives = b"".join(coff.content(section) for section in coff.sections if section.name == ".drectve")
+            assert not re.search(rb"export:|more|sides|kept|made", directives, re.IGNORECASE)
+    portable.ninja()
+
+
+# Names of clang-cl that sealing keeps, and others that become private to a level, in one source.
+NAMED = """
+#include <stdio.h>
+struct failure { int x; failure(int a) : x(a) {} failure(const failure &other) : x(other.x) {} };
+struct shape { virtual ~shape() {} virtual int sides() { return 3; } };
+template <class T> __declspec(noinline) T twice(T x) { return x + x; }
+inline int calls = 0;
+inline int start();
+inline int ready = start();
+inline int start() { static int first = rand_of(); return first; }
+__declspec(selectany) extern const float table[4] = {1, 2, 3, 4};
+__attribute__((weak)) int weakly() { return 1; }
+extern "C" float run(float x, shape *one)
+{
+  calls++;
+  try {
+    puts("text");
+    if (x > 3) throw failure(weakly());
+  } catch (const failure &caught) { return static_cast<float>(caught.x + start() + ready); }
+  static shape own;
+  return twice(x) * 3.25f + static_cast<float>((one ? one : &own)->sides()) + table[calls & 3];
+}
+"""
+SHARED = {"?calls@@3HA", "??_R0?AUshape@@@8", "??_R2shape@@8", "??_R3shape@@8", "__real@40500000"}
+PRIVATE = {
+    *("run", "??$twice@M@@YAMM@Z", "?sides@shape@@UEAAHXZ", "??_7shape@@6B@", "??_R4shape@@6B@", "?table@@3QBMB"),
+    *("?ready@@3HA", "??__Eready@@YAXXZ", "?start@@YAHXZ", "?first@?1??start@@YAHXZ@4HA", "?$TSS0@?1??start@@YAHXZ@4HA"),
+    *("_TI1?AUfailure@@", "_CTA1?AUfailure@@", "?weakly@@YAHXZ"),
+}
+
+
+@pytest.fixture(scope="module", params=clang_cl.VERSIONS)
+def named(request, tmp_path_factory):
+    """An object with names of all kinds, and the folder of the tools that made it."""
+    clang_cl.require(request.param)
+    folder = tmp_path_factory.mktemp("named")
+    clang_cl.tools(folder, request.param)
+    source = folder / "named.cpp"
+    source.write_text("int rand_of();\n" + NAMED)
+    return clang_cl.compiled(folder, source, "/std:c++17")
+
+
+def names_of(file: CoffObject) -> set[str]:
+    return {symbol.name for symbol in file.symbols}
+
+
+def test_names_that_are_private_and_names_that_are_shared(named):
+    file = CoffObject.load(named)
+    assert SHARED | PRIVATE <= names_of(file)
+    private = {symbol.name for symbol in file.symbols if symbol.code} | file.initialised_variables
+    after = names_of(CoffObject(sealed(file, "AVX2", "1", dict.fromkeys(private, "AVX2")), "sealed.obj"))
+    assert SHARED <= after
+    assert {f"{name}.avx2.1" for name in PRIVATE} <= after
+    assert not PRIVATE & after
+
+
+def test_a_demangler_takes_the_suffix(named):
+    """llvm-undname leaves it out; Microsoft's undname was not tried."""
+    need("llvm-undname-16")
+    done = subprocess.run(
+        ["llvm-undname-16", "??$twice@M@@YAMM@Z.avx2.1"], capture_output=True, text=True, check=True
+    )
+    assert "float __cdecl twice<float>(float)" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def leaks(tmp_path_factory):
+    """The kernels that are built to leak."""
+    project = configured(tmp_path_factory.mktemp("leaks"), clang_cl.VERSIONS[-1], "leaks_without_library")
+    project.ninja()
+    return project
+
+
+ORDERS = pytest.mark.parametrize("order", [list(WIDTHS), list(WIDTHS)[::-1]], ids=["lowest first", "highest first"])
+
+
+def linked(project: Project, copies: str, levels: Sequence[str], *options: str) -> Path:
+    """Link the program by hand: lowest level first after the rest, or highest level first before the rest."""
+    rest = sorted(project.path("leaks.exe.p").glob("*.obj"))
+    objects = [sorted(project.path("").glob(copies.format(level))) for level in levels]
+    assert [len(found) for found in objects] == [2 if level == "DEFAULT" else 1 for level in levels]
+    parts = [rest, *objects] if levels[0] == "DEFAULT" else [*objects, rest]
+    program = project.path(f"{copies.partition('/')[2][:3]}-{levels[0]}.exe")
+    words = [path for part in parts for path in part]
+    project.run("lld-link", *options, *words, *clang_cl.link_arguments(project.folder.parent), f"/out:{program}")
+    return program
+
+
+def widths(project: Project, program: Path, level: str) -> dict[str, str]:
+    """The widths of the code that each leak ran: "128 256" is the baseline's and the level's."""
+    lines = said(project, program, LEAKS_ISA=level).splitlines()
+    return dict(line.split(" ", 1) for line in lines if line.partition(" ")[0] in (*LEAKS, "shared"))
+
+
+@ORDERS
+@pytest.mark.parametrize("options", [[], ["/opt:ref", "/opt:icf"]], ids=["", "/opt:ref /opt:icf"])
+def test_sealed_levels_run_their_own_code(leaks, order, options):
+    """Also exceptions, and static variables that code initialises; what levels share is one variable."""
+    program = linked(leaks, "isagen/isa_{}.*.o", order, *options)
+    for level in set(WIDTHS).intersection(supported_levels()):
+        expected = dict.fromkeys(LEAKS, f"128 {WIDTHS[level]}")
+        assert widths(leaks, program, level) == {**expected, "shared": "1 2"}
+
+
+@ORDERS
+def test_unsealed_levels_leak(leaks, order):
+    if "AVX2" not in supported_levels():
+        pytest.skip("this CPU has no AVX2")
+    program = linked(leaks, "isagen/libisa_{}.a.p/*.obj", order, "/force:multiple")
+    found = widths(leaks, program, "AVX2")
+    assert {name for name in LEAKS if found.get(name) != "128 256"} >= {"sort", "method", "virtual", "lambda"}
+
+
+def test_levels_that_are_not_sealed_by_choice(tmp_path):
+    project = configured(tmp_path, clang_cl.VERSIONS[-1], "portable", *UNSEALED)
+    project.ninja()
+    assert "14 200 30 " in said(project, project.path("portable.exe"))
+
+
+@pytest.mark.parametrize("flags", [[], ["/bigobj"], ["/Z7", "/Gy-"], ["/guard:cf", "/Gw"]], ids=" ".join)
+def test_damaged_objects_are_refused(tmp_path, flags):
+    """Thousands of changes of real objects: an error that names the file, or a sealed object that can be read."""
+    clang_cl.require("16")
+    clang_cl.tools(tmp_path, "16")
+    source = tmp_path / "named.cpp"
+    source.write_text("int rand_of();\n" + NAMED)
+    whole = clang_cl.compiled(tmp_path, source, "/std:c++17", *flags).read_bytes()
+    _read_and_seal(whole)
+    chance = random.Random(54412)
+    refused = 0
+    for _ in range(1000):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            place = chance.randrange(min(len(data), chance.choice((60, 600, 1 << 20))))
+            value = chance.choice((chance.randbytes(1), b"\xff\xff\xff\xff", struct.pack("<I", chance.randrange(9999))))
+            data[place : place + len(value)] = value
+            if chance.random() < 0.1:
+                del data[place + 20 :]
+        try:
+            _read_and_seal(bytes(data))
+        except IsagenError as error:
+            refused += 1
+            assert str(error).startswith(("damaged.obj: ", "sealed.obj: "))
+    assert 100 < refused < 1000
+
+
+def _read_and_seal(data: bytes) -> None:
+    file = CoffObject(data, "damaged.obj")
+    for symbol in file.symbols:
+        if symbol.defined:
+            file.pointer_targets(symbol)
+            file.initial_value(symbol)
+    file.digest(("isa_kernel_",))
+    file.foldable_variables()
+    file.findable_sections()
+    names = {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}
+    CoffObject(sealed(file, "AVX2", "1", names), "sealed.obj")
+    CoffObject(emptied(file), "empty.obj")
+    with LoadedCoff("damaged.obj", data=data) as binary:
+        pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
+        assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
+
+
+@pytest.mark.parametrize("option", ["-flto", "-flto=thin"])
+def test_objects_for_link_time_optimisation_are_refused(tmp_path, option):
+    clang_cl.require("16")
+    clang_cl.tools(tmp_path, "16")
+    source = tmp_path / "one.cpp"
+    source.write_text("int one() { return 1; }\n")
+    with pytest.raises(IsagenError, match="is not an object file that isagen can read"):
+        CoffObject.load(clang_cl.compiled(tmp_path, source, option))
