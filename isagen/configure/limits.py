@@ -57,7 +57,8 @@ def limit_of(
     known = system is None or system in known_systems()
     silent = next((one for one in compilers if one.dialect == "msvc"), None)
     if silent and known:
-        return Limit(f"the baseline of {silent.name}, and what flags of levels turn on, is unknown, as {UNLISTED}", opaque=True)
+        shown = "which show its baseline and what flags of levels turn on"
+        return Limit(f"{silent.name} does not list its macros, {shown}", opaque=True)
     other = next((one for one in compilers if not _is_read(one, system if known else None)), None)
     if other:
         whose = f"of {other.name}" if known else f"for {system}"

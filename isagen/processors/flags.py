@@ -15,9 +15,9 @@ WITH_VALUE = ("--param", "-Xarch_host", "-Xassembler", "-Xclang", "-Xlinker", "-
 ONE_VALUE = re.compile(r"-m[a-z0-9-]+=|[-/]arch:")
 
 
-def compiler_family(id: str) -> str:
-    """Return the compiler whose versions, options and errors one has, both by Meson's ids."""
-    return {"clang-cl": "clang"}.get(id, id)
+def compiler_family(compiler: str) -> str:
+    """Return the compiler whose versions, options and errors a `compiler` has, both by Meson's ids."""
+    return {"clang-cl": "clang"}.get(compiler, compiler)
 
 
 def read_flags(entry: Section, key: str) -> Mapping[str, tuple[str, ...]]:

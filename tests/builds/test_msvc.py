@@ -4,7 +4,8 @@ import random
 import re
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,13 +38,21 @@ def said(project: Project, program: Path, **environment: str) -> str:
     return project.run("wine", program, check=False, **environment).stdout.replace("\r", "")
 
 
+@contextmanager
+def changed(project: Project, name: str, lines: str) -> Iterator[None]:
+    """A source with `lines` before its text."""
+    source = project.folder / name
+    text = source.read_text()
+    source.write_text(lines + text)
+    yield
+    source.write_text(text)
+
+
 @pytest.fixture(scope="module", params=clang_cl.VERSIONS)
 def portable(request, tmp_path_factory):
     """The portable project: the generated sources compile without warnings at /W4."""
     folder = tmp_path_factory.mktemp("portable")
-    project = configured(
-        folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3"
-    )
+    project = configured(folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3")
     project.ninja()
     return project
 
@@ -74,18 +83,19 @@ def test_the_matrix_is_read_from_the_program(portable):
     assert {stub for kernel in found["kernels"] for stub in kernel["levels"]["AVX2"]["stubs"]} == set(STUBS)
 
 
-def test_an_unoptimised_build_and_one_for_speed_with_debug_information(portable, tmp_path):
-    """Meson calls these /Od and /O2 /Zi; linkers may drop what nothing refers to (/OPT:REF)."""
-    version = portable.environment["PATH"].partition(":")[0]
-    version = Path(version, "clang-cl").resolve().as_posix().rpartition("llvm-")[2].partition("/")[0]
-    for number, options in enumerate((["--buildtype=debug"], ["--buildtype=release", "-Ddebug=true"])):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        project = configured(folder, version, "portable", "-Db_vscrt=md", "-Dwerror=true", *options)
-        project.ninja()
-        assert "14 200 30 AVX2, " in said(project, project.path("portable.exe"), PORTABLE_ISA="AVX2") or (
-            "AVX2" not in supported_levels()
-        )
+def test_equal_copies_are_linked_once(portable):
+    (cells,) = [one["levels"] for one in matrix(portable)["kernels"] if one["source"] == "kernels/dot.cpp"]
+    assert cells["AVX2_VNNI"]["folded"] == "AVX2"
+    assert CoffObject.load(portable.path("isagen/isa_AVX2_VNNI.dot.cpp.o")).symbols == ()
+
+
+@pytest.mark.parametrize("options", [["--buildtype=debug"], ["--buildtype=release", "-Ddebug=true"]], ids=" ".join)
+def test_other_build_types(tmp_path, options):
+    """Meson calls these /Od /Zi, and /O2 /Zi with /OPT:REF, which drops what nothing refers to."""
+    project = configured(tmp_path, clang_cl.VERSIONS[-1], "portable", "-Dwerror=true", *options)
+    project.ninja()
+    for level in set(WIDTHS).intersection(supported_levels()):
+        assert f"14 200 30 {level}, " in said(project, project.path("portable.exe"), PORTABLE_ISA=level)
 
 
 def test_a_missing_kernel_is_an_error_of_the_build(portable):
@@ -101,14 +111,14 @@ HEAD = "#ifndef __AVX2__\n#define __AVX2__ 0\n#endif\n"
 REFUSED = {
     "a shared variable that differs": (
         "inline int lanes = sizeof(int) * (__AVX2__ + 1);\nint use() { return lanes++; }\n",
-        r"\?lanes@@3HA: all levels share this variable, but its initial value is 4 \(4 bytes\) at DEFAULT and 8 \(4 byt",
+        r"\?lanes@@3HA: all levels share this variable, but its initial value is 4 \(4 bytes\) at DEFAULT and 8",
     ),
     "a shared variable that points to code": (
         "static int twice(int x) { return 2 * x; }\ninline int (*hook)(int) = twice;\nint use() { return hook(1); }\n",
         r"\?hook@@3P6AHH@ZEA: this variable of kernels/dot.cpp is shared by all levels, but points to \?twice@@YAHH@Z",
     ),
     "code of a level at load": (
-        '#include <stdlib.h>\nstatic float table[64];\nextern const int done;\nconst int done = [] {\n'
+        "#include <stdlib.h>\nstatic float table[64];\nextern const int done;\nconst int done = [] {\n"
         '  const float k = getenv("X") ? 2.f : 3.f;\n'
         "  for (int i = 0; i < 64; i++)\n    table[i] = table[63 - i] * k;\n  return 1;\n}();\n"
         "float use(int i);\nfloat use(int i) { return table[i] + done; }\n",
@@ -118,12 +128,12 @@ REFUSED = {
         "#include <stdlib.h>\nstruct row {\n  float size[64];\n"
         '  row() { const float k = getenv("X") ? 2.f : 3.f; for (float &one : size) one = one * k + k; }\n};\n'
         "inline row rows;\nfloat use(int i);\nfloat use(int i) { return rows.size[i]; }\n",
-        r"kernels/dot.cpp at AVX2: \S* runs when loaded, but needs avx\w* \(v",
+        r"kernels/dot.cpp at AVX2: \S* runs when loaded, but needs [\w ]*avx\w* \(v",
     ),
     "a function in a section that code finds": (
-        "static int twice(int x) { return 2 * x; }\n#pragma section(\"plugins$m\", read)\n"
+        'static int twice(int x) { return 2 * x; }\n#pragma section("plugins$m", read)\n'
         "extern int (*const plugin)(int);\n"
-        "__declspec(allocate(\"plugins$m\")) int (*const plugin)(int) = twice;\n",
+        '__declspec(allocate("plugins$m")) int (*const plugin)(int) = twice;\n',
         r"plugins\$m: kernels/dot.cpp puts the address of \?twice@@YAHH@Z, a function of ",
     ),
 }
@@ -132,7 +142,9 @@ REFUSED = {
 @pytest.mark.parametrize("added", REFUSED)
 def test_the_rules_of_other_formats_hold(portable, added):
     lines, problem = REFUSED[added]
-    with changed(portable, "kernels/dot.cpp", "#pragma clang diagnostic ignored \"-Wmissing-prototypes\"\n" + HEAD + lines):
+    with changed(
+        portable, "kernels/dot.cpp", '#pragma clang diagnostic ignored "-Wmissing-prototypes"\n' + HEAD + lines
+    ):
         failed = portable.ninja(check=False)
     assert re.search(problem, failed)
     portable.ninja()
@@ -153,49 +165,30 @@ SOUND = {
         "#include <stdio.h>\nvoid use(float *a, int n);\nvoid use(float *a, int n)\n{\n  for (int i = 0; i < n; i++)\n"
         '    a[i] = a[i] * 1.25f + 7;\n  puts("done");\n}\n'
     ),
-    "a large frame": "void use();\nvoid use()\n{\n  volatile char frame[20000];\n  frame[1] = 1;\n  (void)frame[1];\n}\n",
+    "a large frame": "void use();\nvoid use()\n{\n  volatile char frame[20000];\n  frame[1] = 1;\n}\n",
 }
 
 
 @pytest.mark.parametrize("used", SOUND)
 def test_what_a_level_may_use(portable, used):
     with changed(portable, "kernels/dot.cpp", SOUND[used]):
-        (portable.folder / "kernels/dot.cpp").stat()
         portable.run("ninja", "-C", portable.build, "isagen/isa_stubs.cpp")
     portable.ninja()
-
-
-class changed:
-    """A source with `lines` before its text."""
-
-    def __init__(self, project: Project, name: str, lines: str) -> None:
-        self.source = project.folder / name
-        self.text = self.source.read_text()
-        self.lines = lines
-
-    def __enter__(self):
-        self.source.write_text(self.lines + self.text)
-
-    def __exit__(self, *details):
-        self.source.write_text(self.text)
-
-
-def objects_of(portable: Project, level: str, source: str) -> CoffObject:
-    return CoffObject.load(portable.path(f"isagen/isa_{level}.{source}.o"))
 
 
 def test_directives_do_not_name_what_is_private(portable):
     """The linker refuses to export, or to keep, what is not there."""
     lines = (
-        "#include <stdlib.h>\nstruct __declspec(dllexport) shape {\n  virtual ~shape() {}\n  int sides() { return 4; }\n};\n"
-        "__declspec(dllexport) int more(int x);\n__declspec(dllexport) int more(int x) { return x + shape().sides(); }\n"
+        "#include <stdlib.h>\nstruct __declspec(dllexport) shape {\n  virtual ~shape() {}\n"
+        "  int sides() { return 4; }\n};\n__declspec(dllexport) int more(int x);\n"
+        "__declspec(dllexport) int more(int x) { return x + shape().sides(); }\n"
         "__attribute__((used)) inline int kept(int x) { return x; }\ninline int made = rand();\n"
         "int use();\nint use() { return made; }\n"
     )
     with changed(portable, "kernels/dot.cpp", lines):
         portable.ninja()
         for level in ("DEFAULT", "AVX2"):
-            coff = objects_of(portable, level, "dot.cpp").coff
+            coff = CoffObject.load(portable.path(f"isagen/isa_{level}.dot.cpp.o")).coff
             directives = b"".join(coff.content(section) for section in coff.sections if section.name == ".drectve")
             assert not re.search(rb"export:|more|sides|kept|made", directives, re.IGNORECASE)
     portable.ninja()
@@ -227,7 +220,13 @@ extern "C" float run(float x, shape *one)
 SHARED = {"?calls@@3HA", "??_R0?AUshape@@@8", "??_R2shape@@8", "??_R3shape@@8", "__real@40500000"}
 PRIVATE = {
     *("run", "??$twice@M@@YAMM@Z", "?sides@shape@@UEAAHXZ", "??_7shape@@6B@", "??_R4shape@@6B@", "?table@@3QBMB"),
-    *("?ready@@3HA", "??__Eready@@YAXXZ", "?start@@YAHXZ", "?first@?1??start@@YAHXZ@4HA", "?$TSS0@?1??start@@YAHXZ@4HA"),
+    *(
+        "?ready@@3HA",
+        "??__Eready@@YAXXZ",
+        "?start@@YAHXZ",
+        "?first@?1??start@@YAHXZ@4HA",
+        "?$TSS0@?1??start@@YAHXZ@4HA",
+    ),
     *("_TI1?AUfailure@@", "_CTA1?AUfailure@@", "?weakly@@YAHXZ"),
 }
 
@@ -249,10 +248,10 @@ def names_of(file: CoffObject) -> set[str]:
 
 def test_names_that_are_private_and_names_that_are_shared(named):
     file = CoffObject.load(named)
-    assert SHARED | PRIVATE <= names_of(file)
+    assert names_of(file) >= SHARED | PRIVATE
     private = {symbol.name for symbol in file.symbols if symbol.code} | file.initialised_variables
     after = names_of(CoffObject(sealed(file, "AVX2", "1", dict.fromkeys(private, "AVX2")), "sealed.obj"))
-    assert SHARED <= after
+    assert after >= SHARED
     assert {f"{name}.avx2.1" for name in PRIVATE} <= after
     assert not PRIVATE & after
 
@@ -260,9 +259,7 @@ def test_names_that_are_private_and_names_that_are_shared(named):
 def test_a_demangler_takes_the_suffix(named):
     """llvm-undname leaves it out; Microsoft's undname was not tried."""
     need("llvm-undname-16")
-    done = subprocess.run(
-        ["llvm-undname-16", "??$twice@M@@YAMM@Z.avx2.1"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["llvm-undname-16", "??$twice@M@@YAMM@Z.avx2.1"], capture_output=True, text=True, check=True)
     assert "float __cdecl twice<float>(float)" in done.stdout
 
 

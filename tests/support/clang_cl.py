@@ -1,4 +1,4 @@
-"""clang-cl and Microsoft's ABI on Linux: wine's headers and DLLs, and a small part of the C++ run-time library of tests.
+"""clang-cl and Microsoft's ABI on Linux, with wine's headers and DLLs, and a small run-time library for tests.
 
 Debian has no program of this name: it is `clang`, called as `clang-cl`.
 """
@@ -18,7 +18,8 @@ from support.projects import Project, need
 
 HEADERS = tuple(Path("/usr/include/wine/wine", name) for name in ("msvcrt", "windows"))
 LIBRARIES = tuple(
-    Path(f"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/lib{name}.a") for name in ("ucrtbase", "vcruntime140", "kernel32")
+    Path(f"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/lib{name}.a")
+    for name in ("ucrtbase", "vcruntime140", "kernel32")
 )
 CRT = ROOT / "tests/support/msvc/crt.cpp"
 # Exceptions, type information, and the C library in DLLs.

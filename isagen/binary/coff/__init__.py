@@ -1,7 +1,7 @@
 """COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
-Names of C++ are those of the Itanium ABI, as MinGW's compilers write them, or Microsoft's, as clang-cl does: an object's
-names show which. Linked files (PE) are read for their build matrix alone: they are not audited.
+MinGW's compilers encode names of C++ as the Itanium ABI says, clang-cl and cl as Microsoft does: an object's names show
+which. Linked files (PE) are read for their build matrix alone: they are not audited.
 """
 
 from __future__ import annotations

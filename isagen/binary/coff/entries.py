@@ -15,7 +15,13 @@ UNWINDING = (".pdata", ".xdata")
 COMMON_DATA = (
     *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
     *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
-    *(".gehcont", ".rtc", ".msvcjmc", ".fptable", ".retplne"),  # /guard:ehcont, /RTC, /JMC, pointers of Control Flow Guard
+    *(
+        ".gehcont",
+        ".rtc",
+        ".msvcjmc",
+        ".fptable",
+        ".retplne",
+    ),  # /guard:ehcont, /RTC, /JMC, pointers of Control Flow Guard
 )
 
 

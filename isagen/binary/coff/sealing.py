@@ -53,7 +53,12 @@ def sealed(
         start, dollar, name = section.name.partition("$")
         if dollar and name in names:
             sections[section.index] = f"{start}${names[name]}"
-        elif section.merged and section.constant and section.index not in file.coff.associated and section.index not in named:
+        elif (
+            section.merged
+            and section.constant
+            and section.index not in file.coff.associated
+            and section.index not in named
+        ):
             sections[section.index] = private_name(section.name, level, mark)
     for index, section_name in sections.items():
         changes.rename_section(index, section_name)
