@@ -194,6 +194,71 @@ def test_directives_do_not_name_what_is_private(portable):
     portable.ninja()
 
 
+def test_a_library_exports_its_own_functions_alone(portable, tmp_path):
+    """It selects its level when it is loaded, before its static initialisers."""
+    folder = portable.folder.parent
+    (tmp_path / "api.cpp").write_text(
+        '#include "stubs.h"\nextern const long early;\nextern "C" __declspec(dllexport) '
+        "long chosen(const char **name)\n"
+        "{\n  *name = isa_level_name(isa_current_level());\n  return early;\n}\n"
+    )
+    (tmp_path / "use.cpp").write_text(
+        '#include <stdio.h>\nextern "C" __declspec(dllimport) long chosen(const char **name);\n'
+        'int main()\n{\n  const char *name;\n  printf("%ld ", chosen(&name));\n  puts(name);\n}\n'
+    )
+    include = [f"/I{portable.folder}", f"/I{portable.path('isagen/isa_include')}"]
+    api, use = (clang_cl.compiled(folder, tmp_path / name, *include) for name in ("api.cpp", "use.cpp"))
+    own = [path for path in sorted(portable.path("portable.exe.p").glob("*.obj")) if path.name != "main.cpp.obj"]
+    levels = sorted(portable.path("isagen").glob("isa_*.o"))
+    library = portable.path("chosen.dll")
+    portable.run("lld-link", *own, api, *levels, *clang_cl.link_arguments(folder, library=True), f"/out:{library}")
+    exported = portable.run("llvm-readobj-16", "--coff-exports", library).stdout
+    assert re.findall(r"Name: (\w+)", exported) == ["chosen"]
+    program = portable.path("use.exe")
+    imported = library.with_suffix(".lib")
+    portable.run("lld-link", use, imported, *clang_cl.link_arguments(folder), f"/out:{program}")
+    for level in set(WIDTHS).intersection(supported_levels()):
+        assert said(portable, program, PORTABLE_ISA=level).endswith(f"14 {level}\n")
+
+
+def test_two_sets_of_kernels_in_c_in_one_program(tmp_path):
+    clang_cl.require(clang_cl.VERSIONS[-1])
+    project = make_project(tmp_path)
+    for name in ("one", "two"):
+        (project.folder / f"{name}.h").write_text(
+            f'#include "isa_dispatch.h"\ntypedef const char *(*{name}_fn)(void);\n'
+            f"ISA_DECLARE_DISPATCH({name}_fn, {name}_stub)\n"
+        )
+        (project.folder / f"{name}.c").write_text(
+            f'#include "{name}.h"\nstatic const char *run(void) {{ return ISA_THIS_LEVEL; }}\n'
+            f"ISA_REGISTER_DISPATCH({name}_stub, &run)\n"
+        )
+        (project.folder / f"def_{name}.c").write_text(f'#include "{name}.h"\nISA_DEFINE_DISPATCH({name}_stub)\n')
+    (project.folder / "main.c").write_text(
+        '#include "one.h"\n#include <stdio.h>\nextern const char *(*two_stub)(void);\n'
+        'int main(void)\n{\n  printf("%s %s\\n", one_stub(), two_stub());\n  return 0;\n}\n'
+    )
+    (project.folder / "meson.build").write_text(
+        "project('pair', 'c', default_options: ['c_std=c11', 'warning_level=3', 'werror=true'])\n"
+        "isa_sets = {'one': {'kernels': files('one.c')}, 'two': {'kernels': files('two.c')}}\nsubdir('isagen')\n"
+        "executable('pair', 'main.c', 'def_one.c', 'def_two.c',\n"
+        "  dependencies: [isa_kernels_deps['one'], isa_kernels_deps['two']])\n"
+    )
+    project.isagen("init")
+    project.setup("--cross-file", str(clang_cl.prepare(project, tmp_path, clang_cl.VERSIONS[-1])))
+    project.ninja()
+    best = supported_levels()[-1]
+    assert said(project, project.path("pair.exe")).endswith(f"{best} {best}\n")
+
+
+def test_a_project_in_c_with_a_file_per_level(tmp_path):
+    project = configured(tmp_path, clang_cl.VERSIONS[-1], "per_level")
+    project.ninja()
+    assert "functions called" in said(project, project.path("direct.exe"))
+    best = [level for level in ("DEFAULT", "AVX2", "AVX512") if level in supported_levels()][-1]
+    assert said(project, project.path("ops.exe")).splitlines()[-1].startswith(f"{best} ")
+
+
 # Names of clang-cl that sealing keeps, and others that become private to a level, in one source.
 NAMED = """
 #include <stdio.h>
@@ -250,10 +315,12 @@ def test_names_that_are_private_and_names_that_are_shared(named):
     file = CoffObject.load(named)
     assert names_of(file) >= SHARED | PRIVATE
     private = {symbol.name for symbol in file.symbols if symbol.code} | file.initialised_variables
-    after = names_of(CoffObject(sealed(file, "AVX2", "1", dict.fromkeys(private, "AVX2")), "sealed.obj"))
+    made = CoffObject(sealed(file, "AVX2", "1", dict.fromkeys(private, "AVX2")), "sealed.obj")
+    after = names_of(made)
     assert after >= SHARED
     assert {f"{name}.avx2.1" for name in PRIVATE} <= after
     assert not PRIVATE & after
+    assert [section.name for section in made.coff.sections] == [section.name for section in file.coff.sections]
 
 
 def test_a_demangler_takes_the_suffix(named):

@@ -44,21 +44,23 @@ def tools(folder: Path, version: str) -> Path:
     return place
 
 
-def compiled(folder: Path, source: Path, *options: str) -> Path:
-    """Compile a source with the tools in a folder."""
-    made = folder / f"{source.stem}.obj"
+def compiled(folder: Path, source: Path, *options: str, name: str = "") -> Path:
+    """Compile a source with the tools in a folder, to an object called `name`."""
+    made = folder / f"{name or source.stem}.obj"
     words = [folder / "bin/clang-cl", "/c", "/O2", *OPTIONS, *options, f"/Fo{made}", "--", source]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return made
 
 
-def link_arguments(folder: Path) -> list[str]:
-    """The arguments of each link, without objects."""
-    crt = folder / "crt.obj"
+def link_arguments(folder: Path, library: bool = False) -> list[str]:
+    """The arguments of each link of a program or of a `library`, without objects."""
+    crt = folder / ("library.obj" if library else "crt.obj")
     if not crt.exists():
-        compiled(folder, CRT, "/GS-", "/GR-", "/Zl", "/std:c++17")
-    return ["/entry:mainCRTStartup", "/subsystem:console", "/nodefaultlib", str(crt), *map(str, LIBRARIES)]
+        defined = ["/DLIBRARY"] if library else []
+        compiled(folder, CRT, "/GS-", "/GR-", "/Zl", "/std:c++17", *defined, name=crt.stem)
+    start = ["/dll", "/entry:_DllMainCRTStartup"] if library else ["/entry:mainCRTStartup", "/subsystem:console"]
+    return [*start, "/nodefaultlib", str(crt), *map(str, LIBRARIES)]
 
 
 def prepare(project: Project, folder: Path, version: str) -> Path:

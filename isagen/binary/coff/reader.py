@@ -117,7 +117,12 @@ class Coff:
     def _decoded(self) -> Iterator[CoffSymbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
-        self.associated = frozenset(index for index, (_, how) in records.items() if how == c.SELECT_ASSOCIATIVE)
+        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # no linker takes one of several by its name
+        self.unnamed = frozenset(
+            section.index
+            for section in self.sections
+            if section.merged and records.get(section.index, (0, 0))[1] not in alone
+        ).difference(entry.section for entry in entries.values() if entry.storage == c.CLASS_EXTERNAL)
         starts: dict[int, set[int]] = {}
         for entry in entries.values():
             if entry.section > 0 and entry.value > self.sections[entry.section].size:

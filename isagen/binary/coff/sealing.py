@@ -48,17 +48,11 @@ def sealed(
     for function in file.local_functions():
         changes.rename_symbol(function.number, private_name(function.text, level, mark))
     sections = {}
-    named = {symbol.section for symbol in file.symbols}
     for section in file.coff.sections[1:]:
         start, dollar, name = section.name.partition("$")
         if dollar and name in names:
             sections[section.index] = f"{start}${names[name]}"
-        elif (
-            section.merged
-            and section.constant
-            and section.index not in file.coff.associated
-            and section.index not in named
-        ):
+        elif section.constant and section.index in file.coff.unnamed:
             sections[section.index] = private_name(section.name, level, mark)
     for index, section_name in sections.items():
         changes.rename_section(index, section_name)

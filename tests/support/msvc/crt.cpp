@@ -14,6 +14,7 @@ type_info isa_type;
 void operator delete(void *) noexcept {}
 void operator delete(void *, decltype(sizeof 0)) noexcept {}
 int main();
+static void initialise();
 
 #pragma section(".CRT$XCA", read)
 #pragma section(".CRT$XCZ", read)
@@ -51,12 +52,27 @@ void _Init_thread_footer(int *guard) { *guard = -0x7fffffff; }
 void _Init_thread_abort(int *guard) { *guard = 0; }
 int atexit(function) { return 0; }
 
+#ifdef LIBRARY
+int _DllMainCRTStartup(void *, unsigned long reason, void *)
+{
+  if (reason == 1) // the library is loaded
+    initialise();
+  return 1;
+}
+}
+#else
 void mainCRTStartup()
+{
+  initialise();
+  exit(main());
+}
+}
+#endif
+
+static void initialise()
 {
   const function *volatile place = &isa_first_initialiser;
   for (const function *volatile end = &isa_last_initialiser; place < end; place = place + 1)
     if (*place != nullptr)
       (*place)();
-  exit(main());
-}
 }
