@@ -70,11 +70,6 @@ def is_destructor(name: str) -> bool:
     return of_class or core.startswith(("__tcf_", "__cxx_global_array_dtor"))
 
 
-def is_literal(_name: str) -> bool:
-    """Return False: literals have no symbols."""
-    return False
-
-
 def initialised_variables(names: Collection[str]) -> Iterator[str]:
     """Yield the dynamically initialised variables whose guard or initialisation function is in `names`, and these.
 

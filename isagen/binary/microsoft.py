@@ -1,14 +1,11 @@
-"""Microsoft's mangled names of C++, as clang-cl and cl write them (`isagen.binary.protocol.Mangling`).
-
-Names are not demangled: no library for that is at hand outside of Windows.
-"""
+"""Microsoft's mangled names of C++, as clang-cl and cl write them: what they name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
 
-START = "?"  # of all names of C++, except for the tables below
+START = "?"  # of names of C++, but for exceptions' tables
 # Type descriptors, base classes and class hierarchies. `??_R4`, which vtables point to, is one for each vtable.
 TYPES = ("??_R0", "??_R1", "??_R2", "??_R3")
 # String literals and numbers, whose names contain their value, or a hash of it.
@@ -18,16 +15,6 @@ GUARD = re.compile(r"(?:\?\$(?:TSS|S)\d+@|\?\?_B|\?\?__J)(?P<block>\?.+@)[45]")
 # Destructors; deleting ones, of one object and of arrays; of virtual bases; of a variable at exit; of a frame.
 DESTRUCTORS = ("??1", "??_G", "??_E", "??_D", "??__F", "?dtor$")
 INITIALISER = re.compile(r"\?\?__E(?P<variable>.+?)@?@YAXXZ")
-
-
-def uses(names: Collection[str]) -> bool:
-    """Return whether symbols with these names are mangled so."""
-    return any(name.startswith(START) for name in names)
-
-
-def demangle(symbol: str) -> str:
-    """Return a symbol unchanged."""
-    return symbol
 
 
 def is_type(name: str) -> bool:

@@ -6,7 +6,7 @@ Addresses are those of a process that loads a linked file. An object has none, s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -237,12 +237,6 @@ class Mangling(Protocol):
 
     def is_destructor(self, name: str, /) -> bool:
         """Return whether a function is a destructor: only compilers take its address, no source can."""
-
-    def is_literal(self, name: str, /) -> bool:
-        """Return whether a symbol is a constant whose name contains its value."""
-
-    def initialised_variables(self, names: Collection[str], /) -> Iterator[str]:
-        """Yield the dynamically initialised variables among the symbols of an object, and their guards."""
 
 
 class Binary(Protocol):

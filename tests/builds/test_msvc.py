@@ -44,8 +44,10 @@ def changed(project: Project, name: str, lines: str) -> Iterator[None]:
     source = project.folder / name
     text = source.read_text()
     source.write_text(lines + text)
-    yield
-    source.write_text(text)
+    try:
+        yield
+    finally:
+        source.write_text(text)
 
 
 @pytest.fixture(scope="module", params=clang_cl.VERSIONS)
@@ -165,7 +167,16 @@ SOUND = {
         "#include <stdio.h>\nvoid use(float *a, int n);\nvoid use(float *a, int n)\n{\n  for (int i = 0; i < n; i++)\n"
         '    a[i] = a[i] * 1.25f + 7;\n  puts("done");\n}\n'
     ),
-    "a large frame": "void use();\nvoid use()\n{\n  volatile char frame[20000];\n  frame[1] = 1;\n}\n",
+    "what compilers and headers refer to, at load": (
+        "#include <stdio.h>\n#include <stdlib.h>\nstruct failure {\n  int code;\n  virtual ~failure() {}\n};\n"
+        "inline int &counted()\n{\n  static int calls = rand();\n  return calls;\n}\n"
+        "struct shape {\n  float sizes[64];\n  int *used;\n  virtual ~shape() { delete used; }\n"
+        "  virtual void grow() {\n    for (float &size : sizes)\n      size = size * 3 + 1;\n  }\n"
+        "  __declspec(noinline) shape() : used(new int(counted()))\n  {\n    volatile char frame[20000];\n"
+        '    frame[1] = 1;\n    printf("%d", *used);\n    try {\n      if (*used > 9)\n        throw failure{};\n'
+        "    } catch (const failure &) {\n    }\n  }\n};\nstatic shape one;\nshape *use();\n"
+        "shape *use()\n{\n  one.grow();\n  return &one;\n}\n"
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 """COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
-MinGW's compilers encode names of C++ as the Itanium ABI says, clang-cl and cl as Microsoft does: an object's names show
-which. Linked files (PE) are read for their build matrix alone: they are not audited.
+MinGW's compilers encode names of C++ as the Itanium ABI says, clang-cl and cl as Microsoft does: each name shows which.
+Linked files (PE) are read for their build matrix alone: they are not audited.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...model.files import AnyPath
-from .. import itanium
 from ..notes import note_text as record
 from ..protocol import Architecture, Binary, Mangling
-from . import layout
+from . import layout, names
 from .images import ARCHITECTURE, MAGIC, PeImage, is_image
 from .objects import CoffObject
 from .pointers import LoadedCoff
@@ -29,7 +28,7 @@ macros = ("__MINGW64__", "_MSC_VER")
 # (https://gcc.gnu.org/PR54412). GNU as 2.38 turns such moves into unaligned ones.
 gcc_args = ("-Wa,-muse-unaligned-vector-move",)
 links_are_read = False
-mangling: Mangling = itanium
+mangling: Mangling = names
 load_object = CoffObject.load
 
 

@@ -12,6 +12,7 @@ from ...model.files import AnyPath, read_bytes
 from ..initial_values import InitialValues, Pointer
 from ..protocol import MERGEABLE, Binding, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
+from . import names
 from .entries import UNWINDING, CoffSection, CoffSymbol
 from .layout import SCN_LNK_COMDAT
 from .reader import UNREADABLE, Coff
@@ -81,9 +82,8 @@ class CoffObject:
 
         Literals are left out too: linkers may take any, as their names contain their values.
         """
-        mangling = self.coff.mangling
         mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
-        own = (s for s in mergeable if not mangling.is_type(s.name) and not mangling.is_literal(s.name))
+        own = (s for s in mergeable if not names.is_type(s.name) and not names.is_literal(s.name))
         return tuple(s for s in own if s.code or s.constant)
 
     @cached_property
@@ -116,7 +116,7 @@ class CoffObject:
 
     @cached_property
     def initialised_variables(self) -> frozenset[str]:
-        return frozenset(self.coff.mangling.initialised_variables([symbol.name for symbol in self.symbols]))
+        return frozenset(names.initialised_variables([symbol.name for symbol in self.symbols]))
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name."""

@@ -11,9 +11,9 @@ from typing import Self
 
 from ...model.errors import AuditError
 from ...model.files import AnyPath, read_bytes
-from .. import itanium, microsoft
 from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
 from . import layout as c
+from . import names
 from .entries import NULL, UNDEFINED, CoffSection, CoffSymbol, Entry, kind_of
 
 UNREADABLE = "is not a COFF object that can be read: "
@@ -26,7 +26,7 @@ class Coff:
     """
 
     format = "coff"
-    mangling: Mangling = itanium
+    mangling: Mangling = names
     relocatable, fixed, stripped = True, False, False
     levels: frozenset[str] = frozenset()
 
@@ -68,8 +68,6 @@ class Coff:
             raise self.fail("its table of names is cut off")
         self.sections = (NULL, *self._sections(count))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
-        if microsoft.uses([symbol.text for symbol in self._symbols.values()]):
-            self.mangling = microsoft
 
     def _sections(self, count: int) -> Iterator[CoffSection]:
         free = 0x1000
