@@ -11,7 +11,6 @@ from typing import Generic, Self, TypeVar
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
 from .initial_values import InitialValues, Pointer
-from .itanium import initialised_variables, is_type
 from .object_reader import ObjectReader, ObjectSection
 from .protocol import MERGEABLE, Binding, Symbol
 from .sealing_protocol import NamedSymbol, PointerTargets
@@ -66,9 +65,16 @@ class ObjectInMemory(Generic[ReaderT]):
 
     @cached_property
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
-        """The code and constants that other objects may define too, without type information (see `ElfObject`)."""
+        """The code and constants that other objects may define too, without type information (see `ElfObject`).
+
+        Literals are left out too: linkers may take any, as their names contain their values.
+        """
         mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
-        return tuple(s for s in mergeable if s.code or (s.constant and not is_type(s.name)))
+        return tuple(s for s in mergeable if s.code or (s.constant and not self._is_shared(s.name)))
+
+    def _is_shared(self, name: str) -> bool:
+        """Return whether levels share a constant of this name."""
+        raise NotImplementedError
 
     @cached_property
     def _initial_values(self) -> InitialValues:
@@ -97,10 +103,6 @@ class ObjectInMemory(Generic[ReaderT]):
     def bounded_sections(self) -> frozenset[str]:
         """No sections: no section is renamed for a level."""
         return frozenset()
-
-    @cached_property
-    def initialised_variables(self) -> frozenset[str]:
-        return frozenset(initialised_variables(symbol.name for symbol in self.symbols))
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name."""
@@ -139,7 +141,7 @@ class ObjectInMemory(Generic[ReaderT]):
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<Qq", numbers[symbol.section], offset)
-        values = struct.pack("<QQ", symbol.size, symbol.address)
+        values = struct.pack("<QQ?", symbol.size, symbol.address, symbol.binding == Binding.WEAK)
         return self.file.name(symbol).encode(errors="surrogateescape") + b"\0" + values
 
 

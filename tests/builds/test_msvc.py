@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.objects import CoffObject
-from isagen.binary.coff.pointers import LoadedCoff
+from isagen.binary.coff.reader import Coff
 from isagen.binary.coff.sealing import emptied, sealed
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
@@ -214,7 +214,7 @@ def test_directives_do_not_name_what_is_private(few):
     with changed(few, "kernels/dot.cpp", lines):
         few.ninja()
         for level in ("DEFAULT", "AVX2"):
-            coff = CoffObject.load(few.path(f"isagen/isa_{level}.dot.cpp.o")).coff
+            coff = CoffObject.load(few.path(f"isagen/isa_{level}.dot.cpp.o")).file
             directives = b"".join(coff.content(section) for section in coff.sections if section.name == ".drectve")
             assert not re.search(rb"export:|more|sides|kept|made", directives, re.IGNORECASE)
 
@@ -345,7 +345,7 @@ def test_names_that_are_private_and_names_that_are_shared(named):
     assert after >= SHARED
     assert {f"{name}.avx2.1" for name in PRIVATE} <= after
     assert not PRIVATE & after
-    assert [section.name for section in made.coff.sections] == [section.name for section in file.coff.sections]
+    assert [section.name for section in made.file.sections] == [section.name for section in file.file.sections]
 
 
 def test_a_demangler_takes_the_suffix():
@@ -448,7 +448,7 @@ def _read_and_seal(data: bytes) -> None:
     names = {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}
     CoffObject(sealed(file, "AVX2", "1", names), "sealed.obj")
     CoffObject(emptied(file), "empty.obj")
-    with LoadedCoff("damaged.obj", data=data) as binary:
+    with Coff("damaged.obj", data=data) as binary:
         pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
         assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.objects import CoffObject
-from isagen.binary.coff.pointers import LoadedCoff
+from isagen.binary.coff.reader import Coff
 from isagen.binary.coff.sealing import emptied, sealed
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
@@ -176,7 +176,7 @@ def test_merged_sections_that_only_local_symbols_name_are_private_to_a_level(por
     portable.ninja()
     for level in ("DEFAULT", "AVX2"):
         file = CoffObject.load(portable.path(f"isagen/isa_{level}.dot.cpp.o"))
-        names = [section.name for section in file.coff.sections if section.name.startswith((".text$o", ".rdata$l"))]
+        names = [section.name for section in file.file.sections if section.name.startswith((".text$o", ".rdata$l"))]
         assert [name.split(".")[2] for name in names] == [level.lower()] * 2
     source.write_text(text)
     portable.ninja()
@@ -193,7 +193,7 @@ def test_a_private_name_is_not_exported(portable):
     sources[1].write_text("__declspec(dllexport) int less(int x) { return x - 1; }\n" + texts[1])
     portable.ninja()
     for level, source in (("DEFAULT", "dot.cpp"), ("AVX2", "scale.c")):
-        coff = CoffObject.load(portable.path(f"isagen/isa_{level}.{source}.o")).coff
+        coff = CoffObject.load(portable.path(f"isagen/isa_{level}.{source}.o")).file
         directives = b"".join(coff.content(section) for section in coff.sections if section.name == ".drectve")
         assert not re.search(rb"_Z4morei|less|_ZN5shape5sidesEv", directives)
     for source, text in zip(sources, texts, strict=True):
@@ -389,6 +389,6 @@ def _read_and_seal(data: bytes) -> None:
     file.findable_sections()
     CoffObject(sealed(file, "AVX2", "1", {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}), "sealed.o")
     CoffObject(emptied(file), "empty.o")
-    with LoadedCoff("damaged.o", data=data) as binary:
+    with Coff("damaged.o", data=data) as binary:
         pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
         assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0

@@ -14,7 +14,7 @@ from ..protocol import Architecture, Binary, Mangling
 from . import layout, names
 from .images import ARCHITECTURE, MAGIC, PeImage, is_image
 from .objects import CoffObject
-from .pointers import LoadedCoff
+from .reader import Coff
 from .sealing import emptied
 from .sealing import sealed as seal
 
@@ -45,7 +45,7 @@ def architecture(head: bytes) -> Architecture | None:
 def open(path: AnyPath, shown: str = "") -> Binary:
     """Open a file; messages name it `shown`."""
     with Path(path).open("rb") as stream:
-        reader = PeImage if stream.read(len(MAGIC)) == MAGIC else LoadedCoff
+        reader = PeImage if stream.read(len(MAGIC)) == MAGIC else Coff
     return reader(path, shown)
 
 

@@ -66,6 +66,10 @@ class CoffSection:
         return self.loaded and not self.flags & c.SCN_MEM_EXECUTE and not self.name.startswith(COMMON_DATA)
 
     @property
+    def unwinding(self) -> bool:
+        return self.name.startswith(UNWINDING)
+
+    @property
     def merged(self) -> bool:
         """Whether a linker takes one of all sections with its symbol or name."""
         return bool(self.flags & c.SCN_LNK_COMDAT)

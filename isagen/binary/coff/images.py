@@ -8,7 +8,7 @@ from ..notes import notes_of
 from ..protocol import Architecture
 from . import layout as c
 from .entries import CoffSection
-from .pointers import LoadedCoff
+from .reader import Coff
 
 MAGIC = b"MZ"
 SIGNATURE_AT = 60  # the offset of the signature's offset
@@ -23,7 +23,7 @@ def is_image(head: bytes) -> bool:
     return head.startswith(MAGIC) and head[place : place + 4] == SIGNATURE
 
 
-class PeImage(LoadedCoff):
+class PeImage(Coff):
     """A PE file. It has no symbols that are read."""
 
     relocatable, fixed, stripped = False, False, True

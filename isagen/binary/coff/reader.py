@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
-from typing import Self
 
-from ...model.errors import AuditError
-from ...model.files import AnyPath, read_bytes
+from ..object_reader import ObjectReader, ObjectSection
 from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
 from . import layout as c
 from . import names
 from .entries import NULL, UNDEFINED, CoffSection, CoffSymbol, Entry, kind_of
 
-UNREADABLE = "is not a COFF object that can be read: "
 
-
-class Coff:
-    """A COFF object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
-
-    `isagen.binary.protocol.Binary` documents its methods.
-    """
+class Coff(ObjectReader):
+    """A COFF object (`isagen.binary.object_reader.ObjectReader`)."""
 
     format = "coff"
+    unreadable = "is not a COFF object that can be read: "
     mangling: Mangling = names
-    relocatable, fixed, stripped = True, False, False
-    levels: frozenset[str] = frozenset()
-
-    def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
-        self.path = Path(path)
-        self.shown = shown or str(path)
-        try:
-            self.data = data if data is not None else read_bytes(path)
-            self._read()
-        except OSError as problem:
-            raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
-        except (struct.error, IndexError, ValueError) as problem:
-            raise self.fail(f"it is damaged: {problem}") from None
-
-    def fail(self, problem: str) -> AuditError:
-        """Return the error of a file that is damaged or no COFF object, with the `problem`."""
-        return AuditError(UNREADABLE + problem, where=self.shown)
+    undefined: Symbol = UNDEFINED
+    sections: tuple[CoffSection, ...]
 
     def _read(self) -> None:
         if not c.is_object(self.data[:64]):
@@ -157,54 +134,16 @@ class Coff:
             definition = index != 0 or kind == SymbolKind.COMMON
             yield CoffSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        return None
-
-    def level_at(self, address: int) -> str:
-        return ""  # nothing audits sealed objects of this format
-
-    def section_at(self, address: int) -> CoffSection | None:
-        return next((s for s in self.sections if s.loaded and s.address <= address < s.address + s.size), None)
-
-    def content(self, section: CoffSection) -> bytes:
-        """Return a section's bytes."""
+    def content(self, section: ObjectSection) -> bytes:
         is_empty = section.flags & c.SCN_CNT_UNINITIALIZED_DATA
         return b"" if is_empty else self.data[section.offset : section.offset + section.size]
-
-    def read(self, address: int, size: int) -> bytes:
-        section = self.section_at(address)
-        if section is None:
-            return b""
-        skipped = address - section.address
-        return self.content(section)[skipped : skipped + size]
-
-    def symbols(self) -> Iterator[CoffSymbol]:
-        yield from self._symbols.values()
-
-    exports = symbols
-
-    def symbol(self, number: int) -> CoffSymbol:
-        return self._symbols.get(number, UNDEFINED)
 
     def name(self, symbol: Symbol) -> str:
         assert isinstance(symbol, CoffSymbol)
         return symbol.text
 
-    def notes(self, owner: str) -> list[bytes]:
-        return []
-
-    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        yield from ()
-
     @cached_property
     def relocations(self) -> dict[int, list[Relocation]]:
-        """The relocations of each section, by its index, in order.
-
-        Addends are as in ELF: they start from the relocated place, and not from the end of the instruction.
-        """
         found: dict[int, list[Relocation]] = {}
         for section in self.sections:
             raw = self.data[section.relocations_at :][: section.relocation_count * c.RELOCATION.size]
@@ -216,7 +155,3 @@ class Coff:
                 here.append(Relocation(section.address + offset, kind, 0, number, addend))
             found[section.index] = sorted(here)
         return found
-
-    def relocations_between(self, index: int, start: int, end: int) -> Sequence[Relocation]:
-        """Return the relocations of the section at `index` from `start` to before `end`."""
-        return [relocation for relocation in self.relocations[index] if start <= relocation.address < end]

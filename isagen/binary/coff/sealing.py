@@ -48,16 +48,16 @@ def sealed(
     for function in file.local_functions():
         changes.rename_symbol(function.number, private_name(function.text, level, mark))
     sections = {}
-    for section in file.coff.sections[1:]:
+    for section in file.file.sections[1:]:
         start, dollar, name = section.name.partition("$")
         if dollar and name in names:
             sections[section.index] = f"{start}${names[name]}"
-        elif section.constant and section.index in file.coff.unnamed:
+        elif section.constant and section.index in file.file.unnamed:
             sections[section.index] = private_name(section.name, level, mark)
     for index, section_name in sections.items():
         changes.rename_section(index, section_name)
     changes.drop_directives(names)
-    for own in file.coff.symbols():
+    for own in file.file.symbols():
         if own.kind == SymbolKind.SECTION and own.section in sections:
             changes.rename_symbol(own.number, sections[own.section])
     return changes.content()
@@ -67,7 +67,7 @@ class _Renaming:
     """Changes of names in one object; `content` returns the result. New names are added to the table of names."""
 
     def __init__(self, file: CoffObject) -> None:
-        self._coff = coff = file.coff
+        self._coff = coff = file.file
         self._data = bytearray(coff.data[: coff.strings_at])
         self._names = bytearray(coff.data[coff.strings_at : coff.strings_end] or EMPTY_TABLE)
         self._rest = coff.data[coff.strings_end :]
@@ -114,4 +114,4 @@ def _blank(found: re.Match[bytes], names: Collection[str]) -> bytes:
 
 def emptied(file: CoffObject) -> bytes:
     """Return an object for the same processor that defines nothing and refers to nothing."""
-    return HEADER.pack(file.coff.machine, 0, 0, HEADER.size, 0, 0, 0) + EMPTY_TABLE
+    return HEADER.pack(file.file.machine, 0, 0, HEADER.size, 0, 0, 0) + EMPTY_TABLE

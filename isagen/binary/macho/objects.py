@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
+from ..itanium import initialised_variables, is_type
 from ..object_file import ObjectInMemory
 from ..object_reader import ObjectSection
 from ..protocol import MERGEABLE, Binding, Symbol, SymbolKind
@@ -42,6 +44,13 @@ class MachoObject(ObjectInMemory[Macho]):
             assert isinstance(symbol, MachoSymbol)
             if symbol.binding == Binding.LOCAL and symbol.kind == SymbolKind.FUNCTION:
                 yield symbol
+
+    def _is_shared(self, name: str) -> bool:
+        return is_type(name)
+
+    @cached_property
+    def initialised_variables(self) -> frozenset[str]:
+        return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
 
     def _digested(self, section: ObjectSection) -> int:
         return section.flags
