@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..binary.formats import FORMATS, format_names, format_under, known_systems
+from ..model.errors import ConfigError
 from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE
 from ..probe.compiler import Compiler
@@ -47,10 +48,16 @@ def limit_of(
     """Return the limit of a build for Meson's `system` by its compilers.
 
     `system` is None if only compilers are known. `no_table` is the reason why there are no levels above the lowest. The
-    kernels may be a `whole_module`.
+    kernels may be a `whole_module`. Raises `ConfigError` if a compiler compiles for several processors at once.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
+        if [*compiler.command, *compiler.args].count("-arch") > 1:
+            raise ConfigError(
+                "several -arch compile each source for several processors at once, whose levels differ",
+                where=f"{compiler.language}_args",
+                remedy="build for one architecture at a time, and join the results with lipo or delocate-merge",
+            )
         if not compiler.known:
             no_baseline = "" if compiler.baseline_macros else f", nor its baseline, as {UNLISTED}"
             return Limit(f"isagen does not know the compiler {compiler.name}{no_baseline}", opaque=True, foreign=True)

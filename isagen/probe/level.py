@@ -31,7 +31,7 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
         return Verdict(level.name == table.lowest.name and not level.flags.get("gnu"), reason)
     required = table.required_features(level.name)
     for error in table.features.known_broken:
-        own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if error.macro else ()
+        own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros
         if error.effect == LEAVE_OUT and error.concerns(*own, required):
             return Verdict(False, f"{compiler.name} is known to be broken: {error.text}")
     if "gnu" not in level.flags:

@@ -27,7 +27,7 @@ from .compiler import Compiler
 from .level import build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 10
+PROBE_FORMAT = 11
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from ..model.toml import Section
 from ..model.versions import RANGE, in_range
 
 NOTE, LEAVE_OUT = "note", "leave out"
+APPLE = "__apple_build_version__"  # Apple's Clang has versions of its own
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ class KnownBroken:
 
     def concerns(self, compiler: str, version: str, macros: Collection[str], features: Collection[str]) -> bool:
         """Return whether a compiler that predefines `macros` has the error, and code with `features` may show it."""
-        has_it = compiler == self.compiler and any(in_range(version, versions) for versions in self.versions)
+        has_it = (
+            compiler == self.compiler
+            and APPLE not in macros
+            and any(in_range(version, versions) for versions in self.versions)
+        )
         return has_it and self.macro in ("", *macros) and self.feature in features
 
     @property
