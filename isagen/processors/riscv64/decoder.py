@@ -30,7 +30,6 @@ class RiscvDecoder(RowDecoder):
     key = 0xF07F
     # C.NOP, NOP, and zeros.
     pad = re.compile(rb"(?:\x01\x00|\x13\x00\x00\x00|(?:\x00\x00)+)*")
-    # Returns from interrupts, and what is there to stop the program.
     # These convert between bytes and half precision if elements have eight bits.
     of_bytes = (
         *("vfwcvt.f.x.v", "vfwcvt.f.xu.v"),
@@ -38,6 +37,7 @@ class RiscvDecoder(RowDecoder):
     )
     # These alone convert between half and single precision.
     of_halves = ("vfwcvt.f.f.v", "vfncvt.f.f.w")
+    # Returns from interrupts, and what is there to stop the program.
     ends = ("mret", "sret", "mnret", "ebreak", "c.ebreak", "unimp", "c.unimp")
 
     def __init__(self, abi: Abi) -> None:
