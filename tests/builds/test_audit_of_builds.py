@@ -288,11 +288,11 @@ def test_code_for_other_machines_is_said_not_to_be_decoded(new_project):
     (project.folder / "f.cpp").write_text("int f(int x) { return x; }\n")
     project.run("g++", "-shared", "-fPIC", "-nostdlib", "f.cpp", "-o", "libf.so")
     content = bytearray((project.folder / "libf.so").read_bytes())
-    content[18] = 243  # EM_RISCV
+    content[18:20] = (258).to_bytes(2, "little")  # EM_LOONGARCH
     (project.folder / "libf.so").write_bytes(content)
     done = project.isagen("audit", "libf.so", check=False)
     assert done.returncode == 2
-    assert done.stdout.startswith("isagen: error: libf.so: code for RISC-V is not decoded")
+    assert done.stdout.startswith("isagen: error: libf.so: code for LoongArch is not decoded")
     (project.folder / "libs").mkdir()
     shutil.move(project.folder / "libf.so", project.folder / "libs/libf.so")
     shutil.copy(sys.executable, project.folder / "libs/python")
