@@ -26,8 +26,8 @@ EXPECTED = {
 
 
 def test_each_table_with_levels_is_tried():
-    """The table armv8 is for baselines of the audit."""
-    assert {*TABLE_COMPILERS, "armv8", "generic"} == {*builtin_tables()}
+    """The tables armv8, rva and z are for baselines of the audit."""
+    assert {*TABLE_COMPILERS, "armv8", "rva", "z", "generic"} == {*builtin_tables()}
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_the_command_has_a_line_for_each_level_and_shows_no_progress():
     status, said, shown = on_terminal("probe", "--table", "aten")
     names = load_table("aten", Path()).names()
     assert (status, shown) == (0, "")
-    assert [line.split()[0] for line in said.splitlines()] == list(names)
+    assert [line.split()[0] for line in said.splitlines() if not line.startswith(" ")] == list(names)
 
 
 @on_x86
