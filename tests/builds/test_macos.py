@@ -16,11 +16,9 @@ import pytest
 
 from isagen.binary.formats import open_binary
 from isagen.binary.macho.objects import MachoObject
-from isagen.binary.macho.reader import Macho
-from isagen.binary.macho.sealing import emptied, sealed
 from isagen.model.errors import IsagenError
-from isagen.processors.registry import decoder_of
 from support.checkout import ROOT
+from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
 from support.macho_loader import words
 from support.platforms import MACOS, ZIG, surroundings
@@ -348,40 +346,7 @@ def test_damaged_objects_are_refused(tmp_path, processor, flags):
     made = make_project(tmp_path)
     command = [*MACOS["aarch64"].compilers["cpp"], f"--target={processor}-apple-macos13", "-std=c++17", "-O2", *flags]
     made.run(*command, "-c", source, "-o", tmp_path / "k.o")
-    whole = (tmp_path / "k.o").read_bytes()
-    _read_and_seal(whole)
-    chance = random.Random(54412)
-    refused = 0
-    for _ in range(2000):
-        data = bytearray(whole)
-        for _ in range(chance.choice((1, 1, 2, 8))):
-            place = chance.randrange(min(len(data), chance.choice((60, 2000, 1 << 20))))
-            value = chance.choice((chance.randbytes(1), b"\xff\xff\xff\xff", struct.pack("<I", chance.randrange(9999))))
-            data[place : place + len(value)] = value
-            if chance.random() < 0.1:
-                del data[place + 20 :]
-        try:
-            _read_and_seal(bytes(data))
-        except IsagenError as error:
-            refused += 1
-            assert str(error).startswith(("damaged.o: ", "sealed.o: "))
-    assert 200 < refused < 2000
-
-
-def _read_and_seal(data: bytes) -> None:
-    file = MachoObject(data, "damaged.o")
-    for symbol in file.symbols:
-        if symbol.defined:
-            file.pointer_targets(symbol)
-            file.initial_value(symbol)
-    file.digest(("isa_kernel_",))
-    file.foldable_variables()
-    file.findable_sections()
-    MachoObject(sealed(file, "AVX2", "1", {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}), "sealed.o")
-    MachoObject(emptied(file), "empty.o")
-    with Macho("damaged.o", data=data) as binary:
-        pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
-        assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
+    assert 200 < refused(MachoObject, tmp_path / "k.o", 2000) < 2000
 
 
 def test_damaged_programs_are_refused(portable, tmp_path):

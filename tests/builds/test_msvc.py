@@ -1,8 +1,6 @@
 """Microsoft's ABI: clang-cl builds all levels, sealed; under wine, the CPU's level is selected, and no code leaks."""
 
-import random
 import re
-import struct
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.objects import CoffObject
-from isagen.binary.coff.reader import Coff
-from isagen.binary.coff.sealing import emptied, sealed
+from isagen.binary.coff.sealing import sealed
 from isagen.model.errors import IsagenError
-from isagen.processors.registry import decoder_of
 from support import clang_cl
+from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
 from support.projects import UNSEALED, Project, make_project, matrix, need, verdicts
 from support.what_ran import ON_WINDOWS
@@ -416,41 +413,7 @@ def test_damaged_objects_are_refused(tmp_path, flags):
     clang_cl.tools(tmp_path, "16")
     source = tmp_path / "named.cpp"
     source.write_text("int rand_of();\n" + NAMED)
-    whole = clang_cl.compiled(tmp_path, source, "/std:c++17", *flags).read_bytes()
-    _read_and_seal(whole)
-    chance = random.Random(54412)
-    refused = 0
-    for _ in range(1000):
-        data = bytearray(whole)
-        for _ in range(chance.choice((1, 1, 2, 8))):
-            place = chance.randrange(min(len(data), chance.choice((60, 600, 1 << 20))))
-            value = chance.choice((chance.randbytes(1), b"\xff\xff\xff\xff", struct.pack("<I", chance.randrange(9999))))
-            data[place : place + len(value)] = value
-            if chance.random() < 0.1:
-                del data[place + 20 :]
-        try:
-            _read_and_seal(bytes(data))
-        except IsagenError as error:
-            refused += 1
-            assert str(error).startswith(("damaged.obj: ", "sealed.obj: "))
-    assert 100 < refused < 1000
-
-
-def _read_and_seal(data: bytes) -> None:
-    file = CoffObject(data, "damaged.obj")
-    for symbol in file.symbols:
-        if symbol.defined:
-            file.pointer_targets(symbol)
-            file.initial_value(symbol)
-    file.digest(("isa_kernel_",))
-    file.foldable_variables()
-    file.findable_sections()
-    names = {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}
-    CoffObject(sealed(file, "AVX2", "1", names), "sealed.obj")
-    CoffObject(emptied(file), "empty.obj")
-    with Coff("damaged.obj", data=data) as binary:
-        pointers = binary.pointers(decoder_of(binary.architecture, "").abi.relocations)
-        assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
+    assert 100 < refused(CoffObject, clang_cl.compiled(tmp_path, source, "/std:c++17", *flags), 1000) < 1000
 
 
 @pytest.mark.parametrize("option", ["-flto", "-flto=thin"])

@@ -1,7 +1,13 @@
-"""Damaged copies of ELF files."""
+"""Damaged copies of binary files, and what sealing makes of them."""
 
 import random
 import struct
+from pathlib import Path
+
+from isagen.binary.formats import format_of
+from isagen.binary.object_file import ObjectInMemory
+from isagen.model.errors import IsagenError
+from isagen.processors.registry import decoder_of
 
 
 def mutations(content, number):
@@ -24,3 +30,42 @@ def mutations(content, number):
                 place = dice.randrange(0, len(raw) - 8, 8)
                 struct.pack_into("<Q", raw, place, dice.choice(odd))
         yield bytes(raw) if turn % 9 else bytes(raw[: dice.randrange(len(raw))])
+
+
+def refused(kind: type[ObjectInMemory], made: Path, number: int) -> int:
+    """How many of a `number` of changed copies of the object `made` are refused, each by an error that names the file.
+
+    The others are sealed objects that can be read.
+    """
+    whole, chance, count = made.read_bytes(), random.Random(54412), 0
+    _read_and_seal(kind, whole)
+    for _ in range(number):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            place = chance.randrange(min(len(data), chance.choice((60, 600, 2000, 1 << 20))))
+            value = chance.choice((chance.randbytes(1), b"\xff\xff\xff\xff", struct.pack("<I", chance.randrange(9999))))
+            data[place : place + len(value)] = value
+            if chance.random() < 0.1:
+                del data[place + 20 :]
+        try:
+            _read_and_seal(kind, bytes(data))
+        except IsagenError as error:
+            count += 1
+            assert str(error).startswith(("damaged.o: ", "sealed.o: "))
+    return count
+
+
+def _read_and_seal(kind: type[ObjectInMemory], data: bytes) -> None:
+    file = kind(data, "damaged.o")
+    for symbol in file.symbols:
+        if symbol.defined:
+            file.pointer_targets(symbol)
+            file.initial_value(symbol)
+    file.digest(("isa_kernel_",))
+    file.foldable_variables()
+    file.findable_sections()
+    names = {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}
+    kind(format_of(file).seal(file, "AVX2", "1", names), "sealed.o")
+    kind(format_of(file).emptied(file), "empty.o")
+    pointers = file.file.pointers(decoder_of(file.file.architecture, "").abi.relocations)
+    assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
