@@ -1,15 +1,13 @@
 """The loader of the tests runs what zig builds for macOS: programs and libraries, of C and C++, on both processors."""
 
 import os
-import shutil
 import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from support.checkout import ROOT
-from support.macho_loader import FAMILIES, compiler, libpython, words
+from support.macho_loader import FAMILIES, compiler, headers_of_python, libpython, words
 from support.platforms import surroundings
 from support.projects import need
 
@@ -110,12 +108,7 @@ def test_the_machine_answers_as_the_variable_says(tmp_path, family):
 
 def test_python_imports_an_extension_module(tmp_path):
     library = libpython()
-    headers = shutil.copytree(sysconfig.get_paths()["include"], tmp_path / "include")
-    config = Path(sysconfig.get_config_h_filename())
-    of_debian = config.parent.parent / str(sysconfig.get_config_var("MULTIARCH")) / config.parent.name / config.name
-    if of_debian.exists():  # the one that Python.h includes is for Linux alone
-        shutil.copy(of_debian, headers)
-    flags = ["-shared", "-undefined", "dynamic_lookup", f"-I{headers}"]
+    flags = ["-shared", "-undefined", "dynamic_lookup", f"-I{headers_of_python(tmp_path)}"]
     module = built(tmp_path, "x86_64", "extension.cpython-darwin.so", *flags, "extension.c")
     code = "import extension\nprint(extension.add(2, 3))\nextension.add(-1, 1)"
     done = ran("x86_64", module, "--python", library, code)

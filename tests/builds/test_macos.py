@@ -20,7 +20,7 @@ from isagen.model.errors import IsagenError
 from support.checkout import ROOT
 from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
-from support.macho_loader import words
+from support.macho_loader import headers_of_python, libpython, words
 from support.platforms import MACOS, ZIG, surroundings
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import ON_MACOS
@@ -44,9 +44,10 @@ def configured(folder: Path, family: str, package: str, *options: str) -> Projec
     return project
 
 
-def said(project: Project, family: str, program: Path, *options: str, **environment: str) -> str:
-    """What a program prints in the loader; `options` are qemu's."""
-    return project.run(*words(family, *options), program, check=False, **environment).stdout
+def said(project: Project, family: str, program: Path, *arguments: str, cpu: str = "", **environment: str) -> str:
+    """What a program prints in the loader, which qemu runs on `cpu` if it is for arm64."""
+    options = ["-cpu", cpu] if cpu else []
+    return project.run(*words(family, *options), program, *arguments, check=False, **environment).stdout
 
 
 @pytest.fixture(scope="module", params=MACOS)
@@ -97,21 +98,19 @@ def test_the_level_of_the_cpu_or_of_the_override_runs(portable, family, cell):
     built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
     if family == "x86_64":
         supported = [level for level in supported_levels() if level in built]
-        machines = {"": (supported, {}, ())}
+        machines = {"": (supported, {})}
     else:
         order = {name: built[: built.index(cpu["level"]) + 1] for name, cpu in APPLE.items()}
-        machines = {
-            name: (order[name], {"MACHO_SYSCTL": _sysctls(cpu)}, ("-cpu", "max")) for name, cpu in APPLE.items()
-        }
+        machines = {name: (order[name], {"MACHO_SYSCTL": _sysctls(cpu), "cpu": "max"}) for name, cpu in APPLE.items()}
     for level in built:
-        run = any(level in supported for supported, _, _ in machines.values())
+        run = any(level in supported for supported, _ in machines.values())
         cell(ON_MACOS, family, level, "run in the tests' loader" if run else "built, not run: this CPU lacks it")
-    for supported, environment, options in machines.values():
+    for supported, how in machines.values():
         for asked in ("", *supported):
             level = level_that_runs(supported, asked) if asked and family == "x86_64" else asked or supported[-1]
             expected = f"14 200 30 {level}, in use: {level}, built: {built[-1]}, 3 stubs: "
             expected += " ".join(f"{stub}={level}" for stub in STUBS)
-            output = said(portable, family, portable.path("portable"), *options, PORTABLE_ISA=asked, **environment)
+            output = said(portable, family, portable.path("portable"), PORTABLE_ISA=asked, **how)
             assert output.endswith(f"{expected}\n")
 
 
@@ -309,6 +308,45 @@ def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
     built = [level for level, verdict in verdicts(project).items() if verdict == "built"]
     lines = said(project, "x86_64", project.path("check")).splitlines()[-len(built) :]
     assert lines == [f"{level} right" for level in built if level in supported_levels()]
+
+
+MODULE = """\
+#include <Python.h>
+#include "stubs.h"
+#include "isa_python.h"
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", NULL, -1, NULL, NULL, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_fast(void)
+{
+  static const int three[] = {1, 2, 3};
+  PyObject *made = PyModule_Create(&module);
+  if (made == NULL || isa_add_to_module(made) < 0 || PyModule_AddIntConstant(made, "dot", dot_stub(three, three, 3)))
+    return NULL;
+  return made;
+}
+"""
+
+
+def test_an_extension_module_of_python(tmp_path):
+    """The host's Python imports it. A warning about the override is Python's."""
+    library, platform = libpython(), MACOS["x86_64"]
+    platform.require()
+    project = make_project(tmp_path, "portable")
+    project.environment |= surroundings(tmp_path)
+    (project.folder / "fast.c").write_text(MODULE)
+    program = "executable('portable', 'main.cpp', 'early.cpp',"
+    options = "name_prefix: '', name_suffix: 'so', link_args: ['-undefined', 'dynamic_lookup'],"
+    headers = headers_of_python(tmp_path)
+    project.edit(
+        "meson.build", program, f"shared_library('fast', 'fast.c', 'early.cpp', {options} c_args: '-I{headers}',"
+    )
+    project.setup("--cross-file", str(platform.cross_file(tmp_path)), "-Doptimization=3")
+    project.ninja()
+    code = "import fast; print(fast.dot, fast.isa.current)"
+    for asked in supported_levels():
+        done = said(project, "x86_64", project.path("fast.so"), "--python", library, code, PORTABLE_ISA=asked)
+        assert done == f"14 {level_that_runs(supported_levels(), asked)}\n"
+    done = said(project, "x86_64", project.path("fast.so"), "--python", library, code, PORTABLE_ISA="AVX3")
+    assert "RuntimeWarning: PORTABLE_ISA=AVX3 is not a level, and is ignored; levels: DEFAULT AVX2" in done
 
 
 def test_whole_modules_are_built_once(tmp_path):

@@ -7,6 +7,7 @@
 import functools
 import os
 import platform
+import shutil
 import subprocess
 import sysconfig
 from collections.abc import Sequence
@@ -37,6 +38,16 @@ UNWINDER = (
 def compiler(family: str, language: str = "cpp") -> list[str]:
     """Return the words of zig's compiler for macOS on a family of processors."""
     return [*ZIG, "c++" if language == "cpp" else "cc", "-target", f"{family}-macos", "-O2"]
+
+
+def headers_of_python(folder: Path) -> Path:
+    """Copy the headers of the host's Python into a folder, as another system than Linux can include them."""
+    headers = Path(shutil.copytree(sysconfig.get_paths()["include"], folder / "include"))
+    config = Path(sysconfig.get_config_h_filename())
+    of_debian = config.parent.parent / str(sysconfig.get_config_var("MULTIARCH")) / config.parent.name / config.name
+    if of_debian.exists():  # the one that Python.h includes is for Linux alone
+        shutil.copy(of_debian, headers)
+    return headers
 
 
 def words(family: str, *of_emulator: str) -> list[str]:

@@ -292,7 +292,8 @@ static void *find_symbol(void *library, const char *name)
   char symbol[512];
   (void)library;
   snprintf(symbol, sizeof symbol, "_%s", name);
-  return exported_by_any(symbol); /* none of the host: it would be another than Darwin's */
+  void *found = exported_by_any(symbol);
+  return found ? found : symbol_of_python(name); /* none of the host's libc: it would be another than Darwin's */
 }
 static void *open_no_library(const char *path, int mode) { return (void)path, (void)mode, NULL; }
 static char *say_no_library(void) { return "the loader opens no libraries"; }

@@ -627,6 +627,8 @@ int main(int argc, char **argv)
     prepare_thread_locals(&images[i]);
     protect_segments(&images[i]);
   }
+  if (python) /* which imports a module before the module's initialisers run */
+    start_python(first);
   for (int i = image_count - 1; i >= 0; i--) /* the unwinder before the first */
     initialise(&images[i], argc - 1, argv + 1);
   if (first->header->file_type == MH_EXECUTE) {
@@ -637,7 +639,7 @@ int main(int argc, char **argv)
     exit(start(argc - 1, argv + 1, environ));
   }
   if (python)
-    exit(run_python(first, argv[4]));
+    exit(run_python(argv[4]));
   for (int i = 2; i < argc; i++)
     call(first, argv[i]);
   exit(0);

@@ -104,7 +104,9 @@ void *exported_by_any(const char *name);
 
 /* In python.c. */
 void open_python(const char *path);
-int run_python(const struct image *image, const char *code);
+void start_python(const struct image *image);
+int run_python(const char *code);
+void *symbol_of_python(const char *name); /* NULL if Python is not open or has none */
 
 /* In darwin.c: a function or variable of libSystem called `name`, without the underscore; NULL if there is none. */
 void *of_libsystem(const char *name);

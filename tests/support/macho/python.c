@@ -7,9 +7,14 @@
 
 static void *library;
 
+void *symbol_of_python(const char *name)
+{
+  return library ? dlsym(library, name) : NULL;
+}
+
 static void *of_python(const char *name)
 {
-  void *found = library ? dlsym(library, name) : NULL;
+  void *found = symbol_of_python(name);
   if (found == NULL)
     fail("%s: no %s", "libpython", name);
   return found;
@@ -23,8 +28,8 @@ void open_python(const char *path)
     fail("%s", dlerror());
 }
 
-/* Runs code that may import the module of an image, by the name before the first dot of the file's; returns whether it failed. */
-int run_python(const struct image *image, const char *code)
+/* Starts Python, with the module of an image by the name before the first dot of the file's. */
+void start_python(const struct image *image)
 {
   static char name[256], symbol[300];
   const char *slash = strrchr(image->path, '/');
@@ -36,6 +41,11 @@ int run_python(const struct image *image, const char *code)
     fail("%s: exports no function %s", image->path, symbol);
   ((int (*)(const char *, void *))of_python("PyImport_AppendInittab"))(name, initialise);
   ((void (*)(void))of_python("Py_Initialize"))();
+}
+
+/* Runs code that may import the module; returns whether it failed. */
+int run_python(const char *code)
+{
   const int failed = ((int (*)(const char *, void *))of_python("PyRun_SimpleStringFlags"))(code, NULL);
   return ((int (*)(void))of_python("Py_FinalizeEx"))() || failed;
 }
