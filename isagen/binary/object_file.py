@@ -11,8 +11,8 @@ from typing import Generic, Self, TypeVar
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
 from .initial_values import InitialValues, Pointer
-from .object_reader import ObjectReader, ObjectSection
-from .protocol import MERGEABLE, Binding, Symbol
+from .object_reader import ObjectReader, ObjectSection, ObjectSymbol
+from .protocol import MERGEABLE, Binding, SymbolKind
 from .sealing_protocol import NamedSymbol, PointerTargets
 
 DIGEST_SIZE = 8  # bytes, as in binary.elf.digest
@@ -56,8 +56,27 @@ class ObjectInMemory(Generic[ReaderT]):
     def _check(self) -> None:
         """Raise `AuditError` for an object that is not to be sealed."""
 
-    def _named(self, symbol: Symbol) -> NamedSymbol:
-        raise NotImplementedError
+    def _named(self, symbol: ObjectSymbol) -> NamedSymbol:
+        section = self.file.sections[symbol.section]
+        return NamedSymbol(
+            name=symbol.text,
+            kind=symbol.kind,
+            binding=symbol.binding,
+            size=symbol.size,
+            constant=symbol.defined and section.constant,
+            hidden=symbol.hidden,
+            defined=symbol.definition,
+            section=symbol.section,
+            number=symbol.number,
+            address=symbol.address,
+            code=symbol.defined and section.executable,
+        )
+
+    def local_functions(self) -> Iterator[ObjectSymbol]:
+        """Yield the local functions."""
+        for symbol in self.file.symbols():
+            if symbol.local and symbol.defined and symbol.kind == SymbolKind.FUNCTION:
+                yield symbol
 
     def _digested(self, section: ObjectSection) -> int:
         """Return the flags of a section that are part of the object's digest."""
@@ -136,13 +155,13 @@ class ObjectInMemory(Generic[ReaderT]):
             place = self._place(self.file.symbol(symbol.number), numbers)
             yield name.encode(errors="surrogateescape") + b"\0" + struct.pack("<bB", index, symbol.binding) + place
 
-    def _place(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
+    def _place(self, symbol: ObjectSymbol, numbers: Mapping[int, int]) -> bytes:
         """Return the section's number and the offset of a symbol that the object defines; the name of another."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<Qq", numbers[symbol.section], offset)
-        values = struct.pack("<QQ?", symbol.size, symbol.address, symbol.binding == Binding.WEAK)
-        return self.file.name(symbol).encode(errors="surrogateescape") + b"\0" + values
+        values = struct.pack("<QQ?", symbol.size, symbol.address, symbol.definition)
+        return symbol.text.encode(errors="surrogateescape") + b"\0" + values
 
 
 class _Content:

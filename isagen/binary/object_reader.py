@@ -5,11 +5,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from ..model.errors import AuditError
 from ..model.files import AnyPath, read_bytes
-from .protocol import Architecture, Mangling, Relocation, RelocationTypes, Section, Symbol, Target
+from .protocol import (
+    Architecture,
+    Binding,
+    Mangling,
+    Relocation,
+    RelocationTypes,
+    Section,
+    Symbol,
+    SymbolKind,
+    Target,
+)
 
 
 class ObjectSection(Section, Protocol):
@@ -40,6 +50,43 @@ class ObjectSection(Section, Protocol):
         """When the functions are called whose addresses it contains; "" if it is no such array."""
 
 
+class ObjectSymbol(NamedTuple):
+    """A symbol of an object (`isagen.binary.protocol.Symbol`).
+
+    `section` is 0 if the symbol is undefined, absolute or common; the latter two are a `definition` too. `size` is the
+    distance to the next symbol: padding counts. Other programs and libraries cannot refer to `hidden` ones.
+    """
+
+    number: int
+    text: str
+    kind: SymbolKind
+    binding: Binding
+    section: int
+    address: int
+    size: int
+    definition: bool
+    hidden: bool = False
+
+    @property
+    def defined(self) -> bool:
+        return self.section != 0
+
+    @property
+    def visible(self) -> bool:
+        return self.binding != Binding.LOCAL and not self.hidden
+
+    @property
+    def local(self) -> bool:
+        return self.binding == Binding.LOCAL
+
+    @property
+    def named(self) -> bool:
+        return bool(self.text)
+
+
+UNDEFINED = ObjectSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
+
+
 class ObjectReader:
     """An object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
 
@@ -53,14 +100,13 @@ class ObjectReader:
     machine: int
     architecture: Architecture | None
     sections: Sequence[ObjectSection]
-    undefined: Symbol  # one that is in no section
     relocatable, fixed, stripped = True, False, False
     levels: frozenset[str] = frozenset()
 
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
         self.path = Path(path)
         self.shown = shown or str(path)
-        self._symbols: dict[int, Symbol] = {}
+        self._symbols: dict[int, ObjectSymbol] = {}
         try:
             self.data = data if data is not None else read_bytes(path)
             self._read()
@@ -107,16 +153,17 @@ class ObjectReader:
         skipped = address - section.address
         return self.content(section)[skipped : skipped + size]
 
-    def symbols(self) -> Iterator[Symbol]:
+    def symbols(self) -> Iterator[ObjectSymbol]:
         yield from self._symbols.values()
 
     exports = symbols
 
-    def symbol(self, number: int) -> Symbol:
-        return self._symbols.get(number, self.undefined)
+    def symbol(self, number: int) -> ObjectSymbol:
+        return self._symbols.get(number, UNDEFINED)
 
     def name(self, symbol: Symbol) -> str:
-        raise NotImplementedError
+        assert isinstance(symbol, ObjectSymbol)
+        return symbol.text
 
     def notes(self, owner: str) -> Sequence[bytes]:
         return []

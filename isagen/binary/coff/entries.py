@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..protocol import Binding, SymbolKind
+from ..protocol import SymbolKind
 from . import layout as c
 
 # Arrays of functions that the C run-time library calls: GNU's, and those that Microsoft's library defines.
@@ -80,39 +80,6 @@ class CoffSection:
         return next((when for name, when in ARRAYS.items() if self.name.startswith(name)), "")
 
 
-class CoffSymbol(NamedTuple):
-    """A symbol (`isagen.binary.protocol.Symbol`).
-
-    `section` is 0 if the symbol is undefined, absolute or common; the latter two are a `definition` too. A weak one has
-    the place of the symbol that stands for it. `size` is the distance to the next symbol.
-    """
-
-    number: int
-    text: str
-    kind: SymbolKind
-    binding: Binding
-    section: int
-    address: int
-    size: int
-    definition: bool
-
-    @property
-    def defined(self) -> bool:
-        return self.section != 0
-
-    @property
-    def visible(self) -> bool:
-        return self.binding != Binding.LOCAL
-
-    @property
-    def local(self) -> bool:
-        return self.binding == Binding.LOCAL
-
-    @property
-    def named(self) -> bool:
-        return bool(self.text)
-
-
 class Entry(NamedTuple):
     """An entry of the symbol table, with its auxiliary records."""
 
@@ -136,7 +103,6 @@ class Entry(NamedTuple):
         return size, selection
 
 
-UNDEFINED = CoffSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 NULL = CoffSection(0, "", 0, 0, 0, c.SCN_LNK_REMOVE, 0, 0)
 
 

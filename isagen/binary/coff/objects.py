@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 from ..object_file import ObjectInMemory
 from ..object_reader import ObjectSection
-from ..protocol import Binding, Symbol, SymbolKind
-from ..sealing_protocol import NamedSymbol
 from . import names
-from .entries import UNWINDING, CoffSection, CoffSymbol
+from .entries import UNWINDING, CoffSection
 from .layout import SCN_LNK_COMDAT
 from .reader import Coff
 
@@ -28,30 +25,6 @@ class CoffObject(ObjectInMemory[Coff]):
     def _check(self) -> None:
         if any(section.name.startswith(LTO) for section in self.file.sections):
             raise self.file.fail("it is an object for link-time optimisation")
-
-    def _named(self, symbol: Symbol) -> NamedSymbol:
-        assert isinstance(symbol, CoffSymbol)
-        section = self.file.sections[symbol.section]
-        return NamedSymbol(
-            name=symbol.text,
-            kind=symbol.kind,
-            binding=symbol.binding,
-            size=symbol.size,
-            constant=symbol.defined and section.constant,
-            hidden=False,
-            defined=symbol.definition,
-            section=symbol.section,
-            number=symbol.number,
-            address=symbol.address,
-            code=symbol.defined and section.executable,
-        )
-
-    def local_functions(self) -> Iterator[CoffSymbol]:
-        """Yield the local functions."""
-        for symbol in self.file.symbols():
-            assert isinstance(symbol, CoffSymbol)
-            if symbol.binding == Binding.LOCAL and symbol.kind == SymbolKind.FUNCTION and symbol.defined:
-                yield symbol
 
     def _is_shared(self, name: str) -> bool:
         return names.is_type(name) or names.is_literal(name)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 
-from ..object_reader import ObjectReader, ObjectSection
-from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
+from ..object_reader import ObjectReader, ObjectSection, ObjectSymbol
+from ..protocol import Binding, Mangling, Relocation, SymbolKind
 from . import layout as c
 from . import names
-from .entries import NULL, UNDEFINED, CoffSection, CoffSymbol, Entry, kind_of
+from .entries import NULL, CoffSection, Entry, kind_of
 
 
 class Coff(ObjectReader):
@@ -19,7 +19,6 @@ class Coff(ObjectReader):
     format = "coff"
     unreadable = "is not a COFF object that can be read: "
     mangling: Mangling = names
-    undefined: Symbol = UNDEFINED
     sections: tuple[CoffSection, ...]
 
     def _read(self) -> None:
@@ -89,7 +88,7 @@ class Coff(ObjectReader):
             yield Entry(number, text, value, section, kind, storage, auxiliary)
             number += 1 + extra
 
-    def _decoded(self) -> Iterator[CoffSymbol]:
+    def _decoded(self) -> Iterator[ObjectSymbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
         alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # no linker takes one of several by its name
@@ -132,15 +131,11 @@ class Coff(ObjectReader):
             size = following.get((index, place.value), place.value) - place.value
             size = entry.value if kind == SymbolKind.COMMON else max(size, 0) if index > 0 else 0
             definition = index != 0 or kind == SymbolKind.COMMON
-            yield CoffSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
+            yield ObjectSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
 
     def content(self, section: ObjectSection) -> bytes:
         is_empty = section.flags & c.SCN_CNT_UNINITIALIZED_DATA
         return b"" if is_empty else self.data[section.offset : section.offset + section.size]
-
-    def name(self, symbol: Symbol) -> str:
-        assert isinstance(symbol, CoffSymbol)
-        return symbol.text
 
     @cached_property
     def relocations(self) -> dict[int, list[Relocation]]:

@@ -77,41 +77,6 @@ class MachoSection:
         return m.CALLED.get(self.type, "")
 
 
-class MachoSymbol(NamedTuple):
-    """A symbol (`isagen.binary.protocol.Symbol`).
-
-    `text` is its name in C, without the first underscore. `section` is 0 if the symbol is undefined, absolute or
-    common; the latter two are a `definition` too. `size` is the distance to the next symbol: padding counts. Other
-    programs and libraries cannot refer to `hidden` ones.
-    """
-
-    number: int
-    text: str
-    kind: SymbolKind
-    binding: Binding
-    section: int
-    address: int
-    size: int
-    definition: bool
-    hidden: bool = False
-
-    @property
-    def defined(self) -> bool:
-        return self.section != 0
-
-    @property
-    def visible(self) -> bool:
-        return self.binding != Binding.LOCAL and not self.hidden
-
-    @property
-    def local(self) -> bool:
-        return self.binding == Binding.LOCAL
-
-    @property
-    def named(self) -> bool:
-        return bool(self.text)
-
-
 class Entry(NamedTuple):
     """An entry of the symbol table."""
 
@@ -146,7 +111,6 @@ class Entry(NamedTuple):
         return Binding.WEAK if self.description & weak else Binding.GLOBAL
 
 
-UNDEFINED = MachoSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 NULL = MachoSection(0, "", "", 0, 0, 0, 0, 0, 0)
 
 

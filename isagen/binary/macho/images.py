@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..notes import notes_of
+from ..object_reader import ObjectSymbol
 from ..protocol import Architecture
 from . import layout as m
-from .entries import MachoSymbol
 from .reader import Macho
 
 NOTES = "__isagen"
@@ -27,7 +27,7 @@ class MachoImage(Macho):
         super()._read()
         self.architecture = ARCHITECTURE
 
-    def _decoded(self) -> Iterator[MachoSymbol]:
+    def _decoded(self) -> Iterator[ObjectSymbol]:
         yield from ()
 
     def notes(self, owner: str) -> list[bytes]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 from ..itanium import initialised_variables, is_type
 from ..object_file import ObjectInMemory
 from ..object_reader import ObjectSection
-from ..protocol import MERGEABLE, Binding, Symbol, SymbolKind
-from ..sealing_protocol import NamedSymbol
+from ..protocol import MERGEABLE, SymbolKind
 from . import layout as m
-from .entries import MachoSymbol
 from .reader import Macho
 
 
@@ -20,30 +17,6 @@ class MachoObject(ObjectInMemory[Macho]):
 
     format, shown = Macho.format, "Mach-O"
     reader = Macho
-
-    def _named(self, symbol: Symbol) -> NamedSymbol:
-        assert isinstance(symbol, MachoSymbol)
-        section = self.file.sections[symbol.section]
-        return NamedSymbol(
-            name=symbol.text,
-            kind=symbol.kind,
-            binding=symbol.binding,
-            size=symbol.size,
-            constant=symbol.defined and section.constant,
-            hidden=symbol.hidden,
-            defined=symbol.definition,
-            section=symbol.section,
-            number=symbol.number,
-            address=symbol.address,
-            code=symbol.defined and section.executable,
-        )
-
-    def local_functions(self) -> Iterator[MachoSymbol]:
-        """Yield the local functions."""
-        for symbol in self.file.symbols():
-            assert isinstance(symbol, MachoSymbol)
-            if symbol.binding == Binding.LOCAL and symbol.kind == SymbolKind.FUNCTION:
-                yield symbol
 
     def _is_shared(self, name: str) -> bool:
         return is_type(name)

@@ -7,10 +7,10 @@ from functools import cached_property
 from itertools import pairwise
 
 from .. import itanium
-from ..object_reader import ObjectReader, ObjectSection
-from ..protocol import Binding, Mangling, Relocation, Symbol, SymbolKind
+from ..object_reader import ObjectReader, ObjectSection, ObjectSymbol
+from ..protocol import Binding, Mangling, Relocation, SymbolKind
 from . import layout as m
-from .entries import NULL, UNDEFINED, Entry, MachoSection, MachoSymbol, kind_of, name_in_c
+from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
 
 
 class Macho(ObjectReader):
@@ -22,7 +22,6 @@ class Macho(ObjectReader):
     format = "macho"
     unreadable = "is not a Mach-O object that can be read: "
     mangling: Mangling = itanium
-    undefined: Symbol = UNDEFINED
     sections: tuple[MachoSection, ...]
 
     def _read(self) -> None:
@@ -96,7 +95,7 @@ class Macho(ObjectReader):
             raise self.fail("a name is not in the table of names")
         return self.data[self.names_at + offset : end].decode(errors="surrogateescape")
 
-    def _decoded(self) -> Iterator[MachoSymbol]:
+    def _decoded(self) -> Iterator[ObjectSymbol]:
         entries = list(self._entries())
         starts: dict[int, set[int]] = {}
         for entry in entries:
@@ -114,7 +113,7 @@ class Macho(ObjectReader):
             section = self.sections[entry.section]
             address = entry.value if entry.section or entry.kind == m.N_ABS else 0
             size = entry.value if entry.common else ends.get((entry.section, entry.value), address) - address
-            yield MachoSymbol(
+            yield ObjectSymbol(
                 entry.number,
                 name_in_c(entry.name),
                 kind_of(entry, section),
@@ -127,7 +126,7 @@ class Macho(ObjectReader):
             )
         for section in self.sections[1:]:
             number = self.symbol_count + section.index
-            yield MachoSymbol(
+            yield ObjectSymbol(
                 number, "", SymbolKind.SECTION, Binding.LOCAL, section.index, section.address, section.size, True
             )
 
@@ -135,10 +134,6 @@ class Macho(ObjectReader):
         assert isinstance(section, MachoSection)
         empty = section.type in m.ZERO_FILLED
         return b"" if empty else self.data[section.offset : section.offset + section.size]
-
-    def name(self, symbol: Symbol) -> str:
-        assert isinstance(symbol, MachoSymbol)
-        return symbol.text
 
     @cached_property
     def relocations(self) -> dict[int, list[Relocation]]:
