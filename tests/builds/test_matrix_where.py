@@ -20,7 +20,7 @@ from support.checkout import ROOT
 from support.elf import LIBRARY, NOTE, Part, elf_object
 from support.levels import supported_levels
 from support.matrices import matrix_of
-from support.projects import Project, make_project, matrix, need
+from support.projects import Project, make_project, matrix, need, without_times
 
 SCHEMA = json.loads((ROOT / "docs/matrix.schema.json").read_text(encoding="utf-8"))
 CROSS = """\
@@ -73,14 +73,6 @@ def ask(project: Project, *words, check=True, **environment) -> str:
 def data_at(house: House, where, **environment) -> dict:
     data = json.loads(ask(house.project, "matrix", where, "--format", "json", **environment))
     jsonschema.validate(data, SCHEMA)
-    return data
-
-
-def without_times(data: dict) -> dict:
-    """The matrix without what only a build folder knows."""
-    for kernel in data["kernels"]:
-        for cell in kernel["levels"].values():
-            cell["seconds"] = None
     return data
 
 
