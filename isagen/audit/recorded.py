@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def audit_linked(
     else:
         result = _audit_record(binary, record, objects)
     check_levels(records, result)
-    return baseline.noted(result)
+    return baseline.noted(replace(result, findings=(*baseline.beyond(records), *result.findings)))
 
 
 def audit_object(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -11,10 +11,11 @@ from ..binary.protocol import Binary
 from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import RECORD_OWNER, Record, record_from_json
+from ..processors.features import features_of
 from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal_name
 from ..processors.registry import decoder_of
-from .findings import Result
+from .findings import Finding, Result
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,14 @@ class Baseline:
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
+
+    def beyond(self, records: Iterable[Record]) -> Iterator[Finding]:
+        """Yield a finding for each build whose own baseline this one limits and does not contain."""
+        for record in records if self.everywhere else ():
+            missing = features_of(record.features).not_implied(record.baseline, self.features)
+            if missing:
+                detail = f"a CPU of {self.name} may lack some, and the file ends the process there"
+                yield Finding("baseline", record.project, detail, features=missing, cause="build")
 
     def noted(self, result: Result) -> Result:
         """Return the result of a file with a record, with a note if this baseline limits it."""

@@ -1,8 +1,9 @@
-"""Wheels for Windows and macOS, after the tools that copy libraries into them: each still has its record and matrix."""
+"""Wheels after other tools have changed them: repaired ones for Windows and macOS, and wheel variants."""
 
 import base64
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -105,3 +106,36 @@ def test_delocate(tmp_path):
     found = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "DYLD_LIBRARY_PATH": str(project.path("."))}
     made = repaired(project, wheel, "-m", "delocate.cmd.delocate_wheel", **found)
     check(project, "fast.so", made)
+
+
+PROVIDER = """\
+[variant.default-priorities]
+namespace = ["x86_64"]
+[variant.providers.x86_64]
+requires = ["provider-variant-x86-64"]
+plugin-api = "provider_variant_x86_64.plugin:X8664Plugin"
+"""
+
+
+def test_a_wheel_variant_needs_no_more_than_its_label(scaffold, tmp_path):
+    """The build's flags are for x86-64-v2: so the audit finds nothing at the label's level, and the build's at the one
+    below.
+    """
+    pytest.importorskip("variantlib")
+    flags = {"CFLAGS": "-march=x86-64-v2", "CXXFLAGS": "-march=x86-64-v2"}
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-w", "dist", "."]
+    scaffold.run(*pip, **flags)
+    (wheel,) = scaffold.folder.glob("dist/*.whl")
+    (tmp_path / "variant.toml").write_text(PROVIDER)
+    (tmp_path / "variants").mkdir()
+    made = ["-f", str(wheel), "-o", str(tmp_path / "variants"), "--variant-label", "v2", "-p", "x86_64 :: level :: v2"]
+    known = ["--skip-plugin-validation", "--no-isolation", "--pyproject-toml", str(tmp_path / "variant.toml")]
+    scaffold.run(
+        sys.executable, "-c", "from variantlib.commands.main import main; main()", "make-variant", *made, *known
+    )
+    (variant,) = (tmp_path / "variants").glob("*-v2.whl")
+    assert matrix(scaffold, variant) == matrix(scaffold, wheel)
+    assert "nothing found" in scaffold.isagen("audit", "--baseline", "X86_64_V2", variant).stdout
+    said = scaffold.isagen("audit", "--baseline", "X86_64", variant, check=False).stdout
+    assert "a build's flags are for newer CPUs than the baseline" in said
+    assert re.search(r"needs +sse3 ssse3 .*sse4_2", said)
