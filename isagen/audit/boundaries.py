@@ -12,14 +12,16 @@ from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
 
-# The linker's own table: code reads a slot of it for the slot's own symbol. On arm64, gold gives the table a size.
+# The symbol of the linker's table of addresses. Its slots belong to the symbols whose addresses they contain. gold for
+# arm64 gives it a size, so that it looks like a variable.
 LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
 
 
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
-    """Return the findings of references into a level from outside, and the addresses of no level that levels refer to.
+    """Return the findings of references from outside a level into it, and the targets of references out of levels.
 
-    A function that is called is not reported for its address as well.
+    A function that is called is not reported for its address as well. The targets out of levels are addresses of code
+    and data that have no level.
     """
     above = _above(subject)
     code, references = subject.code, subject.references
@@ -33,13 +35,13 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
         leads = list(references.possible_targets(number))
         if level:
             outside.update(address for address in leads if not subject.level_at(address))
-        if all(_is_at_hand(subject, level, subject.level_at(address)) for address in leads):
+        if all(_may_name(subject, level, subject.level_at(address)) for address in leads):
             continue
         for reference in references.of(number):
             target_level = subject.level_at(reference.target)
             callee = code.functions.at(reference.target)
             findings, what = (called, "called") if reference.kind in DIRECT else (taken, "its address is taken")
-            if target_level not in above or callee in findings or _is_at_hand(subject, level, target_level):
+            if target_level not in above or callee in findings or _may_name(subject, level, target_level):
                 continue
             symbol, name = code.name(callee), code.name(number)
             if not subject.allowances.cover(symbol) and not subject.allowances.cover(name):
@@ -54,10 +56,10 @@ def _above(subject: Subject) -> frozenset[str]:
     return frozenset(level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed))
 
 
-def _is_at_hand(subject: Subject, level: str, target: str) -> bool:
-    """Return whether code of a level may name that of a `target` level: the same, or one that it requires.
+def _may_name(subject: Subject, level: str, target: str) -> bool:
+    """Return whether code of `level` may name code of the level `target`: the same level, or one that it requires.
 
-    Each CPU that runs the one runs the other too. Ordinary code has no level, nor has code that all levels may name.
+    Each CPU that runs `level` supports `target` too. The level "" is that of ordinary code, which all levels may name.
     """
     features = subject.levels
     return target in ("", level) or (
@@ -66,7 +68,7 @@ def _is_at_hand(subject: Subject, level: str, target: str) -> bool:
 
 
 def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
-    """Return the names of the functions and vtables that start at `addresses`, except private names of levels."""
+    """Return the names of the functions and vtables that start at `addresses`, without private names of levels."""
     code, names = subject.code, set()
     for address in addresses:
         number = code.functions.starting_at(address)
@@ -78,7 +80,7 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
 
 
 def bindable_functions(subject: Subject) -> Iterator[Finding]:
-    """Yield the findings of functions of sealed levels that other objects can bind to, or call past their stubs."""
+    """Yield the findings of levels' functions that the linker may merge, or that other libraries can call."""
     binary = subject.binary
     for symbol in binary.symbols():
         level = subject.level_at(symbol.address) if symbol.defined and symbol.binding in MERGEABLE else ""
@@ -119,7 +121,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
 
 
 def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of undefined names that objects of no level refer to, but that only levels may use."""
+    """Return the findings of ordinary objects that refer to undefined names which only levels may use."""
     undefined = {
         subject.binary.name(symbol) for symbol in subject.binary.exports() if not symbol.defined and symbol.named
     }
@@ -133,7 +135,7 @@ def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
 
 
 def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of variables of which levels and ordinary code have separate copies."""
+    """Return the findings of variables that ordinary code and levels each have a copy of."""
     findings = {}
     for path, name, levels in objects.separate_variables():
         if not subject.binary.mangling.is_guard(name) and not subject.allowances.cover(name):

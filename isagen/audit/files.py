@@ -18,9 +18,9 @@ Progress = Callable[[str, int, int], None]
 WHEEL = ".whl"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
-# Mach-O for several processors, and Java's classes. Their number of processors, or their version, comes next.
+# Universal Mach-O and Java's classes start with the same bytes. The number of processors follows, or the class version.
 UNIVERSAL = b"\xca\xfe\xba\xbe"
-OLDEST_CLASS = 43
+OLDEST_CLASS = 43  # version
 
 
 def unseen(name: str, number: int, total: int) -> None:

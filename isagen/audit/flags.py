@@ -1,4 +1,4 @@
-"""The rule for the flags of sources, by the build's compile commands: they turn on only features that are checked."""
+"""The rule for the flags in the build's compile commands: they turn on only features that the level checks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Findi
 
 
 def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of ordinary functions with instructions that older CPUs execute as other instructions.
+    """Return the findings of ordinary functions with instructions that older CPUs execute as others (TZCNT as BSF).
 
     These are findings only if the function's compile command turns the newer instructions on.
     """

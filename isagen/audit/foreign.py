@@ -1,4 +1,4 @@
-"""Auditing files without a record, whose dispatch is unknown: findings are ordered by certainty."""
+"""Auditing files without a record, whose dispatch is unknown: certain findings are told from unproven ones."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     if alike:
         features = " ".join(sets.missing(doubtful, allowed))
         notes.append(
-            f"{alike} functions use instructions of {features} that older CPUs run as others, whose result for some "
-            "operands is another"
+            f"{alike} functions use instructions of {features} that older CPUs run as others, with different results "
+            "for some operands"
         )
     return Result(
         target=binary.shown,

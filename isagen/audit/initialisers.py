@@ -4,11 +4,11 @@ An initialiser receives no address of a level: it can pass on only addresses tha
 address of level code, or of data that contains one, each other name that it uses must be private to the level, or known
 to store no address (`known_functions`).
 
-If any initialiser calls through a pointer, every function whose address initialisers take is treated as if it ran: it
-must keep to the baseline, and the names in it count. Virtual functions of classes derived from the C++ library's always
-count as run, because library code calls them: a stream calls its buffer's.
+If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
+instructions and the names that it uses are judged too. Virtual functions of classes derived from the C++ library's
+always count, because library code calls them: a stream calls its buffer's.
 
-Code of levels below is not followed, so that no initialiser may name it.
+No initialiser may name code of a lower level, because that code is in other objects, which are not read here.
 
 The rule reads names from relocations and direct references, and follows no values.
 """
@@ -33,7 +33,7 @@ BY_POINTER = "where a pointer to it is called at load or exit"
 
 
 class LevelObject:
-    """One object of a level: its kernel source, and its code, which `open_subject` reads on first use."""
+    """One object of a level: its kernel source and its code. `open_subject` reads the code, on first use."""
 
     def __init__(self, source: str, open_subject: Callable[[], Subject]) -> None:
         self.source = source
@@ -80,7 +80,7 @@ class Initialisers:
         self._defined = defined
         self._private_names = private_names
         self._lower_names = lower_names
-        self._exposed: dict[int, frozenset[int]] = {}  # a memo of `_is_exposed`
+        self._exposed: dict[int, frozenset[int]] = {}  # the memo of `_is_exposed`, by the index of an object
         self._reached: dict[int, ReachableCode] = {}  # by the index of an object
         self._calls_pointers = False  # whether any code that runs calls through a pointer
 
@@ -175,7 +175,7 @@ class Initialisers:
             yield from ((owner, target, is_of_library_class) for owner, target in functions)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield the finding of a group whose code takes an address and names what may store it."""
+        """Yield the finding of a group whose code takes an address and names code or data that may store it."""
         store = next((store for number in group for store in self._stores(number)), None)
         taken = next((taken for number in group for taken in self._taken(number)), None)
         if store is None or taken is None:
@@ -185,12 +185,12 @@ class Initialisers:
         symbol = code.name(code.entry(target))
         finding = self._reached[number].described("address", function, frozenset())
         detail = (
-            f"{finding.detail}; takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may keep it"
+            f"{finding.detail}; takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
         )
         yield replace(finding, symbol=symbol, detail=detail, kernel=self._objects[number].source, level=self._level)
 
     def _stores(self, number: int) -> Iterator[tuple[int, int, str]]:
-        """Yield what may store an address, and the function that names it: (index of the object, function, name)."""
+        """Yield the names that may store an address: (index of the object, function that uses the name, name)."""
         subject = self._objects[number].subject
         seen: dict[int, set[int]] = {}
         for function, references in self._reached[number].references.items():
@@ -200,7 +200,7 @@ class Initialisers:
                         yield number, function, name
 
     def _outside_names(self, number: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
-        """Yield names that may store an address and to which a reference leads, directly or through pointers in data.
+        """Yield the names that may store an address, of those that a reference reaches directly or by pointers in data.
 
         Names that are private to the level are left out. `seen` are the variables that were searched, by object.
         """
@@ -224,7 +224,10 @@ class Initialisers:
                 waiting += [(owner, *pointed) for pointed in subject.references.reachable_from(target, seen[owner])]
 
     def _is_harmless(self, name: str) -> bool:
-        """Return whether a name of no level is known to store no address; calls of callbacks are followed."""
+        """Return whether a name that has no level is known to store no address.
+
+        Names that call a callback are among them, since the callback is followed.
+        """
         subject = self._objects[0].subject
         checks, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
@@ -253,7 +256,7 @@ class Initialisers:
         return start in self._exposed[number]
 
     def _of_lower_levels(self) -> Iterator[Finding]:
-        """Yield the functions that name code of a level below."""
+        """Yield the findings of functions that name code of a lower level."""
         for number in self._reached if self._lower_names else ():
             for owner, function, name in self._stores(number):
                 if name in self._lower_names:
@@ -264,7 +267,10 @@ class Initialisers:
     # ---- code beyond the baseline
 
     def _beyond_baseline(self) -> Iterator[Finding]:
-        """Yield code beyond the baseline that runs only through a pointer; an audit of the link finds the rest."""
+        """Yield the findings of instructions beyond the baseline in functions that run only through a pointer.
+
+        The audit of the link finds the others; without it, they are found here too.
+        """
         for number, reached in self._reached.items():
             for function, codes in reached.offenders.items():
                 if not self._links_are_audited or reached.when[function] == BY_POINTER:

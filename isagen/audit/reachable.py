@@ -1,6 +1,6 @@
 """The rule for code that runs at load or exit: it uses only features of the baseline.
 
-A root is a function where such code starts: the loader calls it, or Python or another file does so at load.
+A root is a function where such code starts: the loader calls it, or Python or another file calls it at load.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .subject import Subject
 
 LONGEST_CHAIN = 64  # the most steps of a chain of calls that are collected
 NEAR = 8  # the most bytes between reading a variable and the branch that depends on it
-# Prefixes of variables that compilers add for themselves: exception data, the module handle.
-NOT_SET = ("DW.ref.", "__dso_handle")
+# Prefixes of variables that compilers add: exception data, the module handle.
+COMPILERS_OWN = ("DW.ref.", "__dso_handle")
 # Weak functions that start-up code calls: glibc's crti.S, GCC's crtstuff.c.
 START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable", "__cxa_finalize")
 
@@ -136,8 +136,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # Name the variable of the first step that has one: it refers to it before the call of the next step, or, in the
-        # last step, before or after the instruction.
+        # Name the variable of the first step that has one. A step has one if it refers to it before it calls the next
+        # step; the last step also if it refers to it after the instruction.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -160,7 +160,7 @@ class ReachableCode:
         variables, known = self.subject.code.variables, self.subject.sets.rules.cpu_checks.variables
         guards = _guards(self.subject.code, self._steps(number, address))
         names = ((guard, variables.name_at(guard)) for guard in guards)
-        named = [(guard, name) for guard, name in names if not self._is_not_set(name)]
+        named = [(guard, name) for guard, name in names if not self._is_compilers_own(name)]
         guard, name = min(named, key=lambda pair: not pair[1].startswith(known), default=(0, ""))
         is_known = name.startswith(known)
         detector = "" if is_known else self._detector(number, address)
@@ -170,9 +170,9 @@ class ReachableCode:
             return "", False
         return f", perhaps only where {name or f'the variable at {guard:#x}'} says so", is_known
 
-    def _is_not_set(self, name: str) -> bool:
+    def _is_compilers_own(self, name: str) -> bool:
         """Return whether a variable is the compiler's own: a guard, exception data or the module handle."""
-        return self.subject.binary.mangling.is_guard(name) or name.startswith(NOT_SET)
+        return self.subject.binary.mangling.is_guard(name) or name.startswith(COMPILERS_OWN)
 
     def _detector(self, number: int, address: int) -> str:
         """Return a function that may detect CPU features before control comes to an address; "" if there is none."""
@@ -202,7 +202,7 @@ class ReachableCode:
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
             if section is not None and section.writable and not section.constant and symbol is not None:
                 name = self.subject.binary.name(symbol)
-                if not self._is_not_set(name):
+                if not self._is_compilers_own(name):
                     names.setdefault(symbol.binding == Binding.LOCAL, name)
         return names.get(True) or names.get(False, "")
 
@@ -260,8 +260,9 @@ class ReachableCode:
 def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     """Yield the addresses of the variables that guard a chain of calls.
 
-    Each step is a function and an address in it. A guard is a variable that is read shortly before a branch. The branch
-    jumps over the address; or it jumps forward to the address or to an instruction before it, past a return or a jump.
+    Each step is a function and an address in it. A guard is a variable that is read shortly before a branch by which
+    control avoids or reaches the address: the branch jumps over the address, or it jumps over a return or a jump that
+    comes before the address.
     """
     slots = code.pointers.slot_ranges
     for number, place in steps:

@@ -40,7 +40,7 @@ def audit_linked(
 def audit_object(
     binary: Binary, record: Record, level: str, shown: str, kernel: str, baseline: Baseline = NO_LIMIT
 ) -> Result:
-    """Audit an object of a build by its `level`, or if that is "", by the baselines of the record and the user."""
+    """Audit an object of a build by its `level`; if that is "", by the baselines of the record and the user."""
     record = baseline.narrow(record)
     subject = _subject(binary, record, lambda *_: (shown, kernel), level=level)
     what = f"an object of {record.project}, {f'level {level}' if level else 'of no level'}"
@@ -48,7 +48,7 @@ def audit_object(
 
 
 def sets_of(binary: Binary, record: Record) -> InstructionSets:
-    """Return the features that instructions of a file need, by the features file that a record names."""
+    """Return the instruction sets of the features file that a record names, for the instructions of a file."""
     return instruction_sets(features_of(record.features).name, decoder_of(binary.architecture, binary.shown))
 
 

@@ -77,7 +77,7 @@ def merge(records: Sequence[Record]) -> Record:
     first = records[0]
     if len(records) == 1:
         return first
-    # Only its front module opens a private module: all code in it may use the features of its level.
+    # A private module is opened only where its level is supported, so all code in it may use the level's features.
     judging = [record for record in records if record.module] or records
     baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}

@@ -60,7 +60,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
     for feature, names in result.counted.items() if named else ():
         yield f"  {feature}: {', '.join(map(demangle, names))}"
     if undecodable:
-        yield f"  functions with bytes that are no known instruction, data or newer than the decoder: {undecodable}"
+        yield f"  functions with bytes that are not known instructions (data, or newer than the decoder): {undecodable}"
     for symbol, reason, number in result.allowed:
         yield f"  allowed by isa.toml: {symbol} ({number} function{'s' * (number != 1)}): {reason}"
     for symbol, reason in result.unused:

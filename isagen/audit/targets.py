@@ -77,7 +77,7 @@ class _Audit:
             is_built = is_build(target)
             yield from audit_build(target, self.baselines, self.progress) if is_built else self._folder(target, shown)
         elif not target.is_file():
-            raise AuditError("is no regular file", where=shown, remedy="give the file that holds the code")
+            raise AuditError("is no regular file", where=shown, remedy="give the file that contains the code")
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
             # `is_zipfile` is true for a binary that has an end-of-archive record near its end, but it is no wheel.
             yield from self._wheel(target, target.name)
@@ -91,11 +91,11 @@ class _Audit:
             yield from self._folder(folder, shown, in_wheel=True)
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
-        """Audit the files in a folder; wheels in it are audited unless the folder is itself a wheel's."""
+        """Audit the files in a folder, and the wheels in it unless the folder is itself an unpacked wheel."""
         results: list[Result] = []
         names: dict[bytes, str] = {}  # by the digest of a file: some wheels contain a library several times
         code: dict[Path, str] = {}
-        copies: dict[str, str] = {}  # by the name of a file: the name of the same file, which is audited
+        copies: dict[str, str] = {}  # from the name of a file to that of its first copy, which alone is audited
         for path in list(files_in(folder)):  # before wheels are unpacked, perhaps into this folder
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
@@ -121,7 +121,7 @@ class _Audit:
         ]
         yield from sorted(results, key=lambda result: result.group or result.target)
         if not results:
-            yield Result(shown, "holds no machine code: nothing to audit", empty=True)
+            yield Result(shown, "contains no machine code: nothing to audit", empty=True)
 
     def _together(self, code: Mapping[Path, str]) -> Iterable[Result]:
         """Audit files, given with their names, that one process may load.

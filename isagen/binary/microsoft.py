@@ -1,18 +1,18 @@
-"""Microsoft's mangled names of C++, as clang-cl and cl write them: what they name."""
+"""Classifies mangled names of Microsoft's C++ ABI, as clang-cl and cl write them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
 
-START = "?"  # of names of C++, but for exceptions' tables
-# Type descriptors, base classes and class hierarchies. `??_R4`, which vtables point to, is one for each vtable.
+START = "?"  # of names of C++, except tables of exceptions
+# Type descriptors, base classes and class hierarchies. `??_R4` belongs to a vtable and not to a type.
 TYPES = ("??_R0", "??_R1", "??_R2", "??_R3")
 # String literals and numbers, whose names contain their value, or a hash of it.
 LITERALS = ("??_C@", "__real@", "__xmm@", "__ymm@", "__zmm@")
-# The guards of static variables of a block: with and without locks, in functions that objects share, of a thread.
+# Guards of a block's static variables: with locks, without locks, in functions that objects share, of thread variables.
 GUARD = re.compile(r"(?:\?\$(?:TSS|S)\d+@|\?\?_B|\?\?__J)(?P<block>\?.+@)[45]")
-# Destructors; deleting ones, of one object and of arrays; of virtual bases; of a variable at exit; of a frame.
+# Destructors; deleting ones of an object and of an array; those of virtual bases, of a variable at exit, of a frame.
 DESTRUCTORS = ("??1", "??_G", "??_E", "??_D", "??__F", "?dtor$")
 INITIALISER = re.compile(r"\?\?__E(?P<variable>.+?)@?@YAXXZ")
 
@@ -38,18 +38,18 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether the class of type information or of a table is one of the C++ library, or `type_info`."""
+    """Return whether a name of type information or of a vtable is for a class of the C++ library."""
     owner = name.partition("@@")[0]
     return owner.endswith("@std") or owner == "??_7type_info"
 
 
 def is_destructor(name: str) -> bool:
-    """Return whether a function is a destructor: only compilers take its address, no source can."""
+    """Return whether a function is a destructor, whose address only compilers can take."""
     return name.startswith(DESTRUCTORS)
 
 
 def initialised_variables(names: Collection[str]) -> Iterator[str]:
-    """Yield the dynamically initialised variables whose guard or initialisation function is in `names`, and these.
+    """Yield the guards and initialisation functions in `names`, and the variables that these initialise.
 
     A guard names the block of its variable, and not the variable: all static variables of the block are yielded.
     """

@@ -1,4 +1,4 @@
-"""What COFF and Mach-O objects share as sealing reads them: symbols that are not local, and the values of data."""
+"""What sealing reads of COFF and Mach-O objects alike: symbols that are not local, values of data, a digest."""
 
 from __future__ import annotations
 
@@ -84,15 +84,16 @@ class ObjectInMemory(Generic[ReaderT]):
 
     @cached_property
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
-        """The code and constants that other objects may define too, without type information (see `ElfObject`).
+        """The code and constants that other objects may define too.
 
-        Literals are left out too: linkers may take any, as their names contain their values.
+        Type information is left out (see `ElfObject`). So are literals whose names contain their values: the linker may
+        choose the copy of any level.
         """
         mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
         return tuple(s for s in mergeable if s.code or (s.constant and not self._is_shared(s.name)))
 
     def _is_shared(self, name: str) -> bool:
-        """Return whether levels share a constant of this name."""
+        """Return whether levels share the constant `name`."""
         raise NotImplementedError
 
     @cached_property
@@ -124,7 +125,7 @@ class ObjectInMemory(Generic[ReaderT]):
         return frozenset()
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
-        """Return the targets of the pointers in each section that code finds by name."""
+        """Return the targets of the pointers in each section that code finds by the section's name."""
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.file.sections:
             if section.findable and section.in_file and section.size:
@@ -156,7 +157,7 @@ class ObjectInMemory(Generic[ReaderT]):
             yield name.encode(errors="surrogateescape") + b"\0" + struct.pack("<bB", index, symbol.binding) + place
 
     def _place(self, symbol: ObjectSymbol, numbers: Mapping[int, int]) -> bytes:
-        """Return the section's number and the offset of a symbol that the object defines; the name of another."""
+        """Return a symbol as bytes: its section's number and its offset there, or its name if it has no section."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<Qq", numbers[symbol.section], offset)

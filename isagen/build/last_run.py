@@ -30,11 +30,11 @@ def state_of(path: AnyPath) -> State:
 
 
 class LastRun:
-    """The last run of a step with the same `arguments`.
+    """The last run of a step, as its file at `path` records it.
 
-    `changed` are the files of that run that changed since. It is None if a file is missing, if the memo is missing or
-    damaged, or if the arguments differ. `states` are the present states of the run's files, and `memo` is what the run
-    recorded for this one.
+    `changed` are the files that changed since then. It is None if there is nothing to compare with: a file is missing,
+    the record is missing or damaged, or its arguments differ from `arguments`. `states` are the present states of the
+    files, and `memo` is the value that the last run passed to `record`.
     """
 
     def __init__(self, path: AnyPath, arguments: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ class LastRun:
                 self.changed = {path for path, state in self.states.items() if state != run["states"][path]}
 
     def refresh(self) -> None:
-        """Update the times of the step's outputs, and record their new states; for a step with nothing to do."""
+        """Update the times of the outputs of a step that has nothing to do, and record their new states."""
         for path in self._outputs:
             os.utime(path)
         inputs = {path: state for path, state in self.states.items() if path not in self._outputs}

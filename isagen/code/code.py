@@ -1,4 +1,4 @@
-"""The code of a binary by number: its functions, and pieces of code of unknown size."""
+"""The code of a binary, numbered: functions, and pieces, which are code whose size no symbol gives."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# Pieces overlap if control enters the middle of one. Between two functions, control is followed until pieces contain
-# OVERLAPS times the bytes that are there, plus MORE. Further entries share one empty piece.
+# Pieces overlap if control enters the middle of one. In one gap between functions, control is followed until the pieces
+# contain OVERLAPS times the bytes of the gap, plus MORE. Further entries share one empty piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 
@@ -101,7 +101,7 @@ class Code:
         """Return the address to which control falls through after a function or piece; 0 if it does not.
 
         `last` is the last reference of its code, if the caller has it. Control does not reach padding after a jump or
-        return, though some compilers include it in the function's size.
+        return, which some compilers include in the function's size.
         """
         piece = self.piece(number)
         if piece is not None:
@@ -131,7 +131,7 @@ class Code:
 
     @cached_property
     def gaps(self) -> tuple[tuple[int, int], ...]:
-        """(First address, address after the last) of bytes in no function of known size, except padding."""
+        """The ranges (first address, address after the last) that are in no function of known size, except padding."""
         gaps = []
         for number in range(len(self)):
             end, limit = self.functions.end(number), self.functions.limit(number)
@@ -140,7 +140,7 @@ class Code:
         return tuple(gaps)
 
     def unreached(self, pieces: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield (address, bytes) of the bytes in gaps that are in none of the `pieces`, without leading padding."""
+        """Yield (address, bytes) of the ranges in gaps that none of the `pieces` covers, without leading padding."""
         reached = sorted({block for piece in pieces for block in self.blocks(piece)})
         for start, end in self.gaps:
             inside = reached[bisect_left(reached, (start,)) : bisect_left(reached, (end,))]

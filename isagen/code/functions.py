@@ -10,8 +10,8 @@ from ..binary.protocol import CODE_KINDS, Binary, Binding, Section, Symbol, Symb
 
 # A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.
 Candidate = tuple[int, int, int, int]
-# A range in the unwind tables that overlaps the next function is another function only if it starts at least APART
-# bytes before that one.
+# A range in the unwind tables that overlaps the next function counts as a function only if it starts at least this many
+# bytes before that function.
 APART = 16
 
 
@@ -27,7 +27,7 @@ class Functions:
         executable = {s.index: s for s in binary.sections if s.executable and self.is_code(s.address)}
         named: list[Candidate] = []
         for symbol in binary.symbols():
-            # Some are after the last byte: `etext` and its like.
+            # Some, such as `etext`, are after the last byte of a section.
             if symbol.section not in executable or not self.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
@@ -55,7 +55,7 @@ class Functions:
                 self.sizes[-1] = size
 
     def _tails(self) -> Iterator[Candidate]:
-        """Yield the parts of functions that come after a function nested in them."""
+        """Yield the part of each function that follows a function nested in it."""
         reach, outer = 0, 0
         for number in range(len(self.starts)):
             end = self.end(number)

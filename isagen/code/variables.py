@@ -42,7 +42,7 @@ class Variables:
         return self._binary.symbol(numbers[index])
 
     def extent(self, address: int) -> tuple[int, int]:
-        """Return the first address of the variable at an address, and the one after its last.
+        """Return the first address of the variable at an address, and the address after its last byte.
 
         A variable of unknown size starts at `address`. It ends at the next variable or at the section's end, and after
         NAMELESS bytes at most.

@@ -1,7 +1,7 @@
-"""The table of levels of a build, and its limits: it has its lowest level alone, or its levels are not sealed.
+"""Chooses the table of levels of a build, and the limit of a build that has its lowest level alone or is not sealed.
 
-isagen reads objects to seal and audit them, and its tables contain the options and macros of certain compilers. With
-other objects or compilers, it builds the project for the baseline alone.
+isagen can seal and audit only objects whose format it reads, and its tables have the options and macros of certain
+compilers only. With other objects or compilers, it builds the project for the baseline alone.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ UNLISTED = "it does not list its macros (-dM -E)"
 
 
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
-    """Return the table called `name`, or this architecture's with its lowest level if that one is for another.
+    """Return the table `name`, and the reason if it has its lowest level alone ("" if it has more).
 
-    The text is the reason why there is no level above the lowest, if so. A `name` that is a path starts in `folder`.
-    `where` names the setting in messages.
+    If `name` is for another architecture, the table is this architecture's with its lowest level. A path `name` is
+    relative to `folder`. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {cpu_family}"
@@ -45,10 +45,10 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
 def limit_of(
     system: str | None, compilers: Iterable[Compiler], no_table: str = "", whole_module: bool = False
 ) -> Limit:
-    """Return the limit of a build for Meson's `system` by its compilers.
+    """Return the limit of a build with `compilers` for Meson's `system`.
 
-    `system` is None if only compilers are known. `no_table` is the reason why there are no levels above the lowest. The
-    kernels may be a `whole_module`. Raises `ConfigError` if a compiler compiles for several processors at once.
+    `system` is None if only compilers are known. `no_table` is the reason why the table has its lowest level alone.
+    Raises `ConfigError` if a compiler compiles for several processors at once.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
@@ -84,7 +84,7 @@ def limit_of(
 
 
 def _is_read(compiler: Compiler, system: str | None) -> bool:
-    """Return whether isagen reads the objects that a compiler writes, and `system`, if given, has such ones."""
+    """Return whether isagen reads the objects that a compiler writes, and `system`, if given, uses their format."""
     written = format_under(compiler.baseline_macros)
     return written is not None and (system is None or system in written.systems)
 
@@ -96,17 +96,17 @@ def required_args(compiler: Compiler) -> tuple[str, ...]:
 
 
 def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:
-    """Return Meson's name of the architecture that `compilers` make code for; the name `otherwise` if it is unknown.
+    """Return Meson's name of the architecture that `compilers` generate code for; `otherwise` if it is unknown.
 
-    Arguments may choose another than Meson names: with -m32, x86-64 becomes x86.
+    It may differ from the architecture that Meson reports: with -m32, x86-64 becomes x86.
     """
     return next(filter(None, (family_under(compiler.baseline_macros) for compiler in compilers)), otherwise)
 
 
 def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[Table, Limit]:
-    """Return the table and the limit of a build with `compiler`; `folder` and `where` are those of `choose_table`.
+    """Return the table and the limit of a build with `compiler`, whose macros determine the architecture.
 
-    The compiler's macros determine the architecture.
+    `folder` and `where` are those of `choose_table`.
     """
     family = family_of([compiler], compiler.machine or "the processor of this compiler")
     chosen, reason = choose_table(table, family, folder, where)
@@ -116,7 +116,7 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
     """Return how the levels of a set of kernels are sealed; `wanted` is the Meson option.
 
-    The `suffix` of the set's symbols is unique in a program. `fold` tells whether equal copies are linked once.
+    The `suffix` of the set's symbols is unique in a program. With `fold`, equal copies are linked once.
     """
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal")

@@ -31,7 +31,7 @@ class Because(StrEnum):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reason for a state: as a constant, as a sentence, and with details, each a line."""
+    """The reason for a state: as a constant, as a sentence, and as details of one line each."""
 
     because: Because
     sentence: str
@@ -64,7 +64,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
-    # If several sources have the stub, the sentence is about the source whose copy the stub calls at this level.
+    # If several sources register the stub, the sentence is about the one that the stub calls at this level.
     source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
     withheld = [f"{matrix.withhold}() may withhold features, and is not asked here"] if matrix.withhold else []
     details = *explanation.details, *source, *_runs_here(running, len(kernels) > 1), *withheld
@@ -99,7 +99,7 @@ def _runs_here(running: tuple[MatrixKernel, str] | None, several: bool) -> Itera
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
-    """Return an explanation. Only if stubs may call a copy, it has `details`, the flags, and a way to run the copy."""
+    """Return an explanation; where stubs may call a copy, with `details`, the flags, and how to run the copy."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
     details = (*details, *(f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels))
@@ -112,7 +112,7 @@ def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence:
 def _cause(
     matrix: Matrix, level: MatrixLevel, planned: MatrixLevel | MatrixCell, here: Selection
 ) -> tuple[Because, str]:
-    """Return the reason for the state of `planned`, a level or a cell at it, and the sentence without its subject."""
+    """Return the reason for the state of `planned`, a level or one cell of it, and the predicate of the sentence."""
     if planned.verdict == UNAVAILABLE:
         return Because.UNAVAILABLE, f"is unavailable: {planned.reason}"
     if planned.verdict == DISABLED:

@@ -33,7 +33,7 @@ class Code:
 
 
 def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
-    """Return whether higher levels have code, and it needs no feature that the lowest level's code does not need.
+    """Return whether higher levels have code, and all of it needs only features that the lowest level's code needs.
 
     `levels` are the codes of each level's copies, lowest level first. Code that is not decoded may need any feature.
     """
@@ -49,9 +49,8 @@ class MatrixCell:
     """One kernel at one level.
 
     `verdict` is built, unavailable or disabled. The copy registers the `stubs`, which are None until it is compiled.
-    `same_as` is the lowest of the levels that its level requires whose copy has the same code. `seconds` is the time
-    that compiling took. If a copy is not linked because it has the same code as at the level `folded`, the stubs call
-    that level's copy.
+    `same_as` names the lowest required level whose copy has the same code. If `folded` names a level, this copy is not
+    linked, and the stubs call that level's copy, which has the same code. `seconds` is the time that compiling took.
     """
 
     verdict: str
@@ -159,7 +158,7 @@ class Matrix:
 class KernelCode:
     """The stubs that one kernel source registers at one level, and its code, None if isagen does not read objects.
 
-    If the copy is not linked because it has the same code as at the lower level `folded`, the stubs call that level's.
+    `folded` is that of `MatrixCell`.
     """
 
     stubs: tuple[str, ...]

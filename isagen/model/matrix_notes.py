@@ -18,8 +18,8 @@ from .matrix import MATRIX_FORMAT, LevelCode, Matrix
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
 T = TypeVar("T", Matrix, LevelCode)
-# The most bytes of JSON that are read: a matrix of ten thousand kernels has half of that. In Python, a byte of JSON may
-# take some thirty bytes of memory.
+# The most bytes of JSON that are read, twice the size of a matrix of ten thousand kernels. The limit bounds memory:
+# Python may use some thirty bytes for a byte of JSON.
 LONGEST = 1 << 26
 # The formats that are read. A matrix of format 2 has no aliases.
 FORMATS = (2, MATRIX_FORMAT)

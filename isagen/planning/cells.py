@@ -19,14 +19,14 @@ def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -
 
 
 def define_flags(table: Table, level: str, lacking: Collection[str]) -> tuple[str, ...]:
-    """Return the -D flags of a kernel's macros at a level; the compiler is `lacking` some levels."""
+    """Return the -D flags of a kernel's macros at a level; `lacking` are the levels that the compiler cannot build."""
     return tuple(f"-D{macro}" for macro in table.defines(level, lacking))
 
 
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
-    """Return the levels that need only features of the `baseline`, in all `languages`."""
+    """Return the levels that need only features of the `baseline`, whatever the language."""
     if not baseline:
         return frozenset()
     beyond = {
@@ -40,8 +40,8 @@ def contained_levels(
 def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    `levels` are those that the baseline contains: every CPU supports the best one. The lowest stays too, because a stub
-    calls it if an override forbids all others.
+    `levels` are those that the baseline contains. Every CPU supports them all, so only the best of them is built, and
+    the lowest, which a stub calls if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
     reason = f"{CONTAINED}, and {contained[-1].level}, which runs in its place" if contained else ""
@@ -79,7 +79,7 @@ def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
 
 
 def with_shim(source: str, cell: Cell) -> Cell:
-    """Return the `cell` of a kernel with registrations, with a shim if its copy cannot register its functions."""
+    """Return the `cell` of a kernel that isa.toml registers, with a shim if the copy's language has no macros."""
     if not cell.copy or takes_macros(source):
         return cell
     name = cell.copy.rpartition(f".{cell.level}.")[0]

@@ -110,7 +110,7 @@ def _check_register(source: str, settings: Settings) -> None:
             raise ConfigError(
                 f"{function!r} is no symbol: {source} defines functions as C names them",
                 where=f"{where}.{stub}",
-                remedy="name the symbol: of Fortran what bind(c) gives, of assembly the global label",
+                remedy="name the symbol: in Fortran the name of bind(c), in assembly the global label",
             )
 
 

@@ -15,7 +15,7 @@ from .config import Config
 REQUIRE = "Meson option isa_require"
 OPTION = "Meson option isa_levels"
 NATIVE = "native"
-# Other words of NumPy's options cpu-baseline and cpu-dispatch, with what a packager writes in their place.
+# Words that only NumPy's options cpu-baseline and cpu-dispatch have, with the remedy for each.
 OF_NUMPY = {
     "max": "write all",
     "min": "name the levels, or write none for the baseline alone",
@@ -32,12 +32,12 @@ def select_levels(
 ) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
-    `all` switches every level on, `none` every level but the lowest off, `NAME` or `+NAME` one on and `-NAME` one off.
-    `native` switches those on for which CPU and OS of the build lack nothing; `native` is what they lack, by level. No
-    word, or a list that starts with `-NAME`, starts from `all`. A word may contain several, separated by spaces or
-    commas, in any case. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME`
-    selects only levels that it names. Raises `ConfigError` for an unknown name, and with `lowest_too` for -NAME of the
-    lowest level.
+    `all` switches on every level, and `none` switches off every level but the lowest. `NAME` or `+NAME` switches one
+    on, and `-NAME` switches one off. The word `native` switches on the levels that the build machine supports; the
+    argument `native` maps levels to the features that this machine lacks. An empty list, or one that starts with
+    `-NAME`, starts from `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`,
+    the lowest level is always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises
+    `ConfigError` for an unknown name, and with `lowest_too` for `-NAME` of the lowest level.
     """
     tokens = level_words(words)
     keywords = ("all", "none", NATIVE) if where == OPTION else ("all", "none")
@@ -52,7 +52,7 @@ def select_levels(
                 raise ConfigError(
                     f"{NATIVE} is a word of the {OPTION} alone",
                     where=where,
-                    remedy="name levels: the CPUs that build are no property of the project",
+                    remedy="name levels: the project is built on different CPUs",
                 )
             selected.update(name for name in table.names() if not native.get(name))
         elif token.casefold() in OF_NUMPY and token.upper() not in table.names():
@@ -70,7 +70,7 @@ def select_levels(
 def level_named(name: str, table: Table, where: str, *keywords: str, sign: str = "") -> str:
     """Return the level that `name` means in any case, as the table writes it; "" for a level of another architecture.
 
-    Raises `ConfigError` for an unknown name. The `sign` is before the name, and the remedy may suggest one of the
+    Raises `ConfigError` for an unknown name. Its text writes `sign` before the name, and may suggest one of the
     `keywords` that are valid at `where`.
     """
     level = next((level for level in table.names() if level.casefold() == name.casefold()), "")
@@ -81,7 +81,10 @@ def level_named(name: str, table: Table, where: str, *keywords: str, sign: str =
 
 
 def level_or_minus(word: str, table: Table, where: str, *keywords: str) -> str:
-    """Return LEVEL or -LEVEL as `level_named` does. Raises `ConfigError` for the lowest level after a minus."""
+    """Return the word LEVEL or -LEVEL with the level as `level_named` returns it.
+
+    Raises `ConfigError` for a minus before the lowest level.
+    """
     if not word.startswith("-"):
         return level_named(word, table, where, *keywords)
     level = level_named(word[1:], table, where, *keywords, sign="-")
@@ -95,7 +98,7 @@ def level_or_minus(word: str, table: Table, where: str, *keywords: str) -> str:
 
 
 def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
-    """Return the aliases with levels as the table writes them, without those of other architectures.
+    """Return the aliases with levels as the table writes them, without levels of other architectures.
 
     Raises `ConfigError` for an unknown level, and if a value switches off the lowest level.
     """
@@ -157,5 +160,5 @@ def _not_built(level: str, reason: str) -> ConfigError:
 
 
 def level_words(words: Iterable[str]) -> list[str]:
-    """Return the single words of lists of levels, without plus signs."""
+    """Split lists of levels into words, without plus signs."""
     return [token.removeprefix("+") for word in words for token in re.split(r"[\s,]+", word) if token]

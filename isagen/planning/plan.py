@@ -28,9 +28,9 @@ from .kernels import check_kernels, copy_names, settings_of
 from .levels import OPTION, aliases_of, select_levels
 
 UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
-# The reason of a level that different entries of isa.toml disable for all kernels; and what their own reasons contain.
+# The reason of a level that isa.toml disables for each kernel, by different entries.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
-BY_ENTRY = ": kernels."
+BY_ENTRY = ": kernels."  # the reason for one kernel contains this
 NO_KERNELS = "there are no kernels"
 
 
@@ -81,7 +81,7 @@ def make_plan(
             by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
         disabled = by_entry | by_packager | by_project
         if not sealed and not takes_macros(source):
-            # Functions in C and C++ can be static; of those in other languages, a linker would use one level's for all.
+            # Functions in C and C++ can be static; in other languages, the linker would merge those of all levels.
             disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
         cells = tuple(
             _cell(
@@ -132,7 +132,7 @@ def make_plan(
 
 
 def is_without_source(level: LevelRow) -> bool:
-    """Return whether no kernel source is for a level, which the project chose."""
+    """Return whether a level has no kernel source because the project has none for it."""
     return level.verdict == DISABLED and (level.reason in (NO_KERNELS, NO_SOURCE) or BY_ENTRY in level.reason)
 
 

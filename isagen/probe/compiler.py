@@ -58,8 +58,8 @@ class Compiler:
     """A compiler of one language, as Meson knows it.
 
     `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
-    probes use too. `dialect` is the spelling of its options: `gnu` or `msvc`. clang-cl takes those of both, the former
-    as `spelled` gives them. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
+    probes use too. `dialect` is the spelling of its options: `gnu` or `msvc`. clang-cl accepts both, those of `gnu` as
+    `spelled` returns them. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
     """
 
     language: str
@@ -77,7 +77,7 @@ class Compiler:
 
     @property
     def known(self) -> bool:
-        """Whether it is a compiler for which tables contain the options and macros."""
+        """Whether tables contain the options and macros of this compiler."""
         return self.id in DISPLAY_NAME
 
     @property
@@ -87,7 +87,7 @@ class Compiler:
         return self.run(asked).out.partition("-")[0].strip() if self.known else ""
 
     def spelled(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return options of GCC and Clang as the compiler takes them: clang-cl ignores many without ``/clang:``."""
+        """Return options of GCC and Clang as this compiler accepts them: clang-cl ignores many without ``/clang:``."""
         return tuple(f"/clang:{word}" for word in words) if self.id == CLANG_CL else tuple(words)
 
     @property
@@ -122,7 +122,7 @@ class Compiler:
             done.stderr.decode(errors="replace"),
         )
         full = next((error for error in map(os.strerror, FULL) if error in outcome.err and not outcome.ok), "")
-        if full:  # it would make a wrong verdict on the compiler
+        if full:  # the verdict on the compiler would be wrong
             raise CompilerError(
                 f"{self.name} cannot write: {full}",
                 where=tempfile.gettempdir(),
@@ -156,12 +156,12 @@ class Compiler:
         return macros
 
     def with_own_version(self) -> Compiler:
-        """Return the compiler with the version that GCC itself says, if it is GCC.
+        """Return the compiler with the version that it prints itself, if it is GCC.
 
-        Debian's GCC for Windows says "12-posix" of itself, for which Meson, and GCC's macros, put 12.0.0.
+        Debian's GCC for Windows prints "12-posix", while Meson and GCC's macros have 12.0.0.
         """
-        said = self.run(["-dumpfullversion"]).out.strip() if self.id == "gcc" and self.dialect == "gnu" else ""
-        return replace(self, version=said) if re.fullmatch(r"\d+[\w.+-]*", said) else self
+        printed = self.run(["-dumpfullversion"]).out.strip() if self.id == "gcc" and self.dialect == "gnu" else ""
+        return replace(self, version=printed) if re.fullmatch(r"\d+[\w.+-]*", printed) else self
 
     def accepts(self, flags: Sequence[str]) -> Outcome:
         """Compile an empty source under `flags`, with warnings as errors."""
@@ -179,8 +179,8 @@ class Compiler:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
         Builds link without the flags of levels too. With such flags, zig would compile its C++ library for each level.
-        A build with clang-cl calls the linker by itself, so nothing is linked there. MSVC, with which isagen builds the
-        baseline alone, is not asked.
+        Meson links by the linker itself, and not by clang-cl, so nothing is linked there. MSVC is never probed: isagen
+        builds its baseline alone.
         """
         with self._source("probe", text) as source:
             program = str(source.with_suffix(".exe"))
@@ -203,7 +203,7 @@ class Compiler:
 
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
-        """The option for the project's linker, if the compiler finds no `ld`: `args` lack Meson's own option."""
+        """The option for the project's linker, if the compiler finds no `ld`; Meson does not list its own in `args`."""
         if not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)

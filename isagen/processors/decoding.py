@@ -31,7 +31,7 @@ class Kind(IntEnum):
     LOAD = 9  # loads a pointer from the address into a register
     READ = 10  # reads memory at the address
     WRITE = 11  # may write memory at the address
-    FLAG = 12  # reads a small number from the address, or from where the pointer there leads; a branch may depend on it
+    FLAG = 12  # reads a small number from the address, or by the pointer at the address; a branch may depend on it
     NUMBER = 13  # contains a number that may be an address in a file with fixed addresses
     QUESTION = 14  # detects CPU features; there is no address
     INVALID = 15  # the bytes are no known instruction
@@ -90,9 +90,9 @@ class Decoder(Protocol):
     """The instructions of one processor.
 
     `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
-    code of bytes that are no known instruction. In bytes, `longest` is the size of the longest instruction, `jump_size`
-    that of the largest entry of the PLT, and `mark_size` that of the data, `mark` included, that a compiler may put
-    before the instructions of a function that starts with `mark`.
+    code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
+    `jump_size` that of the largest entry of the PLT. A function may start with data of `mark_size` bytes, which start
+    with `mark`.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Decoder(Protocol):
     def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
         """Yield the references of the instructions in `raw`, in order; numbers only if addresses are `fixed`.
 
-        If the code is not `linked`, instructions whose address is relocated may have none.
+        If the code is not `linked`, instructions whose address is relocated may have no reference.
         """
 
     def text(self, instruction: Instruction) -> str:
@@ -142,7 +142,7 @@ class Decoder(Protocol):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return the bits of the toolchain's variables that instructions test; a negative one stands for other tests.
+        """Return the bits of the toolchain's variables that instructions test; -1 stands for unknown tests.
 
         `words` maps the address of each 32-bit word of these variables to the number of its first bit. `slots` maps the
         addresses of the linker's pointers to these variables to the variables' addresses.

@@ -50,9 +50,9 @@ class Feature:
 
 @dataclass(frozen=True)
 class IpexReport:
-    """The lines of `isagen cpu --format ipex`: states of the OS by name, and features, some of which IPEX names itself.
+    """The lines of `isagen cpu --format ipex`: states of the OS by name, and features.
 
-    `names` maps such names to features.
+    `names` maps IPEX's own names of features to isagen's.
     """
 
     os: Mapping[str, str] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class Features:
     """The features of a processor; each comes after the features that it needs.
 
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
-    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has,
-    and `every_cpu` Meson's name of a system to the features of all CPUs that run it.
-    `known_broken` are errors of compilers.
+    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has.
+    `every_cpu` maps Meson's name of a system to the features of all CPUs that run it. `known_broken` are errors of
+    compilers.
     """
 
     processor: Processor
@@ -112,7 +112,7 @@ class Features:
         return tuple(f.name for f in checked if f.is_on(macros))
 
     def unreported(self, macros: Collection[str]) -> frozenset[str]:
-        """Return the features that the system does not report for which a compiler predefines `macros`."""
+        """Return the features that a system does not report; a compiler for this system predefines `macros`."""
         absent = {kind.name for kind in self.processor.all_kinds if kind.macro not in ("", *macros)}
         return frozenset(
             name
@@ -151,7 +151,7 @@ def load_features(top: Section) -> Features:
 
 
 def features_of(name: str) -> Features:
-    """Return the features of the processor `name`; if it is unknown, of the processor that audits assume."""
+    """Return the features of the processor `name`; if it is unknown, those of the processor that audits assume."""
     return read_features((find_processor(name) or audited_processor()).name)
 
 
@@ -187,7 +187,7 @@ def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State
 def _features(
     section: Section, key: str, processor: Processor, states: Mapping[str, State], above: Mapping[str, Feature]
 ) -> dict[str, Feature]:
-    """Return the features `above` and then those of the section; a feature that it replaces keeps its place."""
+    """Return the features `above` and then those of the section; a feature that the section replaces stays in place."""
     features = dict(above)
     for name, entry in section.sections(key):
         conditions = read_conditions(entry, processor.all_kinds)

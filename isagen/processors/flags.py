@@ -16,7 +16,7 @@ ONE_VALUE = re.compile(r"-m[a-z0-9-]+=|[-/]arch:")
 
 
 def compiler_family(compiler: str) -> str:
-    """Return the compiler whose versions, options and errors a `compiler` has, both by Meson's ids."""
+    """Return the id of the compiler in tables for the `compiler` of Meson's id: clang-cl is a Clang."""
     return {"clang-cl": "clang"}.get(compiler, compiler)
 
 

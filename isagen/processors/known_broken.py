@@ -1,4 +1,4 @@
-"""Errors of compilers that are known, as data: [[known_broken]] of a features file or of a table."""
+"""Known bugs of compilers, from [[known_broken]] of a features file or of a table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ APPLE = "__apple_build_version__"  # Apple's Clang has versions of its own
 
 @dataclass(frozen=True)
 class KnownBroken:
-    """An error of a compiler that code with a `feature` may show. The fields are keys in TOML.
+    """A bug of a compiler that may affect code with a `feature`. The fields are keys in TOML.
 
     `compiler` is Meson's id, and `versions` are ranges of its versions. With a `macro`, only compilers that predefine
-    that macro have the error. A `note` is only shown, but Meson warns where a kernel contains one of the `words`. With
-    `leave out`, levels that need the feature are unavailable.
+    that macro have the bug. The `effect` "note" shows the bug, and warns where a kernel contains one of the `words`;
+    "leave out" makes levels that need the feature unavailable.
     """
 
     compiler: str
@@ -31,7 +31,7 @@ class KnownBroken:
     macro: str = ""
 
     def concerns(self, compiler: str, version: str, macros: Collection[str], features: Collection[str]) -> bool:
-        """Return whether a compiler that predefines `macros` has the error, and code with `features` may show it."""
+        """Return whether a compiler that predefines `macros` has the bug, and code with `features` may be affected."""
         has_it = (
             compiler == self.compiler
             and APPLE not in macros

@@ -14,7 +14,7 @@ from .decoding import Decoder
 from .machines import Machine
 from .processor import ANY_FAMILY, Processor
 
-# A line for each processor's folder. The last one is for all other architectures.
+# The folders of processors. The last one is for all other architectures.
 NAMES = (
     "x86",
     "arm64",
@@ -45,7 +45,7 @@ def processor_of_family(cpu_family: str) -> Processor:
 
 
 def audited_processor() -> Processor:
-    """Return the processor that an audit assumes if nothing names one: the first that has a decoder."""
+    """Return the processor that an audit assumes if no file or option names one: the first that has a decoder."""
     return next(processor for processor in PROCESSORS if processor.decodable is not None)
 
 
@@ -114,7 +114,7 @@ def this_cpu_family() -> str:
 
 
 def this_machine(name: str) -> Machine:
-    """Return this CPU and OS as sources of the features of processor `name`, or else of this machine's own processor.
+    """Return this CPU and OS as a `Machine` of the processor `name`, or else of this machine's own processor.
 
     Raises `CpuError` if neither can be read.
     """

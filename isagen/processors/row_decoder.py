@@ -1,4 +1,4 @@
-"""The part of a decoder that all processors share whose instructions are rows of data (`encodings`)."""
+"""The base class of decoders that look up instructions in a table of encodings (`encodings`)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Instruction(NamedTuple):
 
 
 class RowDecoder(ABC):
-    """A decoder (`isagen.processors.decoding.Decoder`) that finds instructions in `instructions.toml` of its folder.
+    """A decoder (`isagen.processors.decoding.Decoder`) that looks up instructions in `instructions.toml` of its folder.
 
-    `key` are the bits of a word by which rows are found, `pad` matches padding, and `ends` is how the mnemonics start
-    after which control does not go on.
+    `key` is the mask of the bits by which rows are indexed. `pad` matches padding. `ends` are the first letters of the
+    mnemonics of instructions that do not continue with the next one.
     """
 
     name: str
@@ -57,7 +57,7 @@ class RowDecoder(ABC):
 
     @abstractmethod
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
-        """Yield each instruction; bytes that are no whole one have the word NO_WORD."""
+        """Yield each instruction; bytes that are not a whole instruction have the word NO_WORD."""
 
     def steps(self, raw: bytes, address: int) -> Iterator[Step]:
         """Yield each instruction, or several that make one reference together."""
@@ -119,7 +119,7 @@ class RowDecoder(ABC):
                     at_targets[target] = addresses.copy()
 
     def through_register(self, word: int, register: int, addresses: Addresses, offset: int = 0) -> Found:
-        """Return the reference of a branch or call through a register, and forget what a call may change."""
+        """Return the reference of a branch or call through a register; forget the registers that a call may change."""
         formed, loaded, calls = addresses.formed.get(register), addresses.loaded.get(register), self.is_call(word)
         self.forget(addresses, word)
         if formed is not None:
@@ -129,7 +129,7 @@ class RowDecoder(ABC):
         return (Kind.CALL_UNKNOWN if calls else Kind.JUMP_UNKNOWN), 0
 
     def forget(self, addresses: Addresses, word: int) -> None:
-        """Forget the addresses in registers that a branch may change, if it is a call."""
+        """If an instruction is a call, forget the addresses in registers that calls may change."""
         if self.is_call(word):
             addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
 
@@ -179,11 +179,11 @@ class RowDecoder(ABC):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return an unknown test: the masks are in registers, which are not followed."""
+        """Return the test of unknown bits: the masks are in registers, whose values are not followed."""
         return frozenset({-1})
 
     def takes_features(self, raw: bytes) -> bool:
-        """Return whether code reads its first argument: loaders pass features there."""
+        """Return whether code reads its first argument, in which loaders pass features."""
         for _, _, word in self.steps(raw, 0):
             if word == NO_WORD or self.reads_first(word):
                 return word != NO_WORD

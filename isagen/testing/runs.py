@@ -1,4 +1,4 @@
-"""Runs a command once per level, and proves by the reports of what it loads that the level was in use."""
+"""Runs a command once per level, and checks that what it loaded used the level."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a level: `result`, `how` it ran ("" if it did not), and the `reason` if it did not pass.
+    """The run of a level: `result`, `how` it ran ("" if it did not), and the `reason` if it did not pass.
 
     `loaded` counts the programs and modules that were loaded, by the level that they used.
     """
@@ -60,7 +60,7 @@ def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str], where: str) 
 def run_levels(
     matrices: Sequence[Matrix], levels: Sequence[str], command: Sequence[str], emulated: bool
 ) -> Iterator[Run]:
-    """Run `command` at each of the levels, and yield what became of it."""
+    """Run `command` at each of the levels, and yield the result of each."""
     for level in levels:
         built = {
             matrix.override: found
@@ -81,14 +81,14 @@ def _not_built(matrices: Sequence[Matrix], level: str) -> str:
 def _run_where_it_can(
     matrix: Matrix, level: str, built: Mapping[str, MatrixLevel], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run at the first place where all sets that have the level run it."""
+    """Run at the first place that supports the level of every set which has it."""
     problems: list[str] = []
     for place in places(matrix, emulated):
         problem = next(filter(None, map(place.problem_of, built.values())), "")
         if not problem:
             return _run_at(place, level, list(built), command)
         problems.append(problem)
-    # The last place is the best model of an emulator; this CPU's reason says the most.
+    # The first place is this CPU, and its reason is the most useful. The last is the emulator's most capable model.
     emulator = f"; {place.name} does not run it either" if len(problems) > 1 and not emulated else ""
     return Run(level, NOT_RUN, reason=problems[-1 if emulated else 0] + emulator)
 
@@ -100,7 +100,7 @@ def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequenc
         print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
         words = [*place.before, *runnable(command)] if place.before else list(command)
         try:
-            # Its output is no result of isagen: --format json writes the results alone to the standard output.
+            # With --format json, the standard output contains isagen's results alone: the command's goes to stderr.
             status = subprocess.run(words, env=environment, stdout=2, check=False).returncode
         except OSError as problem:
             raise ProjectError(

@@ -1,4 +1,4 @@
-"""Switching levels off in isa.toml that are not worth their bytes, with the measurement in a comment."""
+"""Writes to isa.toml which levels are off because they are not worth their bytes, with the measurement in a comment."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def check_writable(path: Path) -> None:
 
 
 def write_levels(path: Path, advice: Iterable[Advice], heading: str, several: bool) -> list[str]:
-    """Switch dropped levels off in a project's isa.toml; return a line for each kernel that was changed.
+    """Switch off the dropped levels in a project's isa.toml; return a line for each kernel that was changed.
 
     Other comments and the order of the file do not change. `heading` names the date and the machines of the
-    measurement; with `several` machines, each comparison names its own. Raises `ConfigError` without a change if the
-    file cannot be edited.
+    measurement; with `several` machines, each comparison names its own. Raises `ConfigError` if the file cannot be
+    edited, and then writes nothing.
     """
     check_writable(path)
     config = load_config(path)
@@ -52,7 +52,7 @@ def write_levels(path: Path, advice: Iterable[Advice], heading: str, several: bo
     text = _editor().dumps(document)
     if not _has_data(text, document.unwrap()):
         raise ConfigError(
-            "holds its kernels in a form that cannot be changed here, such as an inline table",
+            "writes its kernels in a form that isagen cannot edit, such as an inline table",
             where=str(path),
             remedy=f"write by hand: {'; '.join(changes)}",
         )
@@ -87,7 +87,7 @@ def _table(document: Any, source: str) -> Any:
 
 
 def _has_data(text: str, data: object) -> bool:
-    """Return whether TOML has some data; tomlkit does not write all changes of inline tables."""
+    """Return whether a TOML `text` contains `data`; tomlkit does not write all changes of inline tables."""
     try:
         return bool(tomllib.loads(text) == data)
     except tomllib.TOMLDecodeError:

@@ -1,7 +1,7 @@
 """The verdicts on levels: a level is worth its bytes if it is faster than the level that would run in its place.
 
 The runs of the levels alternate, so the times of one round are compared with each other. A `Comparison` has the median
-of their ratios, and its bounds by a sign test, which assumes nothing about the distribution of times.
+of their ratios, with its confidence interval by a sign test, which assumes no distribution of times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Times = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A level compared with the level `against` on one machine: how many times as fast it is, with two bounds."""
+    """A level compared with the level `against` on one machine.
+
+    `speedup` is how many times as fast it is, and `low` to `high` its confidence interval.
+    """
 
     machine: str
     against: str
@@ -94,7 +97,7 @@ def _verdict(low: float, high: float, margin: float) -> str:
 
 
 def _outside(count: int) -> int:
-    """Return how many of `count` sorted values are outside of each bound of their median, by a sign test."""
+    """Return how many of `count` sorted values are below the median's confidence interval; as many are above it."""
     tails = accumulate(comb(count, place) * 0.5**count for place in range(count // 2))
     return max(sum(2 * tail <= 1 - CONFIDENCE for tail in tails) - 1, 0)
 

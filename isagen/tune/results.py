@@ -13,9 +13,9 @@ from ..model.codec import from_data
 from ..model.errors import ConfigError
 
 RESULTS_FORMAT = 1
-# The kernel source that stands for the whole program, if a benchmark prints no times.
+# The key for the whole program in place of a kernel source, where a benchmark prints no times of kernels.
 PROGRAM = ""
-# With fewer rounds, a comparison of two levels has no bounds (`judge.CONFIDENCE`).
+# The fewest rounds from which `judge` can compute a confidence interval of `judge.CONFIDENCE`.
 FEWEST = 6
 
 
@@ -32,7 +32,7 @@ class Results:
     """A measurement on one machine.
 
     `levels` are the levels of the build, lowest first, and `requires` the levels that each requires. `bytes` are the
-    bytes that each copy adds to the program, by kernel source and level. The kernel source "" is the whole program.
+    bytes that each copy adds to the program, by kernel source and level.
     """
 
     cpu: str
@@ -90,7 +90,8 @@ def _checked(results: Results) -> Results:
 def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
     """Return times by kernel source and machine, and a line for each measurement that is left out, with the reason.
 
-    The first results with a kernel define its code. Times of other code (other sources, another compiler) are left out.
+    The code of a kernel is that of the first results which have it. Times of different code (from other sources, or by
+    another compiler) are left out.
     """
     first = results[0]
     by_kernel: dict[str, dict[str, Timed]] = {}
@@ -112,7 +113,7 @@ def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], lis
             expected = {**timed.code, **codes.setdefault(source, timed.code)}
             other = [level for level in timed.seconds if timed.code.get(level) != expected.get(level)]
             if other:
-                left_out.append(f"{machine}: {source or 'the program'} at {', '.join(other)}: its code is another")
+                left_out.append(f"{machine}: {source or 'the program'} at {', '.join(other)}: its code differs")
             seconds = {level: times for level, times in timed.seconds.items() if level not in other}
             by_kernel.setdefault(source, {})[machine] = Timed(seconds, timed.code)
     return by_kernel, left_out

@@ -104,9 +104,9 @@ def test_a_kind_that_is_none(libraries):
 
 def test_wheels_and_folders_without_machine_code_are_no_error(house, tmp_path):
     said = isagen(house / "pure-1.0.whl")
-    assert said == "pure-1.0.whl: holds no machine code: nothing to audit\n"
+    assert said == "pure-1.0.whl: contains no machine code: nothing to audit\n"
     (tmp_path / "empty").mkdir()
-    assert isagen(tmp_path / "empty").endswith("empty: holds no machine code: nothing to audit\n")
+    assert isagen(tmp_path / "empty").endswith("empty: contains no machine code: nothing to audit\n")
     nothing = tmp_path / "nothing.zip"
     nothing.write_bytes(b"PK\5\6" + bytes(18))
     assert isagen(nothing, "--summary") == f"ok     {nothing}: no machine code\n"
@@ -143,7 +143,7 @@ def test_what_only_starts_as_machine_code_does(tmp_path, content):
     wheel = tmp_path / "pure.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("pkg/text", content)
-    assert "holds no machine code" in isagen(wheel)
+    assert "contains no machine code" in isagen(wheel)
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path):

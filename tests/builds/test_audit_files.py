@@ -250,5 +250,5 @@ def test_bytes_that_are_no_instruction_are_counted_and_no_feature(link):
     done = subprocess.run(
         [sys.executable, "-m", "isagen", "audit", library], capture_output=True, text=True, check=False
     )
-    assert "functions with bytes that are no known instruction, data or newer than the decoder: 1" in done.stdout
+    assert "functions with bytes that are not known instructions (data, or newer than the decoder): 1" in done.stdout
     assert "not judged" not in done.stdout

@@ -101,7 +101,7 @@ def test_times_of_other_code_are_left_out():
     other = results("other", {"BASE": "a", "WIDE": "changed", "HUGE": "c"}, BASE=4, WIDE=1, HUGE=1)
     advice, left_out = advise([mine, other], 0.03)
     assert advice[0].dropped == ("WIDE",)
-    assert left_out == ["other: k.c at WIDE: its code is another"]
+    assert left_out == ["other: k.c at WIDE: its code differs"]
     text = text_of(advice, left_out, True)
     assert "  drop  WIDE               200 bytes  mine: 1.00 x BASE" in text
     assert "  without what is dropped, 200 bytes less" in text

@@ -1,12 +1,13 @@
-"""Sealing COFF objects: the weak code and constants of a level get names of the level, and so do their sections.
+"""Sealing COFF objects: the weak code and constants of a level, and their sections, get names private to the level.
 
-A linker takes one of all COMDAT sections that have the same symbol; GNU's also compares the sections' names. GNU's
-assembler puts what unwinds a function into sections that have no symbol at all, such as `.pdata$f`, of which linkers
-take one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too. So does a
-merged section of code or constants that only local symbols name, as assembly may write it. Compilers of Microsoft's ABI
-give sections no names of symbols, and what unwinds a function is associated with its section: only symbols are renamed.
+A linker keeps one of all COMDAT sections with the same symbol; GNU's also compares the names of the sections. GNU's
+assembler writes the unwind data of `f` to sections without a COMDAT symbol, such as `.pdata$f`, of which linkers keep
+one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too. A COMDAT
+section of code or constants that only local symbols name, as assembly may write it, gets a private name as well. Under
+Microsoft's ABI, names of sections contain no symbols, and unwind data is associated with its function's section: only
+symbols are renamed.
 
-A directive to export or to keep a name goes when the name becomes private: no such symbol is left.
+A directive to export or to retain a name is removed when the name becomes private, because that symbol is gone.
 
 A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
 """
@@ -23,7 +24,7 @@ from .layout import HEADER, SECTION
 from .objects import CoffObject
 
 LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
-# GNU's assembler calls the definition of the weak symbol `f` so, with `f` and the name of another symbol of the object.
+# GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, with another symbol of the object.
 WEAK_DEFINITION = ".weak."
 DIRECTIVES = ".drectve"  # of the compiler, for the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
@@ -87,7 +88,7 @@ class _Renaming:
         struct.pack_into("8s", self._data, place, f"/{offset}".encode())
 
     def drop_directives(self, names: Collection[str]) -> None:
-        """Blank the directives that export or keep one of these names."""
+        """Blank the directives that export or retain one of these names."""
         for section in self._coff.sections:
             if section.name == DIRECTIVES:
                 content = self._coff.content(section)
@@ -108,7 +109,7 @@ class _Renaming:
 
 
 def _blank(found: re.Match[bytes], names: Collection[str]) -> bytes:
-    """Return spaces for a directive about one of these names, and another as it is."""
+    """Return spaces in place of a directive about one of `names`, and any other directive unchanged."""
     return b" " * len(found[0]) if found[2].decode(errors="surrogateescape") in names else found[0]
 
 

@@ -11,9 +11,9 @@ from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .flags import on_baseline
 
-# In GCC, arch= turns off all features that the command line turns on, but under armv9-a its pragma warns, as it defines
-# __ARM_ARCH again. Clang 14 to 22 ignore arch=. In these cases, features that compilers use without an intrinsic are
-# turned off by name.
+# The pragma arch= of GCC turns off all features of the command line, but under armv9-a it warns, because it redefines
+# __ARM_ARCH. Clang 14 to 22 ignore arch=. In these cases, features that compilers use without an intrinsic are turned
+# off by name.
 GCC = "+nosve+nolse+norcpc+nopauth+nodotprod+nosha3+nomops"
 CLANG = "no-sve,no-lse,no-rcpc,no-pauth,no-dotprod,no-sha3,no-mops"
 OLDEST_CPU = OldestCpu(

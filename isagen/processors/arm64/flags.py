@@ -1,4 +1,4 @@
-"""Flags of arm64's levels: one -march or -mcpu names the architecture with all extensions, and the last one counts."""
+"""Flags of arm64's levels. The last -march or -mcpu replaces all others, so it must name all extensions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ MCPU = re.compile(r"-mcpu=(?!native)[\w.-]+(?:\+[\w-]+)*\Z")
 
 
 def on_baseline(flags: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
-    """Return a level's flags joined to the project's -mcpu, or to its -march: the newer architecture, all extensions.
+    """Return a level's flags, with its -march merged into the project's -mcpu, or else with the project's -march.
 
-    Otherwise the level's -march would take the baseline's extensions away, and GCC warns if -mcpu conflicts with it.
+    Two values of -march are merged to the newer architecture with the extensions of both. Otherwise the level's -march
+    would remove the baseline's extensions. GCC warns if -march and -mcpu conflict.
     """
     project = next((arg for arg in reversed(args) if arg.startswith("-march=")), "")
     project = project or next((arg for arg in reversed(args) if arg.startswith("-mcpu=")), "")

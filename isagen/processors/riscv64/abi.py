@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
-# Relocation types in ELF (RISC-V ABIs Specification, 8.5). Those of instructions write parts of an address, so they
-# count as absolute ones.
+# Relocation types in ELF (RISC-V ABIs Specification, 8.5). Types for instructions write parts of an address, and count
+# as absolute.
 R64, RELATIVE, JUMP_SLOT, TLSDESC_CALL, IRELATIVE = 2, 3, 5, 65, 58
 THROUGH_GOT = frozenset({20})  # GOT_HI20
 # BRANCH, JAL, CALL, CALL_PLT, GOT_HI20, PCREL_HI20, HI20, RVC_BRANCH, RVC_JUMP

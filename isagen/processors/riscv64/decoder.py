@@ -1,4 +1,4 @@
-"""Decodes the code of riscv64 by rows of data: instructions of 32 bits, and compressed ones of 16."""
+"""Decodes the code of riscv64 by a table of encodings: instructions of 32 bits, and compressed ones of 16."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..encodings import INVALID, NO_WORD
 from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
 from . import words as w
 
-FLOATS = "zve32f"  # what vector instructions of floating-point numbers need, in LLVM's words
+FLOATS = "zve32f"  # LLVM's name of the feature that vector instructions of floating-point numbers need
 SMALL = 4  # the largest size of a flag in bytes
 
 
 class RiscvDecoder(RowDecoder):
     """The instructions of riscv64 (`isagen.processors.decoding.Decoder`).
 
-    AUIPC and a JALR right after it are one step, as one relocation describes both: its word has 64 bits.
+    AUIPC and a JALR right after it are one step, whose word has 64 bits, because one relocation describes both.
     """
 
     name = "riscv64"
@@ -37,12 +37,12 @@ class RiscvDecoder(RowDecoder):
     )
     # These alone convert between half and single precision.
     of_halves = ("vfwcvt.f.f.v", "vfncvt.f.f.w")
-    # Returns from interrupts, and what is there to stop the program.
+    # Returns from interrupts, and instructions that stop the program.
     ends = ("mret", "sret", "mnret", "ebreak", "c.ebreak", "unimp", "c.unimp")
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        # By the size of elements: the codes of vector instructions that are those of half precision then.
+        # By the size of elements, from the code of a vector instruction to its code at half precision.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
         for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
@@ -52,7 +52,7 @@ class RiscvDecoder(RowDecoder):
                 self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
-        """Yield the instructions; the last VSETVLI that control comes from says the size of vectors' elements."""
+        """Yield the instructions; the last VSETVLI before an instruction sets the size of vectors' elements."""
         bits = 0
         for at, after, word in self.placed(raw, address):
             code = self.encodings[word]

@@ -1,4 +1,4 @@
-"""The fields of riscv64 instructions that the decoder reads, of those of 32 and of 16 bits.
+"""The fields of riscv64 instructions that the decoder reads, for instructions of 32 bits and compressed ones of 16.
 
 Source: RISC-V, The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and "C".
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..addresses import MASK, signed
 
-LINKS = (1, 5)  # registers that calls write the return address to
+LINKS = (1, 5)  # the registers for return addresses
 # Opcodes whose instructions write a general register: loads, immediates, AUIPC, AMO, registers, LUI, JALR, JAL.
 WRITING = frozenset({0x03, 0x13, 0x17, 0x1B, 0x2F, 0x33, 0x37, 0x3B, 0x67, 0x6F})
 AUIPC, LUI, JAL, FLOAT, VECTOR, SYSTEM = 0x17, 0x37, 0x6F, 0x53, 0x57, 0x73
@@ -25,7 +25,7 @@ def opcode(word: int) -> int:
     return word & 127 if not is_compressed(word) else (word & 3) << 4 | word >> 13 << 1
 
 
-SETS = 7  # the function of VSETVLI and its like
+SETS = 7  # the field `function` of VSETVLI, VSETIVLI and VSETVL
 # Opcodes of compressed instructions.
 C_ADDI4SPN, C_LW, C_LD, C_ZCB = 0x00, 0x04, 0x06, 0x08
 C_SW, C_SD = 0x0C, 0x0E
@@ -39,7 +39,7 @@ def destination(word: int) -> int:
 
 
 def small(field: int) -> int:
-    """Return the register that three bits name."""
+    """Return the register that a field of three bits names."""
     return 8 + (field & 7)
 
 
@@ -66,7 +66,7 @@ def branch_target(word: int, address: int) -> int | None:
 
 
 class Through(NamedTuple):
-    """A branch through a register, plus an offset; `link` is the register that the return address is written to."""
+    """A branch to the sum of a register and an offset; `link` is the register that gets the return address."""
 
     register: int
     offset: int
@@ -74,7 +74,7 @@ class Through(NamedTuple):
 
 
 def through(word: int) -> Through | None:
-    """Return the branch through a register that an instruction is; None for other instructions."""
+    """Return the fields of a branch through a register; None for other instructions."""
     if word & 0x707F == 0x67:
         return Through(word >> 15 & 31, signed(word >> 20, 12), destination(word))
     if word & 0xE07F == 0x8002 and destination(word):
@@ -83,7 +83,7 @@ def through(word: int) -> Through | None:
 
 
 def is_call(word: int) -> bool:
-    """Return whether an instruction is a call: JAL or JALR that writes a register for return addresses."""
+    """Return whether an instruction is a call: JAL or JALR whose destination is a register for return addresses."""
     if word & 127 == JAL:
         return destination(word) in LINKS
     found = through(word)
@@ -118,9 +118,9 @@ def upper(word: int) -> int | None:
 
 
 class Access(NamedTuple):
-    """An access to memory at a base register and an offset; `size` is in bytes.
+    """A load or store at a base register and an offset; `size` is in bytes.
 
-    `general` is true if it is of a general register.
+    `general` is true if it loads or stores a general register.
     """
 
     base: int
@@ -140,10 +140,10 @@ def access(word: int) -> Access | None:
     if code in (0x23, 0x27):
         return Access(base, signed(bits(word, (7, 5, 0), (25, 7, 5)), 12), 1 << (word >> 12 & 3), False, code == 0x23)
     if code == 0x2F:
-        return Access(base, 0, 1 << (word >> 12 & 3), word >> 27 == 2, True)  # only LR just loads
+        return Access(base, 0, 1 << (word >> 12 & 3), word >> 27 == 2, True)  # LR, the only one that does not store
     if code in (C_LW, C_SW):
         return Access(small(word >> 7), bits(word, (6, 1, 2), (10, 3, 3), (5, 1, 6)), 4, code == C_LW, True)
-    if code in (C_LD, C_SD, 0x02, 0x0A):  # the last ones are of floating-point numbers
+    if code in (C_LD, C_SD, 0x02, 0x0A):  # 0x02 and 0x0A load and store floating-point numbers
         offset = bits(word, (10, 3, 3), (5, 2, 6))
         return Access(small(word >> 7), offset, 8, code in (C_LD, 0x02), code in (C_LD, C_SD))
     if code == C_ZCB and word >> 10 & 7 < 4:
@@ -154,7 +154,7 @@ def access(word: int) -> Access | None:
 
 
 def written(word: int) -> tuple[int, ...]:
-    """Return the general registers that an instruction other than a call writes, but the one that is always 0."""
+    """Return the general registers that an instruction other than a call writes, without x0, which is always 0."""
     register = _compressed_writes(word) if is_compressed(word) else destination(word) if _writes(word) else 0
     return (register,) if register else ()
 

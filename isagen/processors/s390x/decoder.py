@@ -1,4 +1,4 @@
-"""Decodes the code of s390x by rows of data: instructions of two, four and six bytes."""
+"""Decodes the code of s390x by a table of encodings: instructions of two, four and six bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
 from . import words as w
 
 SMALL = 4  # the largest size of a flag in bytes
-TRAP = 2  # the distance of a branch into itself, with which compilers stop the program
+TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers stop the program so
 
 
 class S390xDecoder(RowDecoder):
@@ -25,7 +25,7 @@ class S390xDecoder(RowDecoder):
     key = 0xFF00000000FF
     # Branches that are never taken, and zeros.
     pad = re.compile(rb"(?:\x07[\x00-\x0f]|\x47\x00\x00\x00|\xc0\x04\x00{4}|(?:\x00\x00)+)*")
-    # What is there to stop the program.
+    # Instructions that stop the program.
     ends = ("trap2", "trap4", "illegal")
 
     def __init__(self, abi: Abi) -> None:
@@ -58,7 +58,7 @@ class S390xDecoder(RowDecoder):
             if is_always and target == at + TRAP:
                 return Kind.END, 0
             if operation == w.BRAS and w.first_register(word) != w.RETURN:
-                addresses.formed[w.first_register(word)] = at + 4  # over data
+                addresses.formed[w.first_register(word)] = at + 4  # the address of data that the branch skips
                 return Kind.JUMP, target
             return (Kind.CALL if w.is_call(word) else Kind.JUMP if is_always else Kind.BRANCH), target
         if (through := w.through(word)) is not None:

@@ -15,9 +15,8 @@ from ..decoding import Abi, Codes, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
-# The code of an instruction: `map` is faster than a generator expression.
-CODE = attrgetter("code")
-# Instructions between two chances for Python to handle a signal, such as Ctrl-C: less than 0.1 seconds.
+CODE = attrgetter("code")  # `map` with it is faster than a generator expression
+# Instructions that one call decodes, in under 0.1 seconds: Python handles Ctrl-C only between calls of C functions.
 STRETCH = 1 << 16
 # Immediates that an address fits into.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
@@ -49,8 +48,8 @@ class X86Decoder(Tracking):
     invalid: int = Code.INVALID
     longest = 15
     jump_size = 24
-    # With -fsanitize=function, Clang before 17 starts functions with these bytes: a jump over a mark and an offset.
-    # They are no instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
+    # With -fsanitize=function, Clang before 17 starts functions with a jump over a mark and an offset, which are not
+    # instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
 
     codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
@@ -96,7 +95,7 @@ class X86Decoder(Tracking):
                 yield Reference(instruction.ip, instruction.next_ip, kind, target)
 
     def _kind(self, instruction: iced_x86.Instruction) -> Kind:
-        """Return the kind of an instruction's reference to memory at a distance from itself."""
+        """Return the kind of an instruction's reference to memory relative to RIP."""
         if instruction.mnemonic == Mnemonic.LEA:
             return Kind.ADDRESS
         to_register = instruction.op0_kind == OpKind.REGISTER
@@ -110,7 +109,7 @@ class X86Decoder(Tracking):
 
     @staticmethod
     def _fixed(instruction: iced_x86.Instruction) -> Iterator[Reference]:
-        """Yield the numbers of an instruction that may be addresses."""
+        """Yield the numbers in an instruction that may be addresses of a program at a fixed address."""
         for number in range(instruction.op_count):
             kind = instruction.op_kind(number)
             if kind in IMMEDIATES and (value := instruction.immediate(number)):
@@ -135,7 +134,7 @@ class X86Decoder(Tracking):
         return padding.end() if padding else 0
 
     def takes_features(self, raw: bytes) -> bool:
-        return False  # loaders pass none
+        return False  # loaders of x86-64 pass no features to functions
 
     def memory_bytes(self, instruction: Instruction) -> int:
         assert isinstance(instruction, iced_x86.Instruction)

@@ -1,4 +1,4 @@
-"""CPUID and XCR0 as sources of features: leaves and subleaves beyond the highest read as zero."""
+"""CPUID and XCR0 as sources of features: a leaf or subleaf beyond the highest reads as zero."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class X86Machine(Machine):
         return self.cpuid(leaf, subleaf)[REGISTERS.index(register)]
 
     def _last(self, leaf: int) -> int:
-        """Return the last basic leaf, or the last extended leaf if `leaf` is an extended one."""
+        """Return the highest basic leaf, or the highest extended leaf if `leaf` is an extended one."""
         if leaf < EXTENDED:
             return self.cpuid(0, 0)[0]
         last = self.cpuid(EXTENDED, 0)[0]
