@@ -1,4 +1,4 @@
-"""The initial values of an object's data: the symbols that its pointers lead to, and its content as text."""
+"""The initial values of an object's data: the symbols that its pointers lead to, and a text to compare and to show."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class InitialValues:
     def targets(self, data: Iterable[tuple[int, int, int]]) -> PointerTargets:
         """Return the symbols that pointers in `data` lead to, directly or through local data.
 
-        Each item of `data` is (index of a section, address, size); at size 0, as in assembly, the next symbol is its
-        end.
+        Each item of `data` is (index of a section, address, size). Data of size 0, as in assembly, ends at the next
+        symbol.
         """
         local_code: dict[str, None] = {}
         global_names: dict[str, None] = {}
@@ -100,7 +100,7 @@ class InitialValues:
 
     @cached_property
     def _symbols(self) -> dict[int, list[tuple[int, int, Symbol]]]:
-        """(Address, number, symbol) of the symbols of each section, in order."""
+        """The symbols of each section as (address, number, symbol), in this order."""
         by_section: dict[int, list[tuple[int, int, Symbol]]] = {}
         for symbol in self._content.symbols():
             if not symbol.section or symbol.kind in (SymbolKind.SECTION, SymbolKind.FILE):
@@ -127,10 +127,10 @@ class InitialValues:
         return symbols[following][0] if following < len(symbols) else section.address + section.size
 
     def _end_of_target(self, index: int, address: int) -> int:
-        """Return where the data ends that a pointer leads to.
+        """Return the end of the data that a pointer leads to.
 
-        A string literal has no symbol, and ends in a null character. The bytes after it belong to other code of the
-        source, and may differ.
+        A string literal has no symbol, and ends in a null character. The bytes after it are of other literals, and may
+        differ between levels.
         """
         end, section = self._end(index, address), self._content.sections[index]
         named = any(start == address for start, _, _ in self._symbols.get(index, ()))
@@ -143,7 +143,7 @@ class InitialValues:
 
 
 def _bytes_text(raw: bytes) -> str:
-    """Return bytes as text: a short text or a number as such, other bytes in hexadecimal, long ones with a digest."""
+    """Return bytes as text: short text, a number, or hexadecimal digits, with a digest if not all are shown."""
     text = raw.removesuffix(b"\0")
     if text and text.isascii() and text.decode().isprintable() and len(text) <= SHORT:
         return f'"{text.decode()}"'

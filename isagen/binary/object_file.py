@@ -1,4 +1,4 @@
-"""What sealing reads of COFF and Mach-O objects alike: symbols that are not local, values of data, a digest."""
+"""What objects of several formats share in sealing: values of data, symbols that are not local, and a digest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Generic, Self, TypeVar
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
-from .initial_values import InitialValues, Pointer
+from .initial_values import Content, InitialValues, Pointer
 from .object_reader import ObjectReader, ObjectSection, ObjectSymbol
 from .protocol import MERGEABLE, Binding, SymbolKind
 from .sealing_protocol import NamedSymbol, PointerTargets
@@ -20,29 +20,16 @@ DIGEST_SIZE = 8  # bytes, as in binary.elf.digest
 ReaderT = TypeVar("ReaderT", bound=ObjectReader)
 
 
-class ObjectInMemory(Generic[ReaderT]):
-    """An object in memory (`isagen.binary.sealing_protocol.ObjectFile`).
+class SealableObject:
+    """An object in memory; the part of `isagen.binary.sealing_protocol.ObjectFile` that all formats share.
 
-    Raises `BuildError`, which names `path`, if `data` is not one. `reader` is the class that reads it.
+    Its constructor raises `BuildError`, which names `path`, if `data` is not an object of the format.
     """
 
-    format: str
     shown: str  # the format's name in messages
-    reader: type[ReaderT]
 
     def __init__(self, data: bytes, path: AnyPath) -> None:
-        self.path = path
-        try:
-            self.file = self.reader(path, data=data)
-            self._check()
-        except AuditError as problem:
-            raise BuildError(
-                f"is not an object file that isagen can read: {problem.message.removeprefix(self.reader.unreadable)}",
-                where=str(path),
-                remedy=f"kernels must be compiled to {self.shown} objects; "
-                "is link-time optimisation switched on by hand?",
-            ) from None
-        self.symbols = tuple(map(self._named, (s for s in self.file.symbols() if s.binding != Binding.LOCAL)))
+        self.data, self.path = data, path
 
     @classmethod
     def load(cls, path: AnyPath) -> Self:
@@ -52,6 +39,45 @@ class ObjectInMemory(Generic[ReaderT]):
         except OSError as problem:
             raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
         return cls(data, path)
+
+    def read_error(self, problem: str) -> BuildError:
+        """Return the error for a file that is not an object, or a damaged one."""
+        return BuildError(
+            f"is not an object file that isagen can read: {problem}",
+            where=str(self.path),
+            remedy=f"kernels must be compiled to {self.shown} objects; is link-time optimisation switched on by hand?",
+        )
+
+    def _content(self) -> Content:
+        raise NotImplementedError
+
+    @cached_property
+    def _initial_values(self) -> InitialValues:
+        return InitialValues(self._content())
+
+    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
+        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
+        return self._initial_values.targets(data)
+
+    def initial_value(self, symbol: NamedSymbol) -> str:
+        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
+        return f"{value} ({symbol.size} bytes)"
+
+
+class ObjectInMemory(SealableObject, Generic[ReaderT]):
+    """An object of COFF or Mach-O; `reader` is the class that reads it."""
+
+    format: str
+    reader: type[ReaderT]
+
+    def __init__(self, data: bytes, path: AnyPath) -> None:
+        super().__init__(data, path)
+        try:
+            self.file = self.reader(path, data=data)
+            self._check()
+        except AuditError as problem:
+            raise self.read_error(problem.message.removeprefix(self.reader.unreadable)) from None
+        self.symbols = tuple(map(self._named, (s for s in self.file.symbols() if s.binding != Binding.LOCAL)))
 
     def _check(self) -> None:
         """Raise `AuditError` for an object that is not to be sealed."""
@@ -96,17 +122,8 @@ class ObjectInMemory(Generic[ReaderT]):
         """Return whether levels share the constant `name`."""
         raise NotImplementedError
 
-    @cached_property
-    def _initial_values(self) -> InitialValues:
-        return InitialValues(_Content(self.file))
-
-    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
-        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
-        return self._initial_values.targets(data)
-
-    def initial_value(self, symbol: NamedSymbol) -> str:
-        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
-        return f"{value} ({symbol.size} bytes)"
+    def _content(self) -> Content:
+        return _Content(self.file)
 
     @property
     def loaded_bytes(self) -> int:

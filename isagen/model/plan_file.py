@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 # The format of plans and registrations. Raise it for a change that an older reader does not understand.
 PLAN_FORMAT = 13
-# The first key of each object that begins a line in a plan: of levels and units, kernels, cells.
+# The first keys of the objects that start on a new line: levels and units, kernels, cells.
 FIRST_KEYS = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
@@ -42,7 +42,7 @@ def read_plan(path: AnyPath) -> Build:
 
 
 def linkers_folder(plan_name: str, mode: str) -> str:
-    """Return the folder, in the plan's folder, of the scripts that are called instead of linkers in an audit `mode`."""
+    """Return the folder of the scripts that replace linkers in an audit `mode`, relative to the plan's folder."""
     return f"{TOOL_FOLDER}/audit_{mode}{plan_name.removeprefix('isa_plan').removesuffix('.json')}"
 
 
@@ -64,7 +64,7 @@ def refused_links(plan_path: Path, audit: LinkAudit) -> str:
     """Return a clause that names the linked files whose last audit did not pass; "" if there are none."""
     outputs = []
     for file in sorted(Path(refusal_file(str(plan_path), audit.mode, "")).parent.glob("[!.]*")):
-        with suppress(OSError):  # a link that ends now removes its file
+        with suppress(OSError):  # a link that runs meanwhile may remove its file
             outputs.append(file.read_text(encoding="utf-8", errors="surrogateescape"))
     return f"the last audit of {' '.join(outputs)} did not pass: build again to see the reason" if outputs else ""
 
@@ -117,7 +117,7 @@ def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
         with open(path, encoding="utf-8") as stream:
             data: Any = json.load(stream)
         if not isinstance(data, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         file_format = data.pop("format", None)
         if file_format == PLAN_FORMAT and not isinstance(file_format, bool):
             return from_data(kind, data)

@@ -10,8 +10,9 @@ from .matrix import Code, KernelCode, LevelCode
 
 @dataclass(frozen=True)
 class Registered:
-    """One kernel source at one level: it registers stubs, and registers that it has no function for those in `without`.
+    """One kernel source at one level.
 
+    `registers` are the stubs that it gives a function, and `without` those for which it registers that it has none.
     `code` is None if isagen does not read objects.
     """
 
@@ -24,9 +25,9 @@ class Registered:
 class Registrations:
     """One level: its kernel sources, and the size and initial value of each weak variable that all levels share.
 
-    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. Of the names
-    in the level's objects, only this level defines `private_names`, and no linker merges them; other objects may refer
-    to `public_names`. `initialised_variables` are weak, have dynamic initialisation, and are the level's own.
+    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. The names in
+    the level's objects are `private_names`, which only this level defines and no linker merges, and `public_names`, to
+    which other objects may refer. `initialised_variables` are private weak variables with dynamic initialisation.
     """
 
     level: str

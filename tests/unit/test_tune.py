@@ -201,7 +201,7 @@ def test_what_cannot_be_written(tmp_path):
         ("levels = [", r"isa\.toml"),
         ("kernels = 3", r"isa\.toml: kernels"),
         ("[sets.one]", "several sets of kernels"),
-        ('kernels = { "k.c" = { args = ["-O3"] } }', r"form that cannot be changed.*\n.*by hand: k\.c: levels -WIDE"),
+        ('kernels = { "k.c" = { args = ["-O3"] } }', r"form that isagen cannot edit.*\n.*by hand: k\.c: levels -WIDE"),
     ):
         (tmp_path / "isa.toml").write_text(text)
         with pytest.raises(ConfigError, match=message):

@@ -1,6 +1,6 @@
 """COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
-MinGW's compilers encode names of C++ as the Itanium ABI says, clang-cl and cl as Microsoft does: each name shows which.
+MinGW's compilers mangle names of C++ by the Itanium ABI, clang-cl and cl by Microsoft's: each name shows its ABI.
 Linked files (PE) are read for their build matrix alone: they are not audited.
 """
 
@@ -50,5 +50,5 @@ def open(path: AnyPath, shown: str = "") -> Binary:
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:
-    """Return the `content` of an object: whole modules, whose objects alone get notes, have no levels on Windows."""
+    """Return `content` unchanged: only objects of whole modules get notes, and these have no levels on Windows."""
     return content

@@ -1,6 +1,7 @@
-"""The names of C++ in COFF objects (`isagen.binary.protocol.Mangling`): MinGW's are Itanium's, others Microsoft's.
+"""The mangled names of C++ in COFF objects (`isagen.binary.protocol.Mangling`).
 
-No name is both. A program may have both, as C of MinGW calls into a DLL.
+MinGW's compilers mangle by the Itanium ABI, others by Microsoft's. No name belongs to both, but a program may contain
+both: C of MinGW can call a DLL of the other ABI.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from itertools import chain
 
 from .. import itanium, microsoft
 
-is_literal = microsoft.is_literal  # MinGW's have no names
-demangle = itanium.demangle  # no library for Microsoft's is at hand outside of Windows
+is_literal = microsoft.is_literal  # literals have no symbols with MinGW
+demangle = itanium.demangle  # Microsoft's names would need a library that only Windows has
 
 
 def is_type(name: str) -> bool:
@@ -30,13 +31,13 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether the class of type information or of a table is one of the C++ library."""
+    """Return whether a name of type information or of a vtable is for a class of the C++ library."""
     is_microsofts = name.startswith(microsoft.START)
     return microsoft.is_standard(name) if is_microsofts else itanium.is_standard(name)
 
 
 def is_destructor(name: str) -> bool:
-    """Return whether a function is a destructor: only compilers take its address, no source can."""
+    """Return whether a function is a destructor, whose address only compilers can take."""
     return itanium.is_destructor(name) or microsoft.is_destructor(name)
 
 

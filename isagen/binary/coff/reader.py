@@ -91,7 +91,7 @@ class Coff(ObjectReader):
     def _decoded(self) -> Iterator[ObjectSymbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
-        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # no linker takes one of several by its name
+        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # linkers do not merge such sections by name
         self.unnamed = frozenset(
             section.index
             for section in self.sections
@@ -117,7 +117,7 @@ class Coff(ObjectReader):
                 if stands_for not in entries:
                     raise self.fail(f"the weak symbol {entry.name} stands for one that is not there")
                 place = entries[stands_for]
-            # The absolute zero that stands for a weak symbol defines nothing.
+            # A weak symbol whose default is an absolute zero is undefined.
             index = place.section if place.section > 0 or place is entry else 0
             section = self.sections[max(index, 0)]
             binding = Binding.LOCAL

@@ -13,7 +13,7 @@ from .entries import ARRAY_NAMES, ElfSymbol
 from .reader import Elf
 from .relocations import relocations
 
-DIGEST_SIZE = 8  # bytes: of the thousands of objects of a build, two that differ do not share a digest by accident
+DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 
@@ -29,7 +29,7 @@ def object_digest(elf: Elf, prefixes: Sequence[str]) -> str:
     for section in loaded:
         values = section.type, section.flags & ~e.SHF_GROUP, section.size, section.alignment
         digest.update(struct.pack("<QQQQ?", *values, section.constant))
-        if section.name.startswith(tuple(ARRAY_NAMES)):  # the name of an array has its place in the order of calls
+        if section.name.startswith(tuple(ARRAY_NAMES)):  # the name contains the priority of the array's functions
             digest.update(section.name.encode(errors="surrogateescape"))
         digest.update(elf.content(section))
     for content in sorted(_global_symbols(elf, prefixes, numbers)):
@@ -38,7 +38,7 @@ def object_digest(elf: Elf, prefixes: Sequence[str]) -> str:
     for section in elf.sections:
         if section.type in (e.SHT_RELA, e.SHT_REL, e.SHT_CREL) and section.info in numbers:
             digest.update(struct.pack("<Q", numbers[section.info]))
-            if section.type == e.SHT_CREL:  # not decoded: objects that number their symbols otherwise differ
+            if section.type == e.SHT_CREL:  # not decoded, so the digest depends on the order of symbols too
                 digest.update(elf.content(section))
             else:
                 for offset, kind, number, addend in relocations(elf, section):
@@ -47,7 +47,7 @@ def object_digest(elf: Elf, prefixes: Sequence[str]) -> str:
 
 
 def _global_symbols(elf: Elf, prefixes: Sequence[str], numbers: dict[int, int]) -> Iterator[bytes]:
-    """Yield the content of each global symbol: its name, visibility and binding, and where the object defines it."""
+    """Yield each global symbol as bytes: name, visibility, binding, and its position if the object defines it."""
     for symbol in elf.symbols():
         if symbol.binding != Binding.LOCAL:
             name = elf.name(symbol)
@@ -59,9 +59,7 @@ def _global_symbols(elf: Elf, prefixes: Sequence[str], numbers: dict[int, int]) 
 
 
 def _target(elf: Elf, numbers: dict[int, int], table: int, number: int) -> bytes:
-    """Return the content of a symbol that a relocation refers to: its position in the object, or else its name and
-    attributes.
-    """
+    """Return a symbol that a relocation refers to as bytes: its position in the object, or its name and attributes."""
     symbol = elf.symbol_of(elf.sections[table], number)
     if symbol.section in numbers:
         return _position(elf, symbol, numbers)
@@ -73,6 +71,6 @@ def _target(elf: Elf, numbers: dict[int, int], table: int, number: int) -> bytes
 
 
 def _position(elf: Elf, symbol: ElfSymbol, numbers: dict[int, int]) -> bytes:
-    """Return the section's number and the offset of a symbol that the object defines, and whether it is an ifunc."""
+    """Return the position of a defined symbol: its section's number, its offset there, and whether it is an ifunc."""
     offset = symbol.address - elf.sections[symbol.section].address
     return struct.pack("<QQ?", numbers[symbol.section], offset % (1 << 64), symbol.kind == SymbolKind.RESOLVER)

@@ -70,7 +70,7 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: a big-endian file is called so
+LITTLE_ENDIAN = frozenset({3, 62})  # machines that have no big-endian mode: the name of such a file says "big-endian"
 
 
 def architecture_of(head: bytes) -> Architecture | None:

@@ -1,4 +1,4 @@
-"""An ELF object as sealing reads it: its symbols that are not local, COMDAT groups, and initial values of data."""
+"""What sealing reads of an ELF object: the symbols that are not local, COMDAT groups, and initial values of data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
-from ...model.errors import AuditError, BuildError
-from ...model.files import AnyPath, read_bytes
+from ...model.errors import AuditError
+from ...model.files import AnyPath
 from ...model.names import TOOLCHAIN_SECTIONS
-from ..initial_values import InitialValues, Pointer
+from ..initial_values import Content, Pointer
 from ..itanium import initialised_variables, is_type
+from ..object_file import SealableObject
 from ..protocol import CODE_KINDS, MERGEABLE, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
 from . import layout as e
@@ -22,22 +23,18 @@ from .reader import UNREADABLE, Elf
 from .relocations import ObjectRelocations
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). They count as constants, so that sealing
-# renames them: each level has another number of counters. Profiling tools add up the counters of all levels.
+# renames them: levels have different numbers of counters. Profiling tools add up the counters of all levels.
 COUNTER_PREFIXES = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 
 
-class ElfObject:
-    """An ELF object in memory (`isagen.binary.sealing_protocol.ObjectFile`).
+class ElfObject(SealableObject):
+    """An ELF object in memory (`isagen.binary.sealing_protocol.ObjectFile`)."""
 
-    Raises `BuildError`, which names `path`, if `data` is not one.
-    """
-
-    format = Elf.format
+    format, shown = Elf.format, "ELF"
 
     def __init__(self, data: bytes, path: AnyPath) -> None:
-        self.data = data
-        self.path = path
+        super().__init__(data, path)
         try:
             self.elf = Elf(path, data=data)
             self.sections = self.elf.sections
@@ -51,23 +48,6 @@ class ElfObject:
             raise self.read_error(str(problem)) from None
         except AuditError as problem:
             raise self.read_error(problem.message.removeprefix(UNREADABLE)) from None
-
-    @classmethod
-    def load(cls, path: AnyPath) -> ElfObject:
-        """Read the object at `path`."""
-        try:
-            data = read_bytes(path)
-        except OSError as problem:
-            raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
-        return cls(data, path)
-
-    def read_error(self, problem: str) -> BuildError:
-        """Return the error for a file that is not an object, or a damaged one."""
-        return BuildError(
-            f"is not an object file that isagen can read: {problem}",
-            where=str(self.path),
-            remedy="kernels must be compiled to ELF objects; is link-time optimisation switched on by hand?",
-        )
 
     def _groups(self, table: ElfSection | None) -> Iterator[Group]:
         """Yield the COMDAT groups, whose signatures are symbols of a `table`."""
@@ -126,17 +106,8 @@ class ElfObject:
         data = (SymbolKind.DATA, SymbolKind.LABEL)
         return tuple(s for s in mergeable if s.code or (s.constant and s.kind in data and not is_type(s.name)))
 
-    @cached_property
-    def _initial_values(self) -> InitialValues:
-        return InitialValues(_Content(self.elf))
-
-    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
-        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
-        return self._initial_values.targets(data)
-
-    def initial_value(self, symbol: NamedSymbol) -> str:
-        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
-        return f"{value} ({symbol.size} bytes)"
+    def _content(self) -> Content:
+        return _Content(self.elf)
 
     @property
     def loaded_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""The pointers of an ELF file: those that code is called through, in the GOT and in arrays, and those in data."""
+"""The pointers of an ELF file: those through which code is called, in the GOT and in arrays, and those in data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ElfPointers:
 
     @cached_property
     def _arrays(self) -> tuple[tuple[int, int, str], ...]:
-        """(Address, size, when its functions are called) of each array of functions in a linked file."""
+        """The arrays of functions in a linked file: (address, size, when the functions are called)."""
         arrays = [(s.address, s.size, s.when_called) for s in self.elf.sections if s.in_file and s.when_called]
         for (address_tag, size_tag), when in DYNAMIC_ARRAYS.items():
             address = self._dynamic.get(address_tag, 0)
@@ -193,7 +193,7 @@ def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]
                 elif kind in kinds.slot and elf.dynamic_table is not None:
                     symbol = elf.symbol_of(elf.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        # The places of the GOT have no addend, whatever they contain.
+                        # Slots of the GOT have no addend: what they contain is not one.
                         yield offset, symbol.address + (addend if kind in kinds.absolute else 0)
     if elf.fixed:
         yield from _words_that_are_addresses(elf)

@@ -26,7 +26,7 @@ NUMBERS = frozenset(kind for name, kind in numbers(OpKind).items() if name.start
 SIGNS = frozenset({ConditionCode.S, ConditionCode.NS})
 TESTS = frozenset({Mnemonic.TEST, Mnemonic.AND, Mnemonic.CMP, Mnemonic.BT, Mnemonic.SHR})
 BY_NUMBER = frozenset({Mnemonic.BT, Mnemonic.SHR})  # their immediate is the number of a bit, not a mask
-OTHER = -1  # stands for a test of something else than a feature's bit
+OTHER = -1  # in place of a bit, if a test is not of a feature's bit
 
 
 class Tracking:
@@ -47,7 +47,7 @@ class Tracking:
         join_points: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Do as `decoding.Decoder.call_arguments` does."""
+        """See `decoding.Decoder.call_arguments`."""
         values: dict[int, int] = {}  # by register
         arguments = {}
         for instruction in Decoder(64, raw, ip=address):
@@ -71,10 +71,10 @@ class Tracking:
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Do as `decoding.Decoder.tested_bits` does; OTHER is the negative bit."""
+        """See `decoding.Decoder.tested_bits`."""
         tested: set[int] = set()
-        bases: dict[int, int] = {}  # by register, the address of a variable that is in it
-        loaded = None  # the address from which a value was loaded into a register last
+        bases: dict[int, int] = {}  # by register: the address of a variable that it contains
+        loaded = None  # the address of the last load
         for instruction in Decoder(64, raw, ip=address):
             kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
             place = self._place(instruction, bases) if OpKind.MEMORY in kinds else None
@@ -100,7 +100,7 @@ class Tracking:
 
     @staticmethod
     def _place(instruction: Instruction, bases: Mapping[int, int]) -> int | None:
-        """Return the address of an operand in memory; None if it is not known."""
+        """Return the address of an operand in memory; None if it is unknown."""
         if instruction.is_ip_rel_memory_operand:
             return instruction.ip_rel_memory_address
         base = bases.get(instruction.memory_base) if instruction.memory_base else 0
@@ -108,7 +108,7 @@ class Tracking:
 
     @staticmethod
     def _bits(words: Mapping[int, int], place: int, number: int, shift: int, is_bit: bool) -> Iterator[int]:
-        """Yield the bits of the word at `place` that a test with the immediate `number` concerns."""
+        """Yield the bits of the word at `place` that an instruction with the immediate `number` tests."""
         first = words[place & ~3]
         if first < 0:
             yield OTHER
