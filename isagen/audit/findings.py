@@ -49,12 +49,12 @@ class Finding:
 
     @property
     def meaning(self) -> str:
-        """The fault, in general words."""
+        """The meaning of its kind or cause."""
         return CAUSES[self.cause][0] if self.cause else KINDS[self.kind][0]
 
     @property
     def remedy(self) -> str:
-        """The remedy, in general words."""
+        """The remedy for its kind or cause."""
         return CAUSES[self.cause][1] if self.cause else KINDS[self.kind][1]
 
 
@@ -91,7 +91,7 @@ class Result:
     - `unused`: entries of isa.toml that allowed nothing: (pattern, reason)
     - `outside`: functions and vtables of no level that code of levels refers to: all levels run one copy of them
     - `decoded`: whether there is a decoder for the code
-    - `problem`: the error because of which the file could not be audited
+    - `problem`: the error, if the file could not be audited
     - `excused`: the findings that a file of allowances allows, by entry
     - `group`: the wheel or folder that the audit was called for, if the file is in one
     - `empty`: whether that wheel or folder contains no machine code

@@ -88,11 +88,11 @@ class Subject:
 
     def _runs_after_detection(self, number: int) -> bool:
         """Return whether a function, a callee of it, or each of its callers detects CPU features."""
-        if self.references.detects_features_first(number):
+        if self.references.detects_or_calls_detection(number):
             return True
         # In a file without a record, the search for callers would take as long as the rest of the audit.
         callers = list(self._callers(self.code.start(number))) if self.levels else []
-        return bool(callers) and all(map(self.references.detects_features_first, callers))
+        return bool(callers) and all(map(self.references.detects_or_calls_detection, callers))
 
     def _callers(self, address: int) -> Iterator[int]:
         """Yield the functions that call an address."""

@@ -70,7 +70,7 @@ def known_systems() -> tuple[str, ...]:
 
 
 def format_under(macros: Container[str]) -> Format | None:
-    """Return the format of the objects that a compiler writes that predefines `macros`; None if it is not known."""
+    """Return the format of the objects of a compiler that predefines `macros`; None if it is unknown."""
     return next((format for format in FORMATS if any(macro in macros for macro in format.macros)), None)
 
 

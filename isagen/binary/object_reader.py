@@ -1,4 +1,4 @@
-"""What readers of COFF and Mach-O objects share: a file in memory, with its sections, symbols and relocations."""
+"""The base class of readers of COFF and Mach-O objects: a file in memory, its sections, symbols and relocations."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ObjectSection(Section, Protocol):
 
     @property
     def flags(self) -> int:
-        """What the format says of it."""
+        """The flags of the format."""
 
     @property
     def loaded(self) -> bool:
-        """Whether a process has it in memory."""
+        """Whether a process maps it into memory."""
 
     @property
     def in_file(self) -> bool:
@@ -90,12 +90,12 @@ UNDEFINED = ObjectSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 class ObjectReader:
     """An object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
 
-    `isagen.binary.protocol.Binary` documents its methods. A format's class reads `sections`, of which number 0 is none,
-    and symbols by number, and gives each section's relocations.
+    `isagen.binary.protocol.Binary` documents its methods. A format's class reads `sections`, the first of which stands
+    for "no section", the symbols by number, and the relocations of each section.
     """
 
     format: str
-    unreadable: str  # the start of what is said of a damaged file
+    unreadable: str  # the start of the error for a damaged file
     mangling: Mangling
     machine: int
     architecture: Architecture | None

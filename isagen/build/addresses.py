@@ -23,9 +23,8 @@ FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    `lower` maps the names that the objects use and levels below define to these levels. `initialised_variables` are the
-    names of weak or unique variables with dynamic initialisation, and of their guards: these names are private to the
-    level.
+    `lower` maps names that the objects use to the lower level that defines them. `initialised_variables` are the names
+    of weak or unique variables with dynamic initialisation, and of their guards, which are private to the level.
     """
 
     def __init__(self, level: str, objects: Sequence[Compiled], lower: Mapping[str, str] | None = None) -> None:
@@ -68,8 +67,8 @@ class LevelAddresses:
                 yield symbol
 
     def _code_behind(self, targets: PointerTargets) -> str:
-        """Return what pointers lead to, directly or through other data: a function of the level, or a name of a level
-        below; "" if they lead to neither.
+        """Return the first code that pointers lead to, directly or through other data: a function of the level, or a
+        name of a lower level; "" if they lead to neither.
         """
         seen: set[str] = set()
         waiting = [targets]

@@ -1,4 +1,4 @@
-"""What sealing reads in a compiled object. The step's memo stores it, so that each object is read once."""
+"""The facts that sealing needs of a compiled object. The step's memo stores them, so that each object is read once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .measure import Measure
 
 
 class CompiledSymbol(NamedTuple):
-    """A global symbol, `defined` by the object or undefined; `code` tells that it names code of the object.
+    """A global symbol, `defined` by the object or undefined; it is `code` if it names code of the object.
 
-    `weak_code_or_constant` tells that sealing renames it in each object, because linkers would merge it across levels.
-    `mergeable_variable` tells that it names writable data that linkers merge across objects; it then has an
-    `initial_value`, which ends with the size. `pointer_targets` are the symbols that its data points to.
+    Sealing renames each `weak_code_or_constant`, because linkers would merge it across levels. A `mergeable_variable`
+    names writable data that linkers merge across objects; it has an `initial_value`, which ends with the size.
+    `pointer_targets` are the symbols that its data points to.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Compiled:
 
     `findable_sections` maps the sections that code finds by name to the symbols that they point to.
     `initialised_variables` are the variables that code initialises, and their guards. `foldable_variables` are the
-    object's mergeable variables if it contains nothing else but code and constants; otherwise it is None.
-    `bounded_sections` are the sections whose __start_ and __stop_ symbols the object uses.
+    object's mergeable variables if it may fold, and None if it may not. `bounded_sections` are the sections whose
+    __start_ and __stop_ symbols the object uses.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Compiled:
 
 
 def registration_prefixes(level: str) -> tuple[str, str]:
-    """Return the prefixes of two symbols: of a stub's kernel at a level, and of the lack of a kernel there."""
+    """Return the prefixes of the symbols by which a level registers a stub's kernel, and that it has none."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 

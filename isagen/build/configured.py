@@ -67,7 +67,7 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
     compiled = {command["file"] for command in commands if OUTPUT in command}
     entries = _entries(commands, copies, tuple(left_out))
     added = [json.dumps(entry).encode() for entry in entries if entry["file"] not in present]
-    if added:  # insert text: to write thousands of entries anew takes longer
+    if added:  # text is inserted, because writing all of thousands of entries takes longer
         write_atomically(path, b"[\n" + b",\n".join(added) + b"," + content[content.index(b"[") + 1 :])
     return sorted(compiled.intersection(source for source, _ in copies.values()))
 

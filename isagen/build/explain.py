@@ -1,4 +1,4 @@
-"""Explaining a failed link: the project's mistakes, of which the linker only names symbols."""
+"""Explains a failed link by the project's mistakes; the linker itself only names symbols."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOR_LTO = "__gnu_lto_slim"
 
 
 def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
-    """Yield the mistakes in a link of `objects`; `sealed` tells whether the plan in `folder` seals levels."""
+    """Yield the mistakes in a link of `objects`; the levels are `sealed` if the plan in `folder` seals them."""
     for path, symbol, levels in objects.past_stubs(objects.private_names):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",

@@ -130,7 +130,7 @@ def _report(mode: str, output: str, result: Result) -> int:
 
 
 def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
-    """Print the project's mistakes behind a failed link, where the linker only names symbols."""
+    """Print the project's mistakes that made a link fail; the linker itself only names symbols."""
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has printed its own errors
@@ -191,7 +191,7 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
     """
     if binary.levels or _contain_kernels(plan, folder, inputs):
         raise BuildError(
-            "holds no record of isagen, although kernels are linked into it",
+            "contains no record of isagen, although kernels are linked into it",
             where=binary.shown,
             remedy="a linker script or an option of the link discards notes: keep the section .note.isagen",
         )

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 
 from ..binary.formats import architecture_of
 from ..binary.sealing_protocol import ObjectFile
@@ -41,7 +40,7 @@ class Measure:
     def _counts(self, decoder: Decoder, parts: Iterable[bytes]) -> tuple[int, int, dict[str, int]]:
         """Return the number of instructions, their widest register in bits, and the number that need each feature.
 
-        What needs one of several features counts under the first.
+        An instruction that needs one of several features counts under the first.
         """
         self._needs = self._needs or decoder.needs(self._features().instructions)
         counts = Counter(instruction.code for part in parts for instruction in decoder.decode(part, 0))
@@ -49,7 +48,7 @@ class Measure:
         for code, count in counts.items():
             for feature in self._needs.get(code, ()):
                 by_feature[feature.partition(OR)[0]] += count
-        widest = max((_width(decoder, code) for code in counts), default=0)
+        widest = max(map(decoder.width, counts), default=0)
         return counts.total(), widest, dict(sorted(by_feature.items()))
 
 
@@ -64,11 +63,12 @@ LOST = (
 def lost_code(
     levels: Sequence[Registrations], below: Mapping[str, Sequence[str]], paths: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a warning for each kernel source whose copy is the same as a lower one's while one between them differs.
+    """Yield a warning for each kernel source whose copy equals a lower level's, but not that of a level between them.
 
-    The source chooses its code by macros, and a level does not define the macro of a level `below` it. `levels` are
-    ordered, the lowest first. Only the first such level of a source is in its warning. `paths` maps sources to files:
-    where a source has no #if, the compiler alone made the difference, and there is no warning.
+    Such a source chooses its code by macros, and the level does not define the macro of the level between. `levels` are
+    ordered, the lowest first, and `below` maps each to the levels that it requires. A warning names only the first such
+    level. `paths` maps sources to files: a source without #if gets no warning, because only the compiler can have made
+    the difference.
     """
     digests: dict[str, dict[str, str]] = {}
     for registrations in levels:
@@ -83,8 +83,3 @@ def lost_code(
             if between and CONDITION.search(read_bytes(paths[source])):
                 yield LOST.format(source=source, level=level, lower=same[0], between=between[-1])
                 break
-
-
-@cache
-def _width(decoder: Decoder, code: int) -> int:
-    return decoder.width(code)

@@ -35,8 +35,8 @@ class Recipe:
 class Outputs:
     """The outputs of a run.
 
-    `last` maps each sealed object of the last run to the digest of its inputs, `digests` those of this run. `changed`
-    are the files that changed since the last run.
+    `last` maps each sealed object of the last run to the digest of its recipe, and `digests` each of this run.
+    `changed` are the files that changed since the last run.
     """
 
     def __init__(self, work: Work, last: Mapping[str, str], changed: Collection[str]) -> None:

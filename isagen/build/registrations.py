@@ -31,7 +31,7 @@ class ObjectRegistrations(NamedTuple):
 def object_registrations(
     source: str, compiled: Compiled, level: str, addresses: LevelAddresses, shim: bool = False
 ) -> ObjectRegistrations:
-    """Return the registrations in the object of a kernel source or of its `shim`. Those of a shim contain no code."""
+    """Return the registrations in the object of a kernel source or, without code, of its `shim`."""
     names = [symbol.name for symbol in compiled.symbols if symbol.defined]
     registers, without = (
         tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))

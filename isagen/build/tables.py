@@ -1,7 +1,7 @@
-"""The tables of stubs in a link: a stub may be in one table only.
+"""Checks the tables of stubs in a link: a stub may be in one table only.
 
-If two static libraries have a table with the same stub, both call the first library's kernels, because linkers never
-extract the second table.
+If the tables of two static libraries have the same stub, both libraries call the first one's kernels, because linkers
+do not extract the second table.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ def check_stubs(inputs: Iterable[str]) -> None:
         for name in names:
             first_path, first_tables = first.setdefault(name, (path, tables))
             is_stub = name.startswith(UNREGISTERED_SYMBOL.encode())
-            if is_stub and first_path != path and first_tables.isdisjoint(tables):  # two libraries may share a table
+            # One table may be in two libraries.
+            if is_stub and first_path != path and first_tables.isdisjoint(tables):
                 raise BuildError(
-                    f"is a stub of {first_path} and of {path}, and the linker takes one of them for both",
+                    f"is a stub of {first_path} and of {path}, and the linker uses one of them for both",
                     where=name.decode(errors="surrogateescape").removeprefix(UNREGISTERED_SYMBOL),
                     remedy="rename one: a stub's name is unique in the program",
                 )

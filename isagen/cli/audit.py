@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         raise AuditError("is for data", where="--pretty", remedy="give --format json too")
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
-    standard_output()  # takes symbols of any letters
+    standard_output()  # set to escape letters of symbols that it cannot encode
     results = _results(options, allowances)
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)

@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"{name}: unknown value {value!r}", did_you_mean(str(value), choices))
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # generic for type checkers alone
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # a string: the class takes no parameter at run time
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         if options.format != "json":
             own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if known else {}
             bugs = [one for one in known if one.concerns(*own, verdict.features)]
-            known = [one for one in known if one not in bugs]  # it is said at the lowest level that it touches
+            known = [one for one in known if one not in bugs]  # each bug is shown once, at the lowest level
             print(wrapped(_lines(level, verdict, [bug.text for bug in bugs])), end="", flush=True)
     if options.format == "json":
         print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))

@@ -15,7 +15,7 @@ from ..processors.instructions import CpuChecks
 from .code import Code
 
 LARGEST_WRAPPER = 64  # bytes of a wrapper at most
-IMPORTED = "__imp_"  # on Windows, the pointer to a function or variable of a DLL begins so
+IMPORTED = "__imp_"  # the prefix of symbols of pointers into DLLs
 # The kind of a call or jump through a pointer if its target is known.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
 # The kind if its target is unknown.
@@ -25,9 +25,9 @@ UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNO
 class ResolvedReference(NamedTuple):
     """A reference by the instruction at the address `at`; `target` is an address, or 0.
 
-    Only a target that another file defines, or that is one of the functions that call their arguments (the `callbacks`
-    of `References`), has a `name`. A call through the PLT, the GOT or the pointer to a DLL's function has the kind of a
-    direct call. An unknown target has neither address nor name.
+    A target has a `name` only if another file defines it, or if it is among the `callbacks` of `References`. A call
+    through the PLT, the GOT or the pointer to a DLL's function has the kind of a direct call. An unknown target has
+    neither address nor name.
     """
 
     at: int
@@ -121,7 +121,7 @@ class References:
                 else:
                     kind, target = Kind.READ, reference.address
             elif kind is Kind.ADDRESS and within(self._pointers.slot_ranges, target):
-                kind = Kind.READ  # a pair of words of thread-local storage: the next words are others' pointers
+                kind = Kind.READ  # two words for thread-local storage; pointers that follow them are not part of it
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue
@@ -227,7 +227,7 @@ class References:
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
-        """(First address, address after the last) of each table of the PLT and GOT, and each array of functions."""
+        """The ranges (first address, address after the last) of the PLT, the GOT, and arrays of functions."""
         return sorted([*self._pointers.plt_ranges, *self._pointers.slot_ranges])
 
     # ---- of data
@@ -341,8 +341,8 @@ class References:
         of_toolchain = name in detection.functions or name.startswith(detection.variables)
         return name.startswith(detection.libc) or (of_toolchain and not libc_only)
 
-    def detects_features_first(self, number: int) -> bool:
-        """Return whether a function, or one that it directly calls or jumps to, detects CPU features, in any order."""
+    def detects_or_calls_detection(self, number: int) -> bool:
+        """Return whether a function, or one that it directly calls or jumps to, detects CPU features."""
         calls = (resolved for resolved in self.of(number) if resolved.kind in DIRECT and resolved.target)
         return self.detects_features(number) or any(
             self.detects_features(self.code.entry(call.target)) for call in calls

@@ -58,7 +58,7 @@ def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
 
 
 def _copy(path: str, content: bytes, target: Path) -> None:
-    """Copy a file with its bytecode, and with its time: Python compares that to the time in the bytecode."""
+    """Copy a file with its bytecode, and with its mtime, which Python compares with the time in the bytecode."""
     state = os.stat(path)
     if not write_if_changed(target, content) and os.stat(target).st_mtime_ns == state.st_mtime_ns:
         return
@@ -71,7 +71,7 @@ def _copy(path: str, content: bytes, target: Path) -> None:
 def own_python() -> str:
     """Return the path of this Python, for the commands of the steps.
 
-    A virtual environment has several names of it. All give the same path, so that no step runs again.
+    A virtual environment has several names of its Python. The path is the same for all, so that no step runs again.
     """
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     same = sys.prefix != sys.base_prefix and os.path.exists(usual) and os.path.samefile(usual, sys.executable)

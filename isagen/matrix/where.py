@@ -95,7 +95,7 @@ def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
 
 
 def _failed_since(plan: Path) -> bool:
-    """Return whether the last `meson setup` of a plan's build failed: Meson notes it, and keeps the older files."""
+    """Return whether the last `meson setup` of a plan's build failed, after which Meson leaves older files in place."""
     build = build_of(plan)
     if build is not None:
         with suppress(OSError, ValueError):
@@ -192,9 +192,7 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
             "configuring failed, or the project does not use isagen: see what `meson setup` says",
         )
     elif binaries:
-        message = (
-            f"{'its binary holds' if binaries == 1 else f'its {binaries} binaries hold'} no build matrix of isagen"
-        )
+        message = f"{'its binary has' if binaries == 1 else f'its {binaries} binaries have'} no build matrix of isagen"
         remedy = "built without isagen, or by an older version of it; give the build folder"
     elif formats:
         message, remedy = f"its binaries are {' and '.join(formats)} files, which isagen does not read", ""

@@ -1,4 +1,4 @@
-"""The part of a features file about instructions: the features that they need, and how code detects CPU features."""
+"""Reads the part of a features file about instructions: the features that they need, and how code detects features."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class Instructions:
     checked: Mapping[str, str] = field(default_factory=dict)
 
 
-# Between the names of features one of which is enough.
-OR = " or "
+OR = " or "  # between names of features of which a CPU needs only one
 
 
 def have(features: Container[str], needed: Iterable[str]) -> bool:

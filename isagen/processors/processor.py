@@ -22,8 +22,7 @@ class DecodableCode:
     """A kind of machine code that can be decoded: its name in messages, and its ABI by binary format.
 
     `decoder` returns the decoder for an ABI. It needs the Python package `package` of the distribution `distribution`,
-    if they are named.
-    A compiler that writes such code predefines all macros in `defined`, and none in `undefined`.
+    if they are named. A compiler that writes such code predefines all macros in `defined`, and none in `undefined`.
     """
 
     shown: str

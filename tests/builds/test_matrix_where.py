@@ -214,7 +214,7 @@ def test_what_holds_no_matrix(house, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "failed/meson-info").mkdir(parents=True)
     for where, said in {
-        "true": "its binary holds no build matrix of isagen\n  built without isagen",
+        "true": "its binary has no build matrix of isagen\n  built without isagen",
         "mac.whl": "its binaries are Mach-O files, which isagen does not read",
         "pure.whl": "no build of isagen is here",
         "empty": "no build of isagen is here",

@@ -81,7 +81,7 @@ def test_the_same_stub_in_two_static_libraries(program, compiler):
     said = project.ninja(check=False)
     assert (
         "isagen: error: same_stub: is a stub of subprojects/one/liblib0.a and of subprojects/two/liblib1.a, and the "
-        "linker takes one of them for both\n"
+        "linker uses one of them for both\n"
         "  rename one: a stub's name is unique in the program\n"
     ) in said
     assert not project.path("program").exists()

@@ -24,7 +24,7 @@ ISA_DEFINE_DISPATCH(dot_stub)
 ISA_DEFINE_DISPATCH(level_stub)
 int main() { return level_stub()[0] == 0; }
 """
-SAID = "holds no record of isagen, although kernels are linked into it"
+SAID = "contains no record of isagen, although kernels are linked into it"
 
 
 def new(folder, *options, **environment):

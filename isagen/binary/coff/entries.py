@@ -71,7 +71,7 @@ class CoffSection:
 
     @property
     def merged(self) -> bool:
-        """Whether a linker takes one of all sections with its symbol or name."""
+        """Whether linkers keep one of all sections with its symbol or name (COMDAT)."""
         return bool(self.flags & c.SCN_LNK_COMDAT)
 
     @property

@@ -9,7 +9,7 @@ from struct import Struct
 
 from ..protocol import Architecture
 
-# Others are not read.
+# The machines whose objects are read.
 AMD64, ARM64 = 0x8664, 0xAA64
 MACHINES = {AMD64: "x86-64", ARM64: "AArch64"}
 
@@ -19,22 +19,22 @@ HEADER = Struct("<HHIIIHH")  # machine, sections, time, symbol table, symbols, s
 BIG_HEADER = Struct("<HHHHI16sIIIIIII")
 BIG_START = b"\0\0\xff\xff"
 BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
-SECTION = Struct("<8sIIIIIIHHI")  # name, two of images, size, data, relocations, lines, their counts, flags
+SECTION = Struct("<8sIIIIIIHHI")  # name, two fields of images, size, data, relocations, lines, their counts, flags
 SYMBOL, BIG_SYMBOL = Struct("<8sIhHBB"), Struct("<8sIiHBB")  # name, value, section, type, class, auxiliary records
 RELOCATION = Struct("<IIH")  # address, symbol, type
 AUXILIARY_SECTION = Struct("<IHHIHB")  # size, relocations, lines, checksum, associated section, selection
-AUXILIARY_WEAK = Struct("<II")  # the symbol that stands for it, and how the linker searches for another
+AUXILIARY_WEAK = Struct("<II")  # the default symbol, and how the linker searches for a definition
 
 SCN_CNT_UNINITIALIZED_DATA, SCN_LNK_INFO, SCN_LNK_REMOVE, SCN_LNK_COMDAT = 0x80, 0x200, 0x800, 0x1000
 SCN_ALIGN_MASK, SCN_LNK_NRELOC_OVFL, SCN_MEM_DISCARDABLE = 0xF00000, 0x1000000, 0x2000000
 SCN_MEM_EXECUTE, SCN_MEM_WRITE = 0x20000000, 0x80000000
 SELECT_NODUPLICATES, SELECT_ASSOCIATIVE = 1, 5
-ABSOLUTE = -1  # in place of a section: the value of the symbol is no place in one
+ABSOLUTE = -1  # in place of a section: the value of the symbol is a number
 TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
-# The types of relocations of data, by machine: of 64 bits; and of distances, with the bytes from the relocated place to
-# where the distance starts. x86-64 has REL32_1 to REL32_5 for instructions with more bytes after the address.
+# Types of relocations, by machine: absolute ones of 64 bits, and relative ones with the distance from the relocated
+# place to the address from which they count. x86-64 has REL32_1 to REL32_5 for operands with bytes after them.
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 

@@ -1,4 +1,4 @@
-"""A COFF object as sealing reads it: its symbols that are not local, and the initial values of its data."""
+"""What sealing reads of COFF objects alone: type information, literals, and variables that linkers merge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CoffObject(ObjectInMemory[Coff]):
     def foldable_variables(self) -> frozenset[str] | None:
         """Return the variables of an object that may fold; None for an object that may not.
 
-        A linker takes one of each such variable for all objects, because its section is merged.
+        Linkers merge such variables across objects, because they are in COMDAT sections.
         """
         names: dict[int, set[str]] = {}
         for symbol in self.symbols:

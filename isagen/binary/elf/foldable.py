@@ -1,4 +1,4 @@
-"""The variables of an object that may fold: it contains nothing else but code and constants."""
+"""Decides whether an object may fold: it contains only code, constants and variables that linkers merge."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from . import layout as e
 from .entries import UNWINDING, ElfSection
 from .reader import Elf
 
-# Sections that compilers use for functions and constants, and tables that describe functions. A name that an assembler
-# or a user chooses may be one by which a linker script, or a program, finds the section.
+# Sections that compilers use for functions and constants, and for tables that describe functions. Another section may
+# be one that a linker script, or a program, finds by name.
 CODE_AND_CONSTANTS = (
     *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),
     *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
@@ -28,9 +28,9 @@ UNLOADED = (
 def foldable_variables(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[str] | None:
     """Return the variables of an object that may fold; None for an object that may not.
 
-    A linker takes one of each such variable for all objects, because it is in a COMDAT group. These prevent folding:
-    other variables, functions that run at load or at exit, absolute and common symbols, sections that a linker, a
-    script or a program may find by name, and relocations in a form that is not read.
+    Linkers merge such variables across objects, because they are in COMDAT groups. These prevent folding: other
+    variables, functions that run at load or at exit, absolute and common symbols, sections that a linker, a script or a
+    program may find by name, and relocations in a form that is not read.
     """
     names: dict[int, set[str]] = {}
     for symbol in symbols:

@@ -89,7 +89,7 @@ def _packed(elf: Elf, section: ElfSection) -> Iterator[Entry]:
     numbers = _sleb(elf.content(section)[4:])
     try:
         left, offset = next(numbers), next(numbers)
-        if left > elf.size:  # a group of any number of relocations may take a few bytes
+        if left > elf.size:  # a damaged count: a few bytes may encode any number of relocations
             raise elf.fail(f"{section.name} has more relocations than the file has bytes to relocate")
         addend = 0
         while left > 0:

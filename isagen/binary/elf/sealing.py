@@ -1,10 +1,10 @@
 """Sealing ELF objects: the weak code and constants of a level get names and sections of the level.
 
-A linker takes one of all weak functions that have the same name, and one of all COMDAT groups that have the same
-signature, of whichever level. So in all objects of AVX2, `_Z4sortIfEvPT_` becomes `_Z4sortIfEvPT_.avx2.NUMBER`, which
-is hidden. The objects of the level still share one copy, and no other object refers to it. Other private names are
-given by the caller: functions that no linker merges, and data with addresses of them. Local functions get such names
-too, so that debuggers and profilers show their level.
+A linker keeps one of all weak functions with the same name, and one of all COMDAT groups with the same signature, of
+whichever level. So in all objects of AVX2, `_Z4sortIfEvPT_` becomes `_Z4sortIfEvPT_.avx2.NUMBER`, which is hidden. The
+objects of the level still share one copy, and no other object refers to it. The caller gives the other private names:
+functions that no linker merges, and data with addresses of them. Local functions get such names too, so that debuggers
+and profilers show their level.
 
 The code of a level moves to sections that linkers do not mix with others, `.isa_text.LEVEL`. So the section headers of
 a program or library, even of a stripped one, show which code belongs to which level.

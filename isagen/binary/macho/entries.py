@@ -9,7 +9,7 @@ from ..protocol import Binding, SymbolKind
 from . import layout as m
 
 DEBUGGING, UNWINDING = ("__DWARF", "__LD"), ("__eh_frame", "__compact_unwind", "__unwind_info")
-# The segments and sections that the program never writes to: the loader may relocate the latter.
+# The segments and sections that the program never writes to. Only the loader may, when it relocates the sections.
 CONSTANT_SEGMENTS, CONSTANT = ("__TEXT", "__DATA_CONST"), ("__const", "__cfstring", "__got")
 # Prefixes of the sections that compilers use by themselves, and that LLVM's profiles and sanitizers use.
 COMMON_DATA = (

@@ -1,4 +1,4 @@
-"""A Mach-O object as sealing reads it: its symbols that are not local, and the initial values of its data."""
+"""What sealing reads of Mach-O objects alone: type information, and variables that linkers merge."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class MachoObject(ObjectInMemory[Macho]):
     def foldable_variables(self) -> frozenset[str] | None:
         """Return the variables of an object that may fold; None for an object that may not.
 
-        A linker takes one of each weak variable for all objects. Data before the first one, or local data, is an
-        object's own.
+        Linkers merge weak variables across objects. They merge neither local data nor data before a section's first
+        symbol.
         """
         variables: set[str] = set()
         for section in self.file.sections:

@@ -1,8 +1,8 @@
 """Sealing Mach-O objects: the weak code and constants of a level get names of the level.
 
-A linker takes one of all weak definitions that have the same name. So `f` becomes `f.avx2.NUMBER`, a private external
-symbol: the objects of the level still share one copy, and no other program or library can refer to it. Sections keep
-their names, because linkers merge none by its name.
+A linker keeps one of all weak definitions with the same name. So `f` becomes `f.avx2.NUMBER`, a private external
+symbol: the objects of the level still share one copy, and no other program or library can refer to it. Sections are not
+renamed, because linkers merge no sections by name.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Renaming:
 def emptied(file: MachoObject) -> bytes:
     """Return an object for the same processor that defines nothing and refers to nothing.
 
-    It keeps the commands for the system's version, without which linkers warn.
+    It contains the commands for the system's version, because linkers warn where they are missing.
     """
     macho = file.file
     kept = [(place, size) for number, place, size in macho.commands() if number in m.VERSIONS]

@@ -33,9 +33,9 @@ def is_call(word: int) -> bool:
 
 
 class Access(NamedTuple):
-    """An access to memory at a base register and an offset; `size` is in bytes.
+    """A load or store at a base register and an offset; `size` is in bytes.
 
-    `general` is true if it is of one general register.
+    `general` is true if it loads or stores one general register.
     """
 
     base: int
@@ -95,7 +95,7 @@ def reads_first(word: int) -> bool:
     base, group = word >> 5 & 31, word >> 25 & 15
     if word & 0x7C000000 == 0x34000000:  # CBZ to TBNZ
         return word & 31 == 0
-    if group in (8, 9):  # data processing with an immediate, but ADR and MOVZ
+    if group in (8, 9):  # data processing with an immediate, except ADR and MOVZ
         return base == 0 and word >> 23 & 7 not in (0, 1, 5)
     if group & 7 == 5:
         return 0 in (base, word >> 16 & 31)
@@ -112,7 +112,7 @@ def _written_by_access(word: int, low: int, base: int) -> tuple[int, ...]:
         if options & 1 and not vector:
             registers = (low, word >> 10 & 31)
         return (*registers, base) if word >> 23 & 1 else registers
-    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered ones; the others write a result to the third register
+    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered ones: loads write `low`, stores a result to `third`
         third = word >> 16 & 31
         if _compares(word):
             return (third,) if options & 2 else (third, third + 1)
