@@ -1,16 +1,34 @@
-"""Tracks addresses in registers: those that pairs of instructions form, and the arguments of calls."""
+"""Tracks addresses in registers, and resolves the loads and stores that use them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .decoding import SMALL, Kind
 
 MASK = (1 << 64) - 1
+Found = tuple[Kind | None, int]  # the kind and the address of an instruction's reference
+NOTHING: Found = (None, 0)
 
 
 def signed(value: int, bits: int) -> int:
     """Return the signed number that a field of `bits` bits contains."""
     return value - (1 << bits) if value >> (bits - 1) else value
+
+
+class Access(NamedTuple):
+    """A load or store at a base register and an offset; `size` is in bytes.
+
+    `general` is true if it loads or stores one general register.
+    """
+
+    base: int
+    offset: int
+    size: int
+    is_load: bool
+    general: bool
 
 
 @dataclass
@@ -28,6 +46,16 @@ class Addresses:
     def copy(self) -> Addresses:
         """Return a copy, for the target of a jump."""
         return Addresses(dict(self.formed), dict(self.loaded))
+
+    def reference(self, access: Access) -> Found:
+        """Return the reference of a load or store whose base register contains a known address or pointer."""
+        is_flag = access.is_load and access.general and access.size <= SMALL
+        base = self.formed.get(access.base)
+        if base is not None:
+            kind = Kind.LOAD if access.general else Kind.READ
+            return (Kind.FLAG if is_flag else kind if access.is_load else Kind.WRITE), base + access.offset & MASK
+        loaded = self.loaded.get(access.base)
+        return (Kind.FLAG, loaded) if loaded is not None and is_flag else NOTHING
 
     def forget(self, registers: Iterable[int]) -> None:
         """Forget the contents of `registers`, which an instruction writes."""

@@ -43,6 +43,7 @@ UNKNOWN = frozenset({Kind.CALL_UNKNOWN, Kind.JUMP_UNKNOWN})
 CALLS = frozenset({Kind.CALL, Kind.CALL_SLOT, Kind.CALL_UNKNOWN})
 # After these, control does not go on to the next instruction.
 LEAVES = frozenset({Kind.JUMP, Kind.JUMP_SLOT, Kind.JUMP_UNKNOWN, Kind.END, Kind.INVALID})
+SMALL = 4  # the largest size in bytes of the number that FLAG reads
 
 
 class Reference(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .addresses import Addresses
+from .addresses import Addresses, Found
 from .decoding import LEAVES, Abi, Codes, Kind, Reference
 from .decoding import Instruction as AnyInstruction
 from .encodings import INVALID, NO_WORD, Encodings
@@ -16,8 +16,6 @@ from .instructions import Instructions
 
 FOLDER = Path(__file__).parent
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
-Found = tuple[Kind | None, int]  # the kind and the address of an instruction's reference
-NOTHING: Found = (None, 0)
 
 
 class Instruction(NamedTuple):

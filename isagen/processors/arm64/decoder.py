@@ -1,4 +1,4 @@
-"""Decodes the code of arm64 by rows of data: every instruction is a word of four bytes."""
+"""Decodes the code of arm64 by a table of encodings: every instruction is a word of four bytes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import sys
 from array import array
 from collections.abc import Iterator
 
-from ..addresses import MASK, Addresses, signed
+from ..addresses import MASK, NOTHING, Addresses, Found, signed
 from ..decoding import Abi, Codes, Kind
 from ..decoding import Instruction as AnyInstruction
 from ..encodings import INVALID, NO_WORD
-from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
+from ..row_decoder import Instruction, RowDecoder, Step
 from .words import PAGE, access, branch_target, is_call, reads_first, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 NO_REGISTER = 31  # the zero register or the stack pointer, by the instruction
-SMALL = 4  # the largest size of a flag in bytes
 # LDRB to w16 and CBZ of w16, before an atomic instruction: the CPU has it if the byte is not zero. So do the functions
 # __aarch64_ldadd4_acq_rel and its like in libgcc and compiler-rt, which GCC calls (-moutline-atomics).
 LOADS_FLAG, BRANCHES_ON_FLAG = (0xFFC003FF, 0x39400210), (0xFF00001F, 0x34000010)
@@ -111,27 +110,16 @@ def _formed(word: int, at: int, addresses: Addresses) -> int | None:
 
 def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
     """Return the kind and the address of an access to memory at a known address."""
-    kind, place = None, None
+    kind, place = NOTHING
     if word & 0x3B000000 == 0x18000000:  # LDR of a literal
         place = at + 4 * signed(word >> 5 & 0x7FFFF, 19) & MASK
         kind = Kind.LOAD if word >> 24 == 0x58 else Kind.READ
-    elif (accessed := access(word)) is not None and linked:
-        base = addresses.formed.get(accessed.base)
-        if base is not None:
-            place = base + accessed.offset & MASK
-            if not accessed.is_load:
-                kind = Kind.WRITE
-            elif accessed.general:
-                kind = Kind.FLAG if accessed.size <= SMALL else Kind.LOAD
-            else:
-                kind = Kind.READ
-        elif accessed.is_load and accessed.general and accessed.size <= SMALL:
-            place = addresses.loaded.get(accessed.base)
-            kind = Kind.FLAG if place is not None else None
+    elif linked and (accessed := access(word)) is not None:
+        kind, place = addresses.reference(accessed)
     addresses.forget(written(word))
-    if kind is Kind.LOAD and place is not None:
+    if kind is Kind.LOAD:
         addresses.loaded[word & 31] = place
-    return kind, place or 0
+    return kind, place
 
 
 def _words(raw: bytes) -> array[int]:

@@ -5,9 +5,7 @@ Source: Arm, Architecture Reference Manual for A-profile, C4.1, "A64 instruction
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ..addresses import MASK, signed
+from ..addresses import MASK, Access, signed
 
 PAGE = 4096
 
@@ -30,19 +28,6 @@ def branch_target(word: int, address: int) -> int | None:
 def is_call(word: int) -> bool:
     """Return whether an instruction is a call: BL, BLR, or BLR with authentication."""
     return word & 0xFC000000 == 0x94000000 or word & 0xFEFFF000 == 0xD63F0000
-
-
-class Access(NamedTuple):
-    """A load or store at a base register and an offset; `size` is in bytes.
-
-    `general` is true if it loads or stores one general register.
-    """
-
-    base: int
-    offset: int
-    size: int
-    is_load: bool
-    general: bool
 
 
 def access(word: int) -> Access | None:

@@ -7,15 +7,14 @@ import sys
 from array import array
 from collections.abc import Iterator
 
-from ..addresses import MASK, Addresses
+from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Kind
 from ..decoding import Instruction as AnyInstruction
 from ..encodings import INVALID, NO_WORD
-from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
+from ..row_decoder import Instruction, RowDecoder, Step
 from . import words as w
 
 FLOATS = "zve32f"  # LLVM's name of the feature that vector instructions of floating-point numbers need
-SMALL = 4  # the largest size of a flag in bytes
 
 
 class RiscvDecoder(RowDecoder):
@@ -143,7 +142,7 @@ class RiscvDecoder(RowDecoder):
             if written:
                 addresses.formed[written[0]] = sum_of_both
             return (Kind.NUMBER if fixed else Kind.ADDRESS, sum_of_both) if added[2] else NOTHING
-        kind, place = _of_memory(accessed, addresses) if accessed is not None else NOTHING
+        kind, place = addresses.reference(accessed) if accessed is not None else NOTHING
         addresses.forget(written)
         if kind is Kind.LOAD and written:
             addresses.loaded[written[0]] = place
@@ -179,18 +178,3 @@ class RiscvDecoder(RowDecoder):
             return accessed.size
         is_vector = instruction.word & 127 in (0x07, 0x27)
         return max(self.width(instruction.code) // 8, 1) if is_vector else 1
-
-
-def _of_memory(accessed: w.Access, addresses: Addresses) -> Found:
-    """Return the kind and the address of an access to memory at a known address."""
-    base = addresses.formed.get(accessed.base)
-    if base is not None:
-        place = base + accessed.offset & MASK
-        if not accessed.is_load:
-            return Kind.WRITE, place
-        if not accessed.general:
-            return Kind.READ, place
-        return Kind.FLAG if accessed.size <= SMALL else Kind.LOAD, place
-    loaded = addresses.loaded.get(accessed.base)
-    is_flag = accessed.is_load and accessed.general and accessed.size <= SMALL
-    return (Kind.FLAG, loaded) if loaded is not None and is_flag else NOTHING

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..addresses import MASK, signed
+from ..addresses import MASK, Access, signed
 
 LINKS = (1, 5)  # the registers for return addresses
 # Opcodes whose instructions write a general register: loads, immediates, AUIPC, AMO, registers, LUI, JALR, JAL.
@@ -115,19 +115,6 @@ def upper(word: int) -> int | None:
     if code == C_LUI and destination(word) not in (0, 2):
         return signed(bits(word, (2, 5, 0), (12, 1, 5)), 6) << 12
     return None
-
-
-class Access(NamedTuple):
-    """A load or store at a base register and an offset; `size` is in bytes.
-
-    `general` is true if it loads or stores a general register.
-    """
-
-    base: int
-    offset: int
-    size: int
-    is_load: bool
-    general: bool
 
 
 def access(word: int) -> Access | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..addresses import MASK, Addresses
-from ..decoding import Abi, Kind
+from ..addresses import MASK, NOTHING, Addresses, Found
+from ..decoding import SMALL, Abi, Kind
 from ..decoding import Instruction as AnyInstruction
 from ..encodings import INVALID, NO_WORD
-from ..row_decoder import NOTHING, Found, Instruction, RowDecoder, Step
+from ..row_decoder import Instruction, RowDecoder, Step
 from . import words as w
 
-SMALL = 4  # the largest size of a flag in bytes
 TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers stop the program so
 
 

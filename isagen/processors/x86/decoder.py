@@ -11,7 +11,7 @@ from operator import attrgetter
 import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
-from ..decoding import Abi, Codes, Instruction, Kind, Reference
+from ..decoding import SMALL, Abi, Codes, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
@@ -20,7 +20,6 @@ CODE = attrgetter("code")  # `map` with it is faster than a generator expression
 STRETCH = 1 << 16
 # Immediates that an address fits into.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
-SMALL = 4  # the largest size of a flag in bytes
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
 SMALL_MOVES = frozenset({Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX})
 COMPARES = frozenset({Mnemonic.CMP, Mnemonic.TEST})
