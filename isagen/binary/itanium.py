@@ -56,12 +56,12 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether the class of type information or of a table is one of the C++ library, or of its ABI."""
+    """Return whether a name of type information or of a vtable is for a class of the C++ library, or of its ABI."""
     return name[4:].startswith(("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1"))
 
 
 def is_destructor(name: str) -> bool:
-    """Return whether a function is a destructor: only compilers take its address, no source can.
+    """Return whether a function is a destructor, whose address only compilers can take.
 
     ``__tcf_0`` and ``__cxx_global_array_dtor`` are the destructors of arrays that GCC and Clang generate.
     """
@@ -71,10 +71,10 @@ def is_destructor(name: str) -> bool:
 
 
 def initialised_variables(names: Collection[str]) -> Iterator[str]:
-    """Yield the dynamically initialised variables whose guard or initialisation function is in `names`, and these.
+    """Yield the guards and initialisation functions in `names`, and the variables that these initialise.
 
-    A guard may be for a C++ name or for a plain one: both are yielded, though the variable has only one of them
-    (Itanium C++ ABI, 5.1.4.4; ``_ZTH`` is for thread-local variables).
+    A guard does not show whether its variable has a mangled name or a plain one, so both are yielded (Itanium C++ ABI,
+    5.1.4.4; ``_ZTH`` is for thread-local variables).
     """
     for name in names:
         if name.startswith(("_ZGV", "_ZTH")):

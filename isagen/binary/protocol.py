@@ -111,10 +111,10 @@ class RelocationTypes:
 
     In an object, `absolute` ones write an address or a part of one, and `relative` ones the distance to an address.
     `through_slot` ones, which are among these, write the place of a pointer that the loader writes. `of_loader` ones
-    mark calls of the loader's own functions. `parts` mark places, or write the rest of what another one begins: they
-    are not read. Those in `after_start` are absolute ones that count from an instruction's start: by type, the bytes
-    before their place, which the addend contains. In a linked file, `slot` ones write the address of a symbol,
-    `rebased` ones an address in this file, and `resolved` ones the result of a resolver.
+    mark calls of the loader's own functions. `parts` are not read: they mark places, or write the rest of a value of
+    which another relocation writes the first part. `after_start` maps absolute types whose addend counts from the start
+    of the instruction to the bytes between that start and the relocated place. In a linked file, `slot` ones write the
+    address of a symbol, `rebased` ones an address in this file, and `resolved` ones the result of a resolver.
     """
 
     absolute: frozenset[int]
@@ -233,10 +233,10 @@ class Mangling(Protocol):
         """Return whether a symbol is the guard of a dynamically initialised variable."""
 
     def is_standard(self, name: str, /) -> bool:
-        """Return whether the class of type information or of a table is one of the C++ library."""
+        """Return whether a name of type information or of a vtable is for a class of the C++ library."""
 
     def is_destructor(self, name: str, /) -> bool:
-        """Return whether a function is a destructor: only compilers take its address, no source can."""
+        """Return whether a function is a destructor, whose address only compilers can take."""
 
 
 class Binary(Protocol):

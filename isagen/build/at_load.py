@@ -114,5 +114,5 @@ def _shown(finding: Finding) -> str:
 
 def _remedy(finding: Finding) -> str:
     if finding.kind == "address":
-        return f"{STATIC}; or allow what is used, with the reason why it keeps no address: [[audit.allow]] in isa.toml"
+        return f"{STATIC}; or allow what is used, with the reason why it stores no address: [[audit.allow]] in isa.toml"
     return STATIC

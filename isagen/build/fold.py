@@ -18,8 +18,8 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# What is equal for two copies that fold: the stubs that they register, those that they register without a kernel, the
-# names of levels below that they use with these levels, and the digests of their objects.
+# Copies that fold have equal keys: the stubs that they register, the stubs that they register without a kernel, the
+# names of lower levels that they use, each with its level, and the digests of their objects.
 Key = tuple[object, ...]
 
 
@@ -35,8 +35,8 @@ class Folding:
     ) -> dict[str, str]:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
-        `private` are the names that sealing renames at the level, and `lower` those of levels below that its objects
-        use, each with its level. Callers pass levels in order, the lowest first.
+        `private` are the names that sealing renames at the level. `lower` maps the names of lower levels that its
+        objects use to these levels. Callers pass levels in order, the lowest first.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names, lower))

@@ -76,11 +76,11 @@ def _check(options: argparse.Namespace) -> None:
     """Raise `ConfigError` for options that cannot work, before a benchmark runs for minutes."""
     if options.rounds < FEWEST:
         raise ConfigError(
-            f"{options.rounds} rounds say nothing with confidence", where="--rounds", remedy=f"at least {FEWEST} do"
+            f"{options.rounds} rounds are too few to compare", where="--rounds", remedy=f"give at least {FEWEST}"
         )
     if not 0 <= options.margin < 100:
         raise ConfigError(
-            f"{options.margin} percent are no gain", where="--margin", remedy="give 0 or more: --margin 3"
+            f"{options.margin} is not from 0 to 100 percent", where="--margin", remedy="give a percentage: --margin 3"
         )
     if not options.args and (options.save or not options.merge):
         raise ConfigError(

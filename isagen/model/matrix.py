@@ -116,7 +116,7 @@ class Matrix:
     `features` is the name of the processor's features file, to which the table may add features. The environment
     variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason why only the
     lowest level is built, empty if every level was tried. The project's function `withhold` may withhold features of a
-    CPU at run time; empty if there is none. `known_bugs` maps each known error of a compiler to the levels it touches.
+    CPU at run time; empty if there is none. `known_bugs` maps each known bug of a compiler to the levels it affects.
     """
 
     project: str

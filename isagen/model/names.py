@@ -6,7 +6,6 @@ import re
 from functools import partial
 
 # Files and folders that configuring writes beside the fragment's outputs. Each set of kernels has its own plan.
-PLAN_FILE = "isa_plan.json"
 PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
 # The folder of the build steps; in it, the script that Python runs, and the folder of the rendered dispatch sources.
 TOOL_FOLDER = "isa_tool"

@@ -197,7 +197,7 @@ class CompilerUse(MatrixCompiler):
 class Build:
     """A configured build: the plan, and the settings that it is for. `isagen` is the version that configured it.
 
-    `known_bugs` maps each known error of a compiler to the built levels that it touches.
+    `known_bugs` maps each known bug of a compiler to the built levels that it affects.
     """
 
     isagen: str

@@ -1,4 +1,4 @@
-"""The known errors of a build's compilers: the levels that each touches, and the kernels that it may touch."""
+"""The known bugs of a build's compilers: the levels that each affects, and the kernels that it may affect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def known_bugs(
     macros: Mapping[str, Collection[str]],
     plan: Plan,
 ) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
-    """Yield each known error of a compiler that touches built levels, with the compiler's name and these levels.
+    """Yield each known bug of a compiler that affects built levels, with the compiler's name and these levels.
 
     `macros` are those that the compiler of each language predefines.
     """
@@ -34,7 +34,7 @@ def known_bugs(
 def bug_warnings(
     found: Iterable[tuple[KnownBroken, str, tuple[str, ...]]], plan: Plan, texts: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a warning for each kernel whose text, one of `texts` by source, has a word that a known error is about."""
+    """Yield a warning for each kernel whose text, in `texts` by source, contains a word of a known bug."""
     for error, compiler, levels in found:
         for kernel in plan.kernels:
             built = [cell.level for cell in kernel.cells if cell.verdict == BUILT and cell.level in levels]

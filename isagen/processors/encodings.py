@@ -13,8 +13,8 @@ from ..model.toml import read_toml
 from .instructions import OR, Instructions, normal_name
 
 INVALID = 0
-NO_WORD = -1  # stands for bytes that are no whole instruction
-REMEMBERED = 1 << 18  # words
+NO_WORD = -1  # in place of a word: the bytes are not a whole instruction
+CACHED = 1 << 18  # words at most
 
 
 class Form(NamedTuple):
@@ -28,7 +28,7 @@ class Form(NamedTuple):
 class Encodings(dict[int, int]):
     """The code of each word; words are decoded on first use. A code is the number of a `Form`.
 
-    Rows are found by the bits of a word in `key`. Only the last words are remembered: large files have millions of
+    Rows are indexed by the bits of a word in the mask `key`. The cache is bounded, because large files have millions of
     different branches.
     """
 
@@ -52,7 +52,7 @@ class Encodings(dict[int, int]):
     def __missing__(self, word: int) -> int:
         rows = self.rows.get(word & self._key, ()) if word != NO_WORD else ()
         code = next((code for mask, value, code in rows if word & mask == value), INVALID)
-        if len(self) >= REMEMBERED:
+        if len(self) >= CACHED:
             self.clear()
         self[word] = code
         return code
@@ -88,6 +88,6 @@ class Encodings(dict[int, int]):
 
 
 def _matching(key: int, mask: int, value: int) -> list[int]:
-    """Return all numbers with bits in `key` alone that have the bits of `value` where the mask is set."""
+    """Return all numbers within the bits of `key` that equal `value` in the bits of `mask`."""
     free = [1 << place for place in range(key.bit_length()) if key & ~mask & 1 << place]
     return [value & key | sum(bits) for count in range(len(free) + 1) for bits in combinations(free, count)]

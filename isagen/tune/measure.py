@@ -35,9 +35,9 @@ def only_matrix(where: str) -> Matrix:
     matrices = [found.matrix for found in find_matrices(where)]
     if len(matrices) > 1:
         raise ProjectError(
-            f"holds {len(matrices)} sets of kernels: {', '.join(matrix.project for matrix in matrices)}",
+            f"contains {len(matrices)} sets of kernels: {', '.join(matrix.project for matrix in matrices)}",
             where=where,
-            remedy="give a module or library that holds one of them",
+            remedy="give a module or library that contains one of them",
         )
     matrix = matrices[0]
     if not matrix.override:

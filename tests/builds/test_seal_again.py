@@ -12,7 +12,7 @@ import pytest
 from isagen.binary.formats import load_object
 from isagen.build import main as build_main
 from isagen.model.files import write_if_changed
-from isagen.model.names import PLAN_FILE
+from isagen.model.names import plan_name
 from support.again import BAD, BOUNDS, LEVELS, SECTION, make
 from support.prepared import FEW, Prepared
 from support.projects import need
@@ -48,7 +48,7 @@ def seal(project, folder="isagen"):
 def results(project, folder="isagen"):
     """The sealed objects, the registrations and the table of stubs in a folder, by name."""
     found = project.path(folder).glob("isa_*.*")
-    return {one.name: one.read_bytes() for one in found if one.suffix in (".o", ".json") and one.name != PLAN_FILE}
+    return {one.name: one.read_bytes() for one in found if one.suffix in (".o", ".json") and one.name != plan_name()}
 
 
 def check(project, error=""):

@@ -8,7 +8,7 @@ import pytest
 from isagen.cli import main
 from isagen.model.codec import from_data
 from isagen.model.errors import PlanError
-from isagen.model.names import PLAN_FILE, copy_of_object, sealed_name
+from isagen.model.names import copy_of_object, plan_name, sealed_name
 from isagen.model.plan import Build, LinkAudit, Unit
 from isagen.model.plan_file import (
     PLAN_FORMAT,
@@ -38,7 +38,7 @@ def whole_build() -> Build:
 
 
 def test_a_plan_that_is_written_is_read(tmp_path):
-    path = tmp_path / PLAN_FILE
+    path = tmp_path / plan_name()
     path.write_text(plan_text(whole_build()), encoding="utf-8")
     assert read_plan(path) == whole_build()
 
@@ -50,8 +50,8 @@ def test_text_that_looks_like_the_file_s_own_is_read_as_it_was(tmp_path):
     cells = tuple(replace(cell, reason=strange, flags=(strange, "}, {")) for cell in build.plan.kernels[0].cells)
     kernels = (replace(build.plan.kernels[0], cells=cells, args=("}, {", "[{")),)
     build = replace(build, plan=replace(build.plan, kernels=kernels))
-    (tmp_path / PLAN_FILE).write_text(plan_text(build), encoding="utf-8")
-    assert read_plan(tmp_path / PLAN_FILE) == build
+    (tmp_path / plan_name()).write_text(plan_text(build), encoding="utf-8")
+    assert read_plan(tmp_path / plan_name()) == build
 
 
 def test_registrations_that_are_written_are_read(tmp_path):
@@ -65,8 +65,8 @@ def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
     (tmp_path / "isa_AVX2.json").write_bytes(registrations_text(found).encode())
     assert read_registrations(tmp_path / "isa_AVX2.json") == found
     build = replace(whole_build(), system="\udc80 ä")
-    (tmp_path / PLAN_FILE).write_bytes(plan_text(build).encode())
-    assert read_plan(tmp_path / PLAN_FILE) == build
+    (tmp_path / plan_name()).write_bytes(plan_text(build).encode())
+    assert read_plan(tmp_path / plan_name()) == build
 
 
 def test_the_text_is_json_with_a_line_for_each_cell(tmp_path):
@@ -81,7 +81,7 @@ def test_the_text_is_json_with_a_line_for_each_cell(tmp_path):
 
 @pytest.mark.parametrize("format_", [PLAN_FORMAT - 1, PLAN_FORMAT + 1, None, "3", True])
 def test_a_plan_of_another_format(tmp_path, format_):
-    path = tmp_path / PLAN_FILE
+    path = tmp_path / plan_name()
     path.write_text(json.dumps({**json.loads(plan_text(whole_build())), "format": format_}))
     with pytest.raises(PlanError, match=rf"isa_plan\.json: is of format .* reads format {PLAN_FORMAT}.*\n.*--reconfig"):
         read_plan(path)
@@ -90,10 +90,10 @@ def test_a_plan_of_another_format(tmp_path, format_):
 @pytest.mark.parametrize("format_", [1, 2, 99])
 def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, format_):
     """As isagen 0.1 left them: format 2, with other keys."""
-    (tmp_path / PLAN_FILE).write_text(json.dumps({"format": format_, "isagen": "0.1.0", "levels": []}))
+    (tmp_path / plan_name()).write_text(json.dumps({"format": format_, "isagen": "0.1.0", "levels": []}))
     assert main(["matrix", str(tmp_path)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"isagen: error: {tmp_path}/{PLAN_FILE}: is of format {format_}, ")
+    assert said.startswith(f"isagen: error: {tmp_path}/{plan_name()}: is of format {format_}, ")
     assert "meson setup --reconfigure" in said
 
 
@@ -116,16 +116,16 @@ def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, f
 def test_a_damaged_plan_names_the_field(tmp_path, change, said):
     data = json.loads(plan_text(whole_build()))
     change(data)
-    (tmp_path / PLAN_FILE).write_text(json.dumps(data))
+    (tmp_path / plan_name()).write_text(json.dumps(data))
     with pytest.raises(PlanError, match=said):
-        read_plan(tmp_path / PLAN_FILE)
+        read_plan(tmp_path / plan_name())
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"\xff", b"null", b"[" * 100_000])
 def test_a_plan_that_is_no_object(tmp_path, content):
-    (tmp_path / PLAN_FILE).write_bytes(content)
+    (tmp_path / plan_name()).write_bytes(content)
     with pytest.raises(PlanError, match=r"cannot be read: it is damaged"):
-        read_plan(tmp_path / PLAN_FILE)
+        read_plan(tmp_path / plan_name())
 
 
 def test_values_are_built_from_data_as_their_types_say():
@@ -136,8 +136,8 @@ def test_values_are_built_from_data_as_their_types_say():
 def test_plans_are_found_but_not_in_the_tool(tmp_path):
     for folder in ("a", "b/c", "isa_tool", "x.p"):
         (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / PLAN_FILE).touch()
-    assert find_plans(tmp_path) == [tmp_path / "a" / PLAN_FILE, tmp_path / "b/c" / PLAN_FILE]
+        (tmp_path / folder / plan_name()).touch()
+    assert find_plans(tmp_path) == [tmp_path / "a" / plan_name(), tmp_path / "b/c" / plan_name()]
 
 
 def test_names_of_copies_and_objects_fit_together():

@@ -124,7 +124,7 @@ def undefined(number: int, table: int) -> ElfSymbol:
 
 
 class Group(NamedTuple):
-    """A COMDAT group: of all groups with the same signature, the `name` of a symbol, a linker takes one.
+    """A COMDAT group. A linker keeps one of all groups whose signatures, which are symbols, have the same `name`.
 
     `section` is the index of the group's section, `signature` the number of the symbol, and `members` the indexes of
     the sections in the group.

@@ -78,7 +78,7 @@ class Macho(ObjectReader):
             raise self.fail("its symbol table is cut off")
 
     def _entries(self) -> Iterator[Entry]:
-        """Yield the entries of the symbol table, but for those of debuggers."""
+        """Yield the entries of the symbol table, except those for debuggers."""
         for number in range(self.symbol_count):
             name, kind, section, *rest = m.SYMBOL.unpack_from(self.data, self.symbols_at + number * m.SYMBOL.size)
             if kind & m.N_STAB:
@@ -148,7 +148,7 @@ class Macho(ObjectReader):
         for offset, fields in m.RELOCATION.iter_unpack(raw):
             number, length, external, kind = fields & 0xFFFFFF, fields >> 25 & 3, fields >> 27 & 1, fields >> 28
             if kind == m.ADDEND.get(self.machine):
-                added = (number ^ 0x800000) - 0x800000  # it has a sign
+                added = (number ^ 0x800000) - 0x800000  # a signed number of 24 bits
                 continue
             if offset < 0 or offset >= max(section.size, 1) or (external and number >= self.symbol_count):
                 raise self.fail(f"a relocation of section {section.name} is damaged")

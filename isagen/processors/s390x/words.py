@@ -1,4 +1,4 @@
-"""The fields of s390x instructions that the decoder reads. A word has 48 bits and starts with the instruction's first.
+"""The fields of s390x instructions that the decoder reads. A word has 48 bits; a shorter instruction is at its start.
 
 Source: IBM, z/Architecture Principles of Operation, "Instruction Formats" and appendix B.
 """
@@ -11,7 +11,7 @@ from ..addresses import MASK, signed
 
 BITS = 48
 ALWAYS = 15  # the mask of a branch that is always taken
-RETURN = 14  # the register that the ABI keeps the return address in
+RETURN = 14  # the register of the return address in the ABI
 # Instructions whose last byte belongs to the operation.
 EXTENDED = frozenset({0xE3, 0xE7, 0xEB, 0xEC, 0xE6, 0xED})
 # Instructions with four bits of the operation in their second byte.
@@ -61,7 +61,7 @@ def operation(word: int) -> int:
 
 
 def size(first: int) -> int:
-    """Return the size of an instruction in bytes; its first byte says it."""
+    """Return the size in bytes of an instruction with this first byte."""
     return (2, 4, 4, 6)[first >> 6]
 
 
@@ -81,12 +81,12 @@ def branch_target(word: int, address: int) -> int | None:
 
 
 def relative(word: int, address: int) -> int:
-    """Return the address at a distance of 32 bits."""
+    """Return the address at the signed distance in the last 32 bits of a word."""
     return address + 2 * signed(word & 0xFFFFFFFF, 32) & MASK
 
 
 class Through(NamedTuple):
-    """A branch to the address in a register; `mask` says under which condition."""
+    """A branch to the address in a register; `mask` is its condition."""
 
     register: int
     mask: int
@@ -94,7 +94,7 @@ class Through(NamedTuple):
 
 
 def through(word: int) -> Through | None:
-    """Return the branch through a register that BCR or BASR is; None for other instructions."""
+    """Return the fields of BCR or BASR; None for other instructions, and for those that do not branch."""
     first, second = word >> 40, word >> 32 & 15
     if first in (BCR, BASR) and second and (first == BASR or first_register(word)):
         return Through(second, ALWAYS if first == BASR else first_register(word), first == BASR)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from isagen.model.names import PLAN_FILE
+from isagen.model.names import plan_name
 from isagen.model.plan import Build, Cell, KernelRow, Plan, Unit
 from isagen.model.plan_file import read_plan
 from support.cross import Target
@@ -90,7 +90,7 @@ def make_base(tmp: Path, cxx: str, target: Target | None = None) -> Base:
         cc, cxx = (_script(project.folder / one, [*target.compiler(name, one), *more]) for one in ("c", "cpp"))
     project.setup("-Doptimization=0", *options, CC=cc, CXX=cxx)
     folder = project.path("isagen")
-    return Base(folder, read_plan(folder / PLAN_FILE), cxx, cc)
+    return Base(folder, read_plan(folder / plan_name()), cxx, cc)
 
 
 def _script(path: Path, words: Sequence[str]) -> str:

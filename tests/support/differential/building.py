@@ -19,7 +19,7 @@ from isagen.build.linker_process import Linking
 from isagen.build.seal import seal
 from isagen.build.stubs import stubs_of
 from isagen.model.errors import IsagenError
-from isagen.model.names import PLAN_FILE, TEXTS_FOLDER, TOOL_FOLDER, headers_folder, sealed_name
+from isagen.model.names import TEXTS_FOLDER, TOOL_FOLDER, headers_folder, plan_name, sealed_name
 from isagen.model.plan import Build, Sealing
 from isagen.model.plan_file import plan_text, read_registrations
 
@@ -82,7 +82,7 @@ def make_objects(
     reduced = replace(reduced, link_audit=replace(reduced.link_audit, mode=audit))
     if not sealed:
         reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are"))
-    plan_path = folder / PLAN_FILE
+    plan_path = folder / plan_name()
     plan_path.write_text(plan_text(reduced), encoding="utf-8")
     tool = folder / TOOL_FOLDER
     tool.mkdir(exist_ok=True)
@@ -148,7 +148,7 @@ def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[
 def _dispatch(base: Base, project: Random, folder: Path) -> Path:
     """Compile the dispatch source, or take the object of one that has the same text."""
     source = folder / "isa_dispatch.c"
-    text = rendered_text(str(folder / PLAN_FILE), source.name).encode()
+    text = rendered_text(str(folder / plan_name()), source.name).encode()
     source.write_bytes(text)
     key = hashlib.sha256(text + repr((base.cc, project.kind == "fixed")).encode()).hexdigest()[:20]
     known = base.folder / f"dispatch-{key}.o"
@@ -188,7 +188,7 @@ def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output:
             try:
                 linking = Linking(linker, words)
                 linking.start()
-                status = finish(linking, folder / PLAN_FILE, audit)
+                status = finish(linking, folder / plan_name(), audit)
             except IsagenError as problem:
                 return Built(REFUSED, output, output, str(problem))
     text = said.text
