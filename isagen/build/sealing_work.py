@@ -27,7 +27,7 @@ class ObjectPaths(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelWork:
-    """One level: the levels `below` it, the path of its registrations, and its objects."""
+    """One level: the levels `below` it, lowest first, the path of its registrations, and its objects."""
 
     name: str
     below: tuple[str, ...]

@@ -235,11 +235,11 @@ def test_a_source_takes_a_function_of_its_own_level_or_the_best_below(new_projec
     project.ninja()
     own, lower = ("avx512" if "avx512" in helpers else ""), ("avx2" if "avx2" in helpers else "c")
     expected = {"DEFAULT": ["../ops-c.c", "../ops-c.c"], "AVX2": [lower, "../ops-c.c"], "AVX512": [lower, own or lower]}
-    for level in [level for level in SOURCES if level in supported_levels()]:
-        assert project.run(project.path("ops"), OPS_ISA=level).stdout.split()[3:] == expected[level]
     (sealed,) = project.path("isagen").rglob("isa_AVX512.*ops-avx512.c.o")
     level = {"avx512": "avx512", "avx2": "avx2", "c": "default"}[own or lower]
-    assert re.search(rf"helper\.{level}\.\d+$", project.run("nm", sealed).stdout, re.M)
+    assert re.search(rf"helper\.{level}\.\d+$", project.run("nm", sealed).stdout, re.M)  # on any CPU
+    for level in [level for level in SOURCES if level in supported_levels()]:
+        assert project.run(project.path("ops"), OPS_ISA=level).stdout.split()[3:] == expected[level]
 
 
 def test_no_initialiser_calls_a_function_of_a_level_below(new_project):
