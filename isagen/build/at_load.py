@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from functools import cache, partial
 
 from ..audit.findings import Finding
+from ..binary.formats import demangle, open_binary
 from ..model.errors import AuditError, BuildError
 from ..model.plan import LinkAudit
 from ..model.record import Record
@@ -37,8 +38,9 @@ def check_at_load(
         return
     with ExitStack() as stack:
         for finding in _findings(record, audit, level, items, numbers, private, lower, stack):
+            where = demangle(finding.variable or finding.symbol)
             problem = BuildError(
-                f"{finding.kernel} at {level}: {_shown(finding)}", where=_variable(finding), remedy=_remedy(finding)
+                f"{finding.kernel} at {level}: {_shown(finding)}", where=where, remedy=_remedy(finding)
             )
             if audit.mode != "warn":
                 raise problem
@@ -60,9 +62,8 @@ def _findings(
     from ..audit.initialisers import Initialisers, LevelObject
     from ..audit.recorded import sets_of
     from ..audit.subject import Subject
-    from ..binary.formats import open_binary
 
-    if level in record.levels and set(record.levels[level]).issubset(record.outside):
+    if record.needs_only_baseline(level):
         return ()  # any code may call code of the baseline
     first = stack.enter_context(open_binary(items[numbers[0]][1].path))
     try:
@@ -97,17 +98,9 @@ def _warn(source: str, problem: str) -> None:
     )
 
 
-def _variable(finding: Finding) -> str:
-    from ..binary.formats import demangle
-
-    return demangle(finding.variable or finding.symbol)
-
-
 def _shown(finding: Finding) -> str:
     if finding.kind == "address":
         return f"what initialises it {finding.detail}"
-    from ..binary.formats import demangle
-
     needs = " ".join(finding.features)
     return f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"
 

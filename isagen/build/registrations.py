@@ -8,6 +8,7 @@ both macros define a text instead (`ISA_ANNOUNCE`), which compilers copy into ob
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -82,8 +83,6 @@ def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) 
 
 
 def _announced(level: str, content: bytes) -> Registered:
-    import re  # no other function of the step needs it
-
     def stubs(word: str) -> tuple[str, ...]:
         names = re.findall(rf"isagen:{word}:{re.escape(level)}:(\w+);".encode(), content)
         return tuple(name.decode() for name in dict.fromkeys(names))

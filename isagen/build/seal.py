@@ -36,7 +36,7 @@ from .measure import Measure, lost_code
 from .modules import check_objects
 from .outputs import Outputs, Recipe
 from .registrations import announced_registrations, object_registrations, registrations_of
-from .sealing_work import LevelWork, Work, work_of
+from .sealing_work import LevelWork, ObjectPaths, Work, work_of
 from .stubs import stubs_source
 
 
@@ -81,7 +81,8 @@ class _Run:
         self._measure = Measure(lambda: features_of(build.record.features))
         self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
-        self._folding = Folding({level.name: level.below for level in work.levels})
+        self._below = {level.name: level.below for level in work.levels}
+        self._folding = Folding(self._below)
         self._registrations: list[Registrations] = []
         # By level: its private names that are not weak, each with the level whose sealed object defines it.
         self._owners: dict[str, dict[str, str]] = {}
@@ -91,8 +92,8 @@ class _Run:
         if self._build.limit.opaque:
             registrations = announced_registrations(level.name, [(one.compiled, one.source) for one in level.objects])
         else:
-            objects = [self._object(paths.compiled, level.name) for paths in level.objects]
-            lower = self._lower_names(level, objects)
+            objects = [(paths, self._object(paths.compiled, level.name)) for paths in level.objects]
+            lower = self._lower_names(level, [compiled for _, compiled in objects])
             registrations, private = self._check(level, objects, lower)
             if self._build.sealing.active:
                 for recipe in self._recipes(level, registrations, objects, private, lower):
@@ -111,38 +112,37 @@ class _Run:
         """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
-        owners = ChainMap(*(self._owners[below] for below in reversed(level.below) if below in self._owners))
+        # The first of these maps that has a name counts. `below` starts with the lowest level.
+        owners = ChainMap(*(self._owners.get(below, {}) for below in reversed(level.below)))
         return {name: owners[name] for name in used if name in owners}
 
     def _check(
-        self, level: LevelWork, objects: Sequence[Compiled], lower: Mapping[str, str]
+        self, level: LevelWork, objects: Sequence[tuple[ObjectPaths, Compiled]], lower: Mapping[str, str]
     ) -> tuple[Registrations, frozenset[str]]:
-        """Check the objects of one level; return its registrations, and the names that are private to the level.
-
-        Names of weak constants that point to no code are not among these: `_recipes` adds them.
-        """
-        plan, sealing = self._build.plan, self._build.sealing
-        addresses = LevelAddresses(level.name, objects, lower)
+        """Check the objects of one level; return its registrations, and the names that are private to the level."""
+        plan, sealing, record = self._build.plan, self._build.sealing, self._build.record
+        read = [compiled for _, compiled in objects]
+        addresses = LevelAddresses(level.name, read, lower)
         registrations = registrations_of(
             level.name,
             [
                 object_registrations(paths.source, compiled, level.name, addresses, paths.is_shim)
-                for paths, compiled in zip(level.objects, objects, strict=True)
+                for paths, compiled in objects
             ],
         )
         if plan.module:
-            check_objects(plan.module, registrations, objects)
+            check_objects(plan.module, registrations, read)
             return registrations, frozenset()
-        sources = [(paths.source, compiled) for paths, compiled in zip(level.objects, objects, strict=True)]
-        record, others = self._build.record, [one for one in self._work.levels if one is not level]
-        is_baseline = level.name in record.levels and set(record.levels[level.name]).issubset(record.outside)
+        sources = [(paths.source, compiled) for paths, compiled in objects]
+        is_baseline = record.needs_only_baseline(level.name)
+        others = [one for one in self._work.levels if one is not level]
         elsewhere = {paths.source for other in others for paths in other.objects}
         for source, compiled in sources:
             addresses.check(source, compiled, registers_ordinary=is_baseline and source not in elsewhere)
         if not sealing.active:
             return registrations, frozenset()
         private = addresses.private_names()
-        symbols = [symbol for compiled in objects for symbol in compiled.symbols]
+        symbols = [symbol for compiled in read for symbol in compiled.symbols]
         weak = frozenset(symbol.name for symbol in symbols if symbol.weak_code_or_constant)
         strong = {symbol.name for symbol in symbols if symbol.defined and symbol.binding == Binding.GLOBAL} & private
         registrations = replace(
@@ -151,7 +151,7 @@ class _Run:
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
         )
-        check_at_load(self._build.record, self._build.link_audit, level.name, sources, private, lower)
+        check_at_load(record, self._build.link_audit, level.name, sources, private, lower)
         if sealing.fold:
             by_source: dict[str, list[Compiled]] = {}
             for source, compiled in sources:
@@ -164,31 +164,29 @@ class _Run:
             for symbol in compiled.symbols
             if symbol.defined and symbol.name in strong
         }
-        return registrations, private
+        return registrations, private | weak
 
     def _recipes(
         self,
         level: LevelWork,
         registrations: Registrations,
-        objects: Sequence[Compiled],
+        objects: Sequence[tuple[ObjectPaths, Compiled]],
         private: frozenset[str],
         lower: Mapping[str, str],
     ) -> Iterator[Recipe]:
         """Yield the recipes of the sealed objects of a level."""
         record = self._build.record
-        pairs = list(zip(level.objects, objects, strict=True))
         if self._build.plan.module:
             code = pack(registrations.level_code(record.project))
             notes = (LEVEL_OWNER, code), (RECORD_OWNER, record.of_module(level.name).to_json().encode())
-            for number, (paths, compiled) in enumerate(pairs):
+            for number, (paths, compiled) in enumerate(objects):
                 inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
                 yield Recipe(*inputs, notes=() if number else notes, module=True)
             return
-        linked = [compiled for paths, compiled in pairs if paths.source not in registrations.folded]
-        weak = (symbol.name for compiled in linked for symbol in compiled.symbols if symbol.weak_code_or_constant)
-        private_to = {**lower, **dict.fromkeys(private.union(weak), level.name)}
+        private_to = {**lower, **dict.fromkeys(private, level.name)}
+        linked = (compiled for paths, compiled in objects if paths.source not in registrations.folded)
         bounded = tuple(sorted(frozenset().union(*(compiled.bounded_sections for compiled in linked))))
-        for paths, compiled in pairs:
+        for paths, compiled in objects:
             inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
             if paths.source in registrations.folded:
                 yield Recipe(*inputs, folds=True)
@@ -209,9 +207,8 @@ class _Run:
         if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):
             reason = reason_for_plain_code(self._build.optimization)
             print(f"isagen: note: {PLAIN_CODE.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
-        below = {level.name: level.below for level in levels}
         paths = {kernel.source: kernel.shown_path for kernel in plan.kernels}
-        for warning in lost_code(self._registrations, below, paths):
+        for warning in lost_code(self._registrations, self._below, paths):
             print(warning, file=sys.stderr)
         outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.digests]
         self._outputs.refresh(outputs)

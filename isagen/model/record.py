@@ -68,6 +68,10 @@ class Record:
         """The features that code outside the levels' sections may use."""
         return tuple(dict.fromkeys((*self.baseline, *self.levels.get(self.module, ()))))
 
+    def needs_only_baseline(self, level: str) -> bool:
+        """Return whether a built level needs only features that code outside the levels' sections may use."""
+        return level in self.levels and set(self.levels[level]).issubset(self.outside)
+
 
 def matches(name: str, pattern: str) -> bool:
     """Return whether a symbol's name matches a pattern: ``*`` stands for any characters, ``?`` for one."""
