@@ -4,42 +4,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from hashlib import blake2b
-from typing import Protocol
 
-from .protocol import CODE_KINDS, Binding, Section, Symbol, SymbolKind
+from .object_reader import ReadObject
+from .protocol import CODE_KINDS, Binding, Symbol, SymbolKind
 from .sealing_protocol import PointerTargets
 
 # Symbols of Arm's ABIs that mark where code and data start (AAELF64, "Mapping symbols"): they name neither.
 MAPPING = re.compile(r"\$[adtx](\.|\Z)")
 SHORT = 32  # bytes of an initial value that are shown
 
-# A pointer: its address, the symbol of its relocation, and the addend.
-Pointer = tuple[int, Symbol, int]
-
-
-class Content(Protocol):
-    """An object's content: see `isagen.binary.protocol.Binary`. A pointer has `word` bytes."""
-
-    @property
-    def sections(self) -> Sequence[Section]: ...
-    @property
-    def word(self) -> int: ...
-    def read(self, address: int, size: int) -> bytes: ...
-    def symbols(self) -> Iterable[Symbol]: ...
-    def name(self, symbol: Symbol) -> str: ...
-
-    def pointers_between(self, section: int, start: int, end: int) -> Iterator[Pointer]:
-        """Yield the pointers in the section with this index, from the address `start` to before `end`, in order."""
-
 
 class InitialValues:
     """The initial values of the data of one object. Sections are given by index."""
 
-    def __init__(self, content: Content) -> None:
-        self._content = content
+    def __init__(self, file: ReadObject) -> None:
+        self._file = file
 
     def targets(self, data: Iterable[tuple[int, int, int]]) -> PointerTargets:
         """Return the symbols that pointers in `data` lead to, directly or through local data.
@@ -56,11 +38,12 @@ class InitialValues:
             if data_range in seen:
                 continue
             seen.add(data_range)
-            for _, symbol, addend in self._content.pointers_between(section, start, end):
-                target = symbol.address + addend
+            for relocation in self._file.relocations_between(section, start, end):
+                symbol = self._file.relocation_symbol(relocation)
+                target = symbol.address + relocation.addend
                 if symbol.binding != Binding.LOCAL:
-                    global_names.setdefault(self._content.name(symbol))
-                elif symbol.section and self._content.sections[symbol.section].executable:
+                    global_names.setdefault(self._file.name(symbol))
+                elif symbol.section and self._file.sections[symbol.section].executable:
                     local_code.setdefault(self._code_name(symbol, target))
                 elif symbol.section:
                     waiting.append((symbol.section, target, self._end_of_target(symbol.section, target)))
@@ -77,20 +60,20 @@ class InitialValues:
         if (index, start) in seen:
             return f"as number {seen[index, start]}"
         seen[index, start] = len(seen)
-        word = self._content.word
+        word = self._file.word
         size = max(end - start, 0)  # a damaged pointer may lead past the end
-        raw = bytearray(self._content.read(start, size) or bytes(min(size, SHORT)))
+        raw = bytearray(self._file.read(start, size) or bytes(min(size, SHORT)))
         pointers = []
-        for place, symbol, addend in self._content.pointers_between(index, start, end):
-            offset = place - start
+        for relocation in self._file.relocations_between(index, start, end):
+            symbol, addend = self._file.relocation_symbol(relocation), relocation.addend
+            offset, target = relocation.address - start, symbol.address + addend
             raw[offset : offset + word] = bytes(word)
-            target = symbol.address + addend
-            owner = self._content.sections[symbol.section] if symbol.section else None
+            owner = self._file.sections[symbol.section] if symbol.section else None
             by_value = symbol.binding == Binding.LOCAL or (owner is not None and owner.constant)
             if owner is not None and by_value and not owner.executable and symbol.kind != SymbolKind.THREAD_DATA:
                 shown = self._text(symbol.section, target, self._end_of_target(symbol.section, target), seen)
             else:
-                shown = self._content.name(symbol) or self._code_name(symbol, target)
+                shown = self._file.name(symbol) or self._code_name(symbol, target)
                 shown += f" + {addend}" if addend and symbol.kind != SymbolKind.SECTION else ""
             pointers.append((offset, shown))
         if len(pointers) == 1 and len(raw) == word:
@@ -102,10 +85,10 @@ class InitialValues:
     def _symbols(self) -> dict[int, list[tuple[int, int, Symbol]]]:
         """The symbols of each section as (address, number, symbol), in this order."""
         by_section: dict[int, list[tuple[int, int, Symbol]]] = {}
-        for symbol in self._content.symbols():
+        for symbol in self._file.symbols():
             if not symbol.section or symbol.kind in (SymbolKind.SECTION, SymbolKind.FILE):
                 continue
-            if symbol.binding != Binding.LOCAL or not MAPPING.match(self._content.name(symbol)):
+            if symbol.binding != Binding.LOCAL or not MAPPING.match(self._file.name(symbol)):
                 by_section.setdefault(symbol.section, []).append((symbol.address, symbol.number, symbol))
         for symbols in by_section.values():
             symbols.sort()
@@ -114,15 +97,15 @@ class InitialValues:
     def _code_name(self, symbol: Symbol, address: int) -> str:
         """Return the name of the code at an address that a relocation to a local symbol leads to."""
         if symbol.kind in CODE_KINDS:
-            return self._content.name(symbol)
+            return self._file.name(symbol)
         symbols = self._symbols.get(symbol.section, [])
         index = bisect_right(symbols, address, key=lambda entry: entry[0]) - 1
-        name = self._content.name(symbols[index][2]) if index >= 0 else ""
-        return name or self._content.sections[symbol.section].name  # labels of MIPS have no name
+        name = self._file.name(symbols[index][2]) if index >= 0 else ""
+        return name or self._file.sections[symbol.section].name  # labels of MIPS have no name
 
     def _end(self, index: int, address: int) -> int:
         """Return the highest address at which the variable at an address may end: the start of the next symbol."""
-        symbols, section = self._symbols.get(index, []), self._content.sections[index]
+        symbols, section = self._symbols.get(index, []), self._file.sections[index]
         following = bisect_right(symbols, address, key=lambda entry: entry[0])
         return symbols[following][0] if following < len(symbols) else section.address + section.size
 
@@ -132,11 +115,11 @@ class InitialValues:
         A string literal has no symbol, and ends in a null character. The bytes after it are of other literals, and may
         differ between levels.
         """
-        end, section = self._end(index, address), self._content.sections[index]
+        end, section = self._end(index, address), self._file.sections[index]
         named = any(start == address for start, _, _ in self._symbols.get(index, ()))
-        if not section.constant or named or any(self._content.pointers_between(index, address, address + 1)):
+        if not section.constant or named or self._file.relocations_between(index, address, address + 1):
             return end
-        raw = self._content.read(address, end - address)
+        raw = self._file.read(address, end - address)
         width = 2 if ".str2." in section.name else 4 if raw[1:4] == bytes(3) else 1
         ends = (offset + width for offset in range(0, len(raw), width) if not any(raw[offset : offset + width]))
         return address + next(ends, len(raw))

@@ -10,8 +10,8 @@ from typing import Generic, Self, TypeVar
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
-from .initial_values import Content, InitialValues, Pointer
-from .object_reader import ObjectReader, ObjectSection, ObjectSymbol
+from .initial_values import InitialValues
+from .object_reader import ObjectReader, ObjectSection, ObjectSymbol, ReadObject
 from .protocol import MERGEABLE, Binding, SymbolKind
 from .sealing_protocol import NamedSymbol, PointerTargets
 
@@ -48,12 +48,12 @@ class SealableObject:
             remedy=f"kernels must be compiled to {self.shown} objects; is link-time optimisation switched on by hand?",
         )
 
-    def _content(self) -> Content:
+    def _reader(self) -> ReadObject:
         raise NotImplementedError
 
     @cached_property
     def _initial_values(self) -> InitialValues:
-        return InitialValues(self._content())
+        return InitialValues(self._reader())
 
     def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
         data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
@@ -122,8 +122,8 @@ class ObjectInMemory(SealableObject, Generic[ReaderT]):
         """Return whether levels share the constant `name`."""
         raise NotImplementedError
 
-    def _content(self) -> Content:
-        return _Content(self.file)
+    def _reader(self) -> ReadObject:
+        return self.file
 
     @property
     def loaded_bytes(self) -> int:
@@ -180,17 +180,3 @@ class ObjectInMemory(SealableObject, Generic[ReaderT]):
             return struct.pack("<Qq", numbers[symbol.section], offset)
         values = struct.pack("<QQ?", symbol.size, symbol.address, symbol.definition)
         return symbol.text.encode(errors="surrogateescape") + b"\0" + values
-
-
-class _Content:
-    """The content of an object (`isagen.binary.initial_values.Content`)."""
-
-    word = 8
-
-    def __init__(self, file: ObjectReader) -> None:
-        self.sections, self.read, self.symbols, self.name = file.sections, file.read, file.symbols, file.name
-        self._file = file
-
-    def pointers_between(self, section: int, start: int, end: int) -> Iterator[Pointer]:
-        for relocation in self._file.relocations_between(section, start, end):
-            yield relocation.address, self._file.symbol(relocation.symbol), relocation.addend

@@ -1,4 +1,4 @@
-"""The base class of readers of COFF and Mach-O objects: a file in memory, its sections, symbols and relocations."""
+"""What readers of objects share: the pointers of an object, and for COFF and Mach-O a file in memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..model.errors import AuditError
 from ..model.files import AnyPath, read_bytes
 from .protocol import (
     Architecture,
+    Binary,
     Binding,
     Mangling,
     Relocation,
@@ -48,6 +49,22 @@ class ObjectSection(Section, Protocol):
     @property
     def when_called(self) -> str:
         """When the functions are called whose addresses it contains; "" if it is no such array."""
+
+
+class ReadObject(Binary, Protocol):
+    """An object as its format's reader gives it."""
+
+    @property
+    def sections(self) -> Sequence[ObjectSection]: ...
+    @property
+    def word(self) -> int:
+        """The number of bytes of a pointer."""
+
+    def relocations_between(self, index: int, start: int, end: int) -> Sequence[Relocation]:
+        """Return the relocations of the section at `index` from `start` to before `end`, in order."""
+
+    def relocation_symbol(self, relocation: Relocation) -> Symbol:
+        """Return the symbol that a relocation refers to."""
 
 
 class ObjectSymbol(NamedTuple):
@@ -88,7 +105,7 @@ UNDEFINED = ObjectSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 
 
 class ObjectReader:
-    """An object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
+    """A COFF or Mach-O object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
 
     `isagen.binary.protocol.Binary` documents its methods. A format's class reads `sections`, the first of which stands
     for "no section", the symbols by number, and the relocations of each section.
@@ -102,6 +119,7 @@ class ObjectReader:
     sections: Sequence[ObjectSection]
     relocatable, fixed, stripped = True, False, False
     levels: frozenset[str] = frozenset()
+    word = 8
 
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
         self.path = Path(path)
@@ -172,8 +190,10 @@ class ObjectReader:
         yield from ()
 
     def relocations_between(self, index: int, start: int, end: int) -> Sequence[Relocation]:
-        """Return the relocations of the section at `index` from `start` to before `end`."""
         return [relocation for relocation in self.relocations[index] if start <= relocation.address < end]
+
+    def relocation_symbol(self, relocation: Relocation) -> ObjectSymbol:
+        return self.symbol(relocation.symbol)
 
     def pointers(self, kinds: RelocationTypes) -> ObjectPointers:
         return ObjectPointers(self, kinds)
@@ -182,13 +202,21 @@ class ObjectReader:
 class ObjectPointers:
     """The pointers of an object (`isagen.binary.protocol.Pointers`)."""
 
-    slot_ranges: Sequence[tuple[int, int]] = ()
-    plt_ranges: Sequence[tuple[int, int]] = ()
-    resolvers: Sequence[int] = ()
-
-    def __init__(self, file: ObjectReader, kinds: RelocationTypes) -> None:
+    def __init__(self, file: ReadObject, kinds: RelocationTypes) -> None:
         self._file = file
         self._kinds = kinds
+
+    @property
+    def slot_ranges(self) -> Sequence[tuple[int, int]]:
+        return ()
+
+    @property
+    def plt_ranges(self) -> Sequence[tuple[int, int]]:
+        return ()
+
+    @property
+    def resolvers(self) -> Sequence[int]:
+        return ()
 
     def follow(self, slot: int) -> Target:
         return Target()
@@ -206,21 +234,23 @@ class ObjectPointers:
                         yield relocation.address, target
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        return self._file.relocations_between(section.index, start, end)
+        every = self._file.relocations_between(section.index, start, end)
+        return [one for one in every if one.kind not in self._kinds.parts] if self._kinds.parts else every
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
-        symbol = self._file.symbol(relocation.symbol)
+        symbol = self._file.relocation_symbol(relocation)
         if not symbol.defined:
             return 0
         if relocation.kind in self._kinds.relative:
             return symbol.address + relocation.addend + (after - relocation.address if after else 0)
-        return symbol.address + relocation.addend if relocation.kind in self._kinds.absolute else 0
+        before = self._kinds.after_start.get(relocation.kind, 0)
+        return symbol.address + relocation.addend - before if relocation.kind in self._kinds.absolute else 0
 
     def operand(self, relocation: Relocation, after: int) -> int:
         target = self.target(relocation, after)
-        symbol = self._file.symbol(relocation.symbol)
+        symbol = self._file.relocation_symbol(relocation)
         section = self._file.section_at(target) if target else None
         return target if section is not None and section.index == symbol.section else symbol.address
 
     def target_name(self, relocation: Relocation) -> str:
-        return self._file.name(self._file.symbol(relocation.symbol))
+        return self._file.name(self._file.relocation_symbol(relocation))

@@ -23,6 +23,8 @@ ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, 
 # Functions that the loader calls: a linker joins the parts from all objects.
 LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
 UNWINDING = ".eh_frame"
+# Tables for unwinding the stack: no code is called through their pointers.
+UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
 # Prefixes of the sections that compilers, assemblers and libraries use for data by themselves.
 COMMON_DATA = (
     *(".data", ".rodata", ".bss", ".tdata", ".tbss", ".ldata", ".lrodata", ".lbss", ".sdata", ".srodata", ".sbss"),
@@ -47,9 +49,14 @@ class ElfSection:
     alignment: int
 
     @property
+    def loaded(self) -> bool:
+        """Whether a process has it in memory."""
+        return bool(self.flags & e.SHF_ALLOC)
+
+    @property
     def in_file(self) -> bool:
         """Whether it is loaded from the file."""
-        return bool(self.flags & e.SHF_ALLOC) and self.type != e.SHT_NOBITS
+        return self.loaded and self.type != e.SHT_NOBITS
 
     @property
     def executable(self) -> bool:
@@ -70,8 +77,11 @@ class ElfSection:
         Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds sections of other names by a symbol in a
         section that the linker puts beside them.
         """
-        loaded = bool(self.flags & e.SHF_ALLOC) and not self.flags & e.SHF_EXECINSTR
-        return loaded and not self.name.startswith(COMMON_DATA)
+        return self.loaded and not self.flags & e.SHF_EXECINSTR and not self.name.startswith(COMMON_DATA)
+
+    @property
+    def unwinding(self) -> bool:
+        return self.name.startswith(UNWIND_TABLES)
 
     @property
     def when_called(self) -> str:

@@ -10,17 +10,17 @@ from itertools import islice
 from ...model.errors import AuditError
 from ...model.files import AnyPath
 from ...model.names import TOOLCHAIN_SECTIONS
-from ..initial_values import Content, Pointer
 from ..itanium import initialised_variables, is_type
 from ..object_file import SealableObject
+from ..object_reader import ReadObject
 from ..protocol import CODE_KINDS, MERGEABLE, SymbolKind
 from ..sealing_protocol import NamedSymbol, PointerTargets
 from . import layout as e
 from .digest import object_digest
 from .entries import LOADER_FUNCTIONS, ElfSection, ElfSymbol, Group
 from .foldable import foldable_variables
-from .reader import UNREADABLE, Elf
-from .relocations import ObjectRelocations
+from .pointers import LoadedElf
+from .reader import UNREADABLE
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). They count as constants, so that sealing
 # renames them: levels have different numbers of counters. Profiling tools add up the counters of all levels.
@@ -31,12 +31,12 @@ BOUNDS = ("__start_", "__stop_")
 class ElfObject(SealableObject):
     """An ELF object in memory (`isagen.binary.sealing_protocol.ObjectFile`)."""
 
-    format, shown = Elf.format, "ELF"
+    format, shown = LoadedElf.format, "ELF"
 
     def __init__(self, data: bytes, path: AnyPath) -> None:
         super().__init__(data, path)
         try:
-            self.elf = Elf(path, data=data)
+            self.elf = LoadedElf(path, data=data)
             self.sections = self.elf.sections
             if not self.elf.relocatable:
                 raise ValueError("it is a program or library, not an object")
@@ -106,8 +106,8 @@ class ElfObject(SealableObject):
         data = (SymbolKind.DATA, SymbolKind.LABEL)
         return tuple(s for s in mergeable if s.code or (s.constant and s.kind in data and not is_type(s.name)))
 
-    def _content(self) -> Content:
-        return _Content(self.elf)
+    def _reader(self) -> ReadObject:
+        return self.elf
 
     @property
     def loaded_bytes(self) -> int:
@@ -155,17 +155,3 @@ class ElfObject(SealableObject):
         for symbol in self.elf.symbols():
             if symbol.section == section and symbol.named and not self.elf.name(symbol).startswith(("__", ".")):
                 yield symbol
-
-
-class _Content:
-    """The content of an object (`isagen.binary.initial_values.Content`)."""
-
-    def __init__(self, elf: Elf) -> None:
-        self.sections, self.word = elf.sections, elf.layout.word
-        self.read, self.symbols, self.name = elf.read, elf.symbols, elf.name
-        self._elf, self._relocations = elf, ObjectRelocations(elf)
-
-    def pointers_between(self, section: int, start: int, end: int) -> Iterator[Pointer]:
-        for relocation in self._relocations.between(section, start, end):
-            symbol = self._elf.symbol_of(self._elf.sections[relocation.table], relocation.symbol)
-            yield relocation.address, symbol, relocation.addend

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
-from ..protocol import Relocation, RelocationTypes, Section, SymbolKind, Target, within
+from ..object_reader import ObjectPointers
+from ..protocol import RelocationTypes, SymbolKind, Target, within
 from . import layout as e
-from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, UNWINDING, WHEN_LOADED, ElfSection
+from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED, ElfSection
 from .reader import Elf
-from .relocations import ObjectRelocations, relocations, word_at
+from .relocations import RelocatedElf, relocations, word_at
 
 # The tags in .dynamic of the address and the size of an array of functions, and of the address of a function.
 DYNAMIC_ARRAYS = {(25, 27): WHEN_LOADED, (32, 33): WHEN_LOADED, (26, 28): AT_EXIT}
 DYNAMIC_FUNCTIONS = {12: WHEN_LOADED, 13: AT_EXIT}  # DT_INIT, DT_FINI
 JUMPS = (".plt", ".iplt")
-# Tables for unwinding the stack: no code is called through their pointers.
-UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
 NO_FUNCTION = (0, (1 << 64) - 1)  # values in an array that are no functions: they mark its start or end
 
 
-class ElfPointers:
-    """The pointers of an ELF file (`isagen.binary.protocol.Pointers`); `kinds` are its processor's relocation types."""
+class ElfPointers(ObjectPointers):
+    """The pointers of an ELF file, of an object or a linked one; `kinds` are its processor's relocation types."""
 
-    def __init__(self, elf: Elf, kinds: RelocationTypes) -> None:
+    def __init__(self, elf: LoadedElf, kinds: RelocationTypes) -> None:
+        super().__init__(elf, kinds)
         self.elf = elf
-        self._kinds = kinds
 
     @cached_property
     def _dynamic(self) -> dict[int, int]:
@@ -109,9 +108,7 @@ class ElfPointers:
         for address in self.resolvers:
             yield address, f"{WHEN_LOADED}, as an ifunc resolver"
         if self.elf.relocatable:
-            for section in self.elf.sections:
-                for relocation in self.relocations(section) if section.when_called else ():
-                    yield self.target(relocation), section.when_called
+            yield from super().called_by_loader()
         else:
             yield from self._called_in_linked_file()
         for section in self.elf.sections:
@@ -130,45 +127,10 @@ class ElfPointers:
                 yield self._dynamic[tag], when
 
     def in_data(self) -> Iterator[tuple[int, int]]:
-        if not self.elf.relocatable:
-            yield from _data_pointers(self.elf, self._kinds)
-            return
-        for section in self.elf.sections:
-            if section.in_file and not section.executable and not section.name.startswith(UNWIND_TABLES):
-                for relocation in self.relocations(section):
-                    if relocation.kind in self._kinds.absolute and (target := self.target(relocation)):
-                        yield relocation.address, target
-
-    # ---- of an object
-
-    @cached_property
-    def _relocations(self) -> ObjectRelocations:
-        return ObjectRelocations(self.elf)
-
-    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        every = self._relocations.between(section.index, start, end)
-        return [one for one in every if one.kind not in self._kinds.parts] if self._kinds.parts else every
-
-    def target(self, relocation: Relocation, after: int = 0) -> int:
-        symbol = self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol)
-        if not symbol.defined:
-            return 0
-        if relocation.kind in self._kinds.relative:
-            return symbol.address + relocation.addend + (after - relocation.address if after else 0)
-        before = self._kinds.after_start.get(relocation.kind, 0)
-        return symbol.address + relocation.addend - before if relocation.kind in self._kinds.absolute else 0
-
-    def operand(self, relocation: Relocation, after: int) -> int:
-        target = self.target(relocation, after)
-        symbol = self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol)
-        section = self.elf.section_at(target) if target else None
-        return target if section is not None and section.index == symbol.section else symbol.address
-
-    def target_name(self, relocation: Relocation) -> str:
-        return self.elf.name(self.elf.symbol_of(self.elf.sections[relocation.table], relocation.symbol))
+        return super().in_data() if self.elf.relocatable else _data_pointers(self.elf, self._kinds)
 
 
-class LoadedElf(Elf):
+class LoadedElf(RelocatedElf):
     """An ELF file with its pointers (`isagen.binary.protocol.Binary`)."""
 
     def pointers(self, kinds: RelocationTypes) -> ElfPointers:

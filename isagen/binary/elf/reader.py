@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Self
 
 from ...model.errors import AuditError
 from ...model.files import AnyPath
@@ -104,7 +105,7 @@ class Elf:
                 raise self.fail(f"section {shown or index} is linked to one that is not there")
             yield ElfSection(index, shown, kind, flags, address, offset, size, link, info, align)
 
-    def __enter__(self) -> Elf:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *details: object) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from operator import attrgetter
 
 from ..protocol import Relocation
 from . import layout as e
-from .entries import ElfSection
+from .entries import ElfSection, ElfSymbol
 from .reader import Elf
 
 Entry = tuple[int, int, int | None]  # offset, info, and the addend if the entry contains one
@@ -47,29 +48,41 @@ def word_at(elf: Elf, address: int, signed: bool = False) -> int:
     return int.from_bytes(raw, elf.layout.byteorder, signed=signed) if len(raw) == elf.layout.word else 0
 
 
-class ObjectRelocations:
-    """The relocations of an object, by the section that they change. Each section is decoded on its first use."""
+class RelocatedElf(Elf):
+    """An ELF file with the relocations of an object (`isagen.binary.object_reader.ReadObject`)."""
 
-    def __init__(self, elf: Elf) -> None:
-        self._elf = elf
-        self._decoded: dict[int, list[Relocation]] = {}
-        self._tables: dict[int, list[ElfSection]] = {}
-        for section in elf.sections:
+    @property
+    def word(self) -> int:
+        return self.layout.word
+
+    @cached_property
+    def _relocations(self) -> dict[int, list[Relocation]]:
+        """Relocations in order, by the section that they change: of those sections that are asked for."""
+        return {}
+
+    @cached_property
+    def _tables(self) -> dict[int, list[ElfSection]]:
+        """The sections of relocations, by the section that they change."""
+        tables: dict[int, list[ElfSection]] = {}
+        for section in self.sections:
             if section.type in e.RELOCATION_SECTIONS:
-                self._tables.setdefault(section.info, []).append(section)
+                tables.setdefault(section.info, []).append(section)
+        return tables
 
-    def between(self, index: int, start: int, end: int) -> list[Relocation]:
-        """Return the relocations of the section at `index` from `start` to before `end`, in order."""
-        if index not in self._decoded:
-            address = self._elf.sections[index].address
+    def relocations_between(self, index: int, start: int, end: int) -> list[Relocation]:
+        if index not in self._relocations:
+            address = self.sections[index].address
             relocated = [
                 Relocation(address + offset, kind, table.link, symbol, addend)
                 for table in self._tables.get(index, ())
-                for offset, kind, symbol, addend in relocations(self._elf, table)
+                for offset, kind, symbol, addend in relocations(self, table)
             ]
-            self._decoded[index] = sorted(relocated, key=ADDRESS)
-        decoded = self._decoded[index]
+            self._relocations[index] = sorted(relocated, key=ADDRESS)
+        decoded = self._relocations[index]
         return decoded[bisect_left(decoded, start, key=ADDRESS) : bisect_left(decoded, end, key=ADDRESS)]
+
+    def relocation_symbol(self, relocation: Relocation) -> ElfSymbol:
+        return self.symbol_of(self.sections[relocation.table], relocation.symbol)
 
 
 def _plain(elf: Elf, section: ElfSection) -> Iterator[Entry]:
