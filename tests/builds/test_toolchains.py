@@ -18,7 +18,7 @@ def test_gcc_11_lacks_the_highest_level_and_says_why(scaffold):
     scaffold.ninja()
     assert re.search(r"AVX512_FP16: unavailable: GCC 11\.\d+\.\d+ is older than 12\.1", said)
     assert verdicts(scaffold) == {**dict.fromkeys(ALL, "built"), "AVX512_FP16": "unavailable"}
-    assert len(list(scaffold.path("isagen").glob("isa_*.dot.cpp.o"))) == 7
+    assert len(list(scaffold.path("isagen").glob("isa_*.dot.cpp.o"))) == len(ALL) - 1
 
 
 @pytest.mark.parametrize("compiler", [pytest.param("g++", marks=pytest.mark.smoke), "clang++-16", "clang++-14"])

@@ -15,7 +15,7 @@ from isagen.processors.table import load_table
 from isagen.processors.x86.machine import ThisMachine
 
 # The levels of the x86 table, lowest rank first.
-ALL = ["DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16", "AVX512_FP16", "AMX"]
+ALL = list(load_table("x86", Path()).names())
 
 
 @functools.cache
@@ -43,6 +43,11 @@ def level_that_runs(supported: Iterable[str], asked: str, table: str = "x86") ->
     levels = load_table(table, Path())
     allowed = {asked, *(level.name for level in levels.below(asked))}
     return [name for name in levels.names() if name in allowed and name in supported][-1]
+
+
+def levels_from(lowest: str, table: str = "x86") -> list[str]:
+    """Return the level `lowest` and those that require it, lowest first."""
+    return [level.name for level in load_table(table, Path()).levels if lowest in (level.name, *level.below)]
 
 
 def lacks(features: Iterable[str], table: str = "x86") -> tuple[str, ...]:

@@ -91,8 +91,8 @@ def test_x86_has_ipex_flags_above_its_own_baseline():
 def test_fp16_and_amx_are_in_another_order_than_in_ipex():
     """Zen 6 has AVX512_FP16 without AMX, and every CPU with AMX has it."""
     ours, theirs = load_table("x86", Path()), load_table("ipex", Path())
-    assert ours.names()[-2:] == ("AVX512_FP16", "AMX")
-    assert theirs.names()[-2:] == ("AMX", "AVX512_FP16")
+    assert "AVX512_FP16" in ours.level("AMX").below
+    assert "AMX" in theirs.level("AVX512_FP16").below
     assert set(ours.required_features("AMX")) == set(theirs.required_features("AVX512_FP16"))
     assert not any(name.startswith("amx") for name in ours.required_features("AVX512_FP16"))
 
