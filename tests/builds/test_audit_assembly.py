@@ -213,7 +213,7 @@ def test_a_label_that_only_a_table_of_an_object_leads_to(tmp_path):
     assert Level(tmp_path, f"  .text\n{entry}{table.format('entry')}", "gcc", kind=".s").found_in_object() == []
 
 
-def test_code_of_a_level_that_needs_a_feature_that_isagen_cannot_detect(audited, tmp_path):
+def test_code_of_a_level_that_needs_a_feature_that_no_table_names(audited, tmp_path):
     record = replace(RECORD, allow=(Allowance("allowed", "behind a check"),))
     both = "".join(function(name, "  monitor\n  ret") for name in ("needy", "allowed"))
     code = f"{function('avx512', '  vaddps %zmm0, %zmm1, %zmm2')}{both}"
@@ -226,6 +226,7 @@ def test_code_of_a_level_that_needs_a_feature_that_isagen_cannot_detect(audited,
     ]
     assert "add the feature" in found["avx512"].remedy
     assert "add the feature" not in found["needy"].remedy
+    assert "[extra_features]" in found["needy"].remedy
     assert "[[audit.allow]]" in found["needy"].remedy
     extended = replace(RECORD, levels={**RECORD.levels, "OWN": ("monitor",)})  # a table's extra feature
     _, found = audited(section + code.replace(".globl", ".local"), record=extended)
