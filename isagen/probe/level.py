@@ -48,13 +48,12 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
         reason = "" if outcome.ok else _failure(outcome)
     if reason := reason or _wrong_macros(table, level, compiler, flags, macros):
         return Verdict(False, reason, flags, dropped)
-    needed = {*table.features.turned_on(macros), *table.required_features(level.name)}
+    needed = table.features.with_needs({*table.features.turned_on(macros), *table.required_features(level.name)})
     unreported = table.features.unreported(compiler.baseline_macros)
-    if absent := sorted((needed & unreported).difference(table.features.turned_on(compiler.baseline_macros))):
+    if absent := sorted(unreported.intersection(needed).difference(table.features.turned_on(compiler.baseline_macros))):
         reason = f"the system does not report {', '.join(absent)}, so that no CPU can be checked for it"
         return Verdict(False, reason, flags, dropped)
-    features = tuple(name for name in table.features.features if name in needed)
-    return Verdict(True, f"probed with {compiler.name}", flags, dropped, features)
+    return Verdict(True, f"probed with {compiler.name}", flags, dropped, needed)
 
 
 def build_probe(

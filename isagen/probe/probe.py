@@ -27,7 +27,7 @@ from .compiler import Compiler
 from .level import build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 11
+PROBE_FORMAT = 12
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Group:
             compiler.command,
             compiler.args,
             sorted(compiler.baseline_macros.items()),
-            sorted((feature.name, feature.macros) for feature in features.features.values()),
+            sorted((feature.name, feature.macros, feature.needs) for feature in features.features.values()),
             features.ignored_macros,
             features.cpu_macros,
             sorted(features.never_required),
@@ -165,7 +165,7 @@ def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
         features = table.required_features(table.lowest.name) if flags else ()
     elif not limit.foreign:
         macros, _ = compiler.macros(flags)
-        features = (name for name, feature in table.features.features.items() if feature.is_on(macros))
+        features = table.features.with_needs(name for name, one in table.features.features.items() if one.is_on(macros))
     return Verdict(True, "the lowest level is always built", flags, (), tuple(features))
 
 

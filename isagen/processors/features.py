@@ -107,9 +107,17 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` turn on, in order, without those that are never required."""
+        """Return the features that `macros` turn on, with what these need, without those that are never required."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
-        return tuple(f.name for f in checked if f.is_on(macros))
+        return self.with_needs(f.name for f in checked if f.is_on(macros))
+
+    def with_needs(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the features `names` and those that they need, which detection checks with them, in order."""
+        found = set(names)
+        for feature in reversed(list(self.features.values())):  # each comes after those that it needs
+            if feature.name in found:
+                found.update(feature.needs)
+        return tuple(name for name in self.features if name in found)
 
     def unreported(self, macros: Collection[str]) -> frozenset[str]:
         """Return the features that a system does not report; a compiler for this system predefines `macros`."""

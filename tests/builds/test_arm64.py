@@ -276,6 +276,39 @@ def test_the_own_table_of_the_docs(tmp_path):
     assert "14 200 30 SVE2, " in ran(project, "max").stdout
 
 
+FP8 = """
+extends = "arm64"
+keep = ["DEFAULT"]
+
+[levels.FP8]
+rank = 10
+features = ["fp8dot4"]
+vector_bits = 128
+flags.gnu = ["-march=armv8.2-a+fp8dot4"]
+probe = '''
+mfloat8x16_t a = vreinterpretq_mf8_u8(vdupq_n_u8((uint8_t)argc));
+return (int)vgetq_lane_f32(vdotq_f32_mf8_fpm(vdupq_n_f32(1.0f), a, a, argc), 0);
+'''
+"""
+DOT = """
+#ifdef CPU_CAPABILITY_FP8
+#include <arm_neon.h>
+__attribute__((used)) static float32x4_t planted(float32x4_t sum, mfloat8x16_t a, mfloat8x16_t b, fpm_t formats)
+{
+  return vdotq_f32_mf8_fpm(sum, a, b, formats);
+}
+#endif
+"""
+
+
+def test_a_level_with_8_bit_floats(tmp_path):
+    """The link's audit accepts the dot product, and the register FPMR that fp8 needs; no CPU of qemu 7 has them."""
+    project = built(tmp_path, "clang-22", table=FP8, added=[("kernels/dot.cpp", DOT)])
+    assert verdicts(project) == {"DEFAULT": "built", "FP8": "built"}
+    assert (0xD51B4440).to_bytes(4, "little") in project.path("portable").read_bytes()  # msr fpmr, x0
+    assert "14 200 30 DEFAULT, in use: DEFAULT, built: FP8" in ran(project, "max", PORTABLE_ISA="fp8").stdout
+
+
 def test_code_that_runs_before_the_selection_is_named(tmp_path):
     constructor = f"__attribute__((constructor)) static void planted() {{ {PLANTED['sve'].text} }}\n"
     project = built(tmp_path, "gcc", "-Disa_audit=warn", added=[("kernels/dot.cpp", constructor)])

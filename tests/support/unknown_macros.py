@@ -1,6 +1,6 @@
 """Macros that compilers predefine for a CPU or an option, and that isagen's data does not know.
 
-python tests/support/unknown_macros.py gcc-12 clang-16   each such macro, with the flags that define it
+python tests/support/unknown_macros.py gcc-12 "clang-22 --target=aarch64-linux-gnu"   each, with flags that define it
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from isagen.probe.compiler import Compiler, find_compiler
-from isagen.processors.table import load_table
+from isagen.processors.features import read_features
+from isagen.processors.registry import family_under, processor_of_family
 
 # Options of another ABI or environment, which change macros that are not about instructions.
 OTHER_ABI = {"-m16", "-m32", "-mandroid", "-mbionic", "-mgeneral-regs-only", "-miamcu", "-mlong-double-128"}
@@ -20,10 +20,10 @@ OTHER_ABI |= {"-mlong-double-64", "-msoft-float", "-municode", "-mx32"}
 PLAIN_OPTION = re.compile(r"-m(?!no-)[a-z0-9][a-z0-9._-]*\Z")
 
 
-def cpus(compiler: Compiler) -> list[str]:
-    """Return the names that `-march=` takes: compilers list them after a wrong one."""
-    said = compiler.run(["-march=isagen-unknown", "-E", "-x", "c", "/dev/null"]).err
-    found = re.search(r"(?:valid arguments to .-march=. switch are:|valid target CPU values are:)(.*)", said)
+def cpus(compiler: Compiler, option: str = "-march=") -> list[str]:
+    """Return the words that an option takes: compilers list them after a wrong one."""
+    said = compiler.run([f"{option}isagen-unknown", "-E", "-x", "c", "/dev/null"]).err
+    found = re.search(r"(?:valid arguments (?:to .-march=. switch )?are:|valid target CPU values are:)(.*)", said)
     return [name for name in re.split(r"[\s,;]+", found[1] if found else "") if name and name != "native"]
 
 
@@ -34,11 +34,23 @@ def options(compiler: Compiler) -> list[str]:
     return [word for word in words if word not in OTHER_ABI]
 
 
-def unknown_macros(compiler: Compiler, table: str = "x86") -> Iterator[tuple[str, list[str]]]:
-    """Yield each macro of the compiler that the table's data lacks, with the flags that define it."""
-    features = load_table(table, Path()).features
-    flags = [*(f"-march={name}" for name in cpus(compiler)), *options(compiler)]
-    assert len(flags) > 50, f"{compiler.name} lists too little: {flags}"
+def arm64_cpus(compiler: Compiler) -> list[str]:
+    """Return the names that `-mcpu=` takes."""
+    if compiler.id != "clang":
+        return cpus(compiler, "-mcpu=")
+    said = compiler.run(["--print-supported-cpus"])
+    return re.findall(r"^\t([a-z][\w-]*)$", said.out + said.err, re.MULTILINE)
+
+
+def unknown_macros(compiler: Compiler) -> Iterator[tuple[str, list[str]]]:
+    """Yield each macro of the compiler that the data of its processor lacks, with the flags that define it."""
+    family = family_under(compiler.baseline_macros)
+    features = read_features(processor_of_family(family).name)
+    if family == "aarch64":
+        flags = [f"-mcpu={name}" for name in arm64_cpus(compiler)]
+    else:
+        flags = [*(f"-march={name}" for name in cpus(compiler)), *options(compiler)]
+    assert len(flags) > 40, f"{compiler.name} lists too little: {flags}"
     found: dict[str, list[str]] = {}
     with ThreadPoolExecutor() as pool:
         for flag, (macros, outcome) in zip(flags, pool.map(lambda flag: compiler.macros([flag]), flags), strict=True):

@@ -80,6 +80,13 @@ def test_what_flags_turn_on_is_required_but_for_what_never_is():
     assert all(reason.strip() for reason in features.never_required.values())
 
 
+def test_what_a_feature_needs_is_on_with_it():
+    """FPMR has no macro. The names are in the order of the features file."""
+    features = read_features("arm64")
+    assert features.turned_on({"__ARM_FEATURE_FP8DOT4": "1"}) == ("fpmr", "fp8", "fp8dot4")
+    assert features.with_needs(["sve2", "crc"]) == ("crc", "fphp", "fp16", "sve", "sve2")
+
+
 @pytest.mark.parametrize(("value", "found"), [("0", ()), ("256", ("wide",)), ("2560", ())])
 def test_a_macro_counts_by_its_value_where_the_features_file_asks(tmp_path, value, found):
     text = 'features = "x86"\n' + LEVEL + '[extra_features]\nwide = { hwcap = [1, 1], macros = ["__BITS=256"] }\n'
