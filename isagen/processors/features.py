@@ -65,9 +65,9 @@ class Features:
     """The features of a processor; each comes after the features that it needs.
 
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
-    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has.
-    `every_cpu` maps Meson's name of a system to the features of all CPUs that run it. `known_broken` are errors of
-    compilers.
+    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has,
+    beside those that it needs. `every_cpu` maps Meson's name of a system to the features of all CPUs that run it.
+    `known_broken` are errors of compilers.
     """
 
     processor: Processor
@@ -136,6 +136,7 @@ class Features:
             if name not in found:
                 found.add(name)
                 waiting += self.implied.get(name, ())
+                waiting += self.features[name].needs if name in self.features else ()
         return frozenset(found)
 
     def not_implied(self, needed: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:

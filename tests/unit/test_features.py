@@ -85,6 +85,7 @@ def test_what_a_feature_needs_is_on_with_it():
     features = read_features("arm64")
     assert features.turned_on({"__ARM_FEATURE_FP8DOT4": "1"}) == ("fpmr", "fp8", "fp8dot4")
     assert features.with_needs(["sve2", "crc"]) == ("crc", "fphp", "fp16", "sve", "sve2")
+    assert features.having(["sve2"]) == {"fphp", "fp16", "sve", "sve2"}
 
 
 @pytest.mark.parametrize(("value", "found"), [("0", ()), ("256", ("wide",)), ("2560", ())])
@@ -100,6 +101,13 @@ def test_what_every_cpu_with_a_feature_has_is_implied():
     features = read_features("x86")
     assert features.not_implied(("sse2", "sse4_2", "avx", "adx"), ("avx2",)) == ("adx",)
     assert features.not_implied(("avx2", "fma"), ("avx",)) == ("avx2", "fma")
+
+
+@pytest.mark.parametrize("name", processor_names())
+def test_what_is_needed_is_not_listed_as_implied_too(name):
+    features = read_features(name)
+    for feature, others in features.implied.items():
+        assert not set(others) & set(features.with_needs([feature])), feature
 
 
 @pytest.mark.parametrize(
