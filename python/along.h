@@ -7,6 +7,7 @@
 #include "call.h"
 #include "parallel.h"
 
+#include <algorithm>
 #include <atomic>
 
 // Some axes of an array, in order: their lengths, the bytes from one index to the next, and the items from one to the
@@ -56,6 +57,37 @@ void for_positions(const Axes &axes, const ptrdiff_t *steps, size_t first, size_
   }
 }
 
+// The order in which the axes of an array are walked: that of its shape. For a reduction along some of them it is that of
+// memory, where the items have no gaps and the other axes keep their order, and so the results theirs.
+struct Walk {
+  int axes[PyBUF_MAX_NDIM] = {};
+  bool is_dense; // the items are neighbours in this order
+  explicit Walk(const Buffer &src) : is_dense(src.is_contiguous())
+  {
+    for (int i = 0; i < src.axes(); i++)
+      axes[i] = i;
+  }
+  Walk(const Buffer &src, uint64_t along) : Walk(src)
+  {
+    Walk other = *this;
+    std::sort(other.axes, other.axes + src.axes(), [&](int a, int b) {
+      return src.stride(a) != src.stride(b) ? src.stride(a) > src.stride(b) : a < b;
+    });
+    ptrdiff_t step = static_cast<ptrdiff_t>(src.item_size());
+    int kept = src.axes();
+    other.is_dense = true;
+    for (int i = src.axes() - 1; i >= 0; i--) {
+      const int axis = other.axes[i];
+      const bool is_kept = src.axis(axis) != 1 && !(along >> axis & 1);
+      other.is_dense = other.is_dense && (src.axis(axis) == 1 || src.stride(axis) == step) && !(is_kept && axis > kept);
+      step *= static_cast<ptrdiff_t>(src.axis(axis));
+      kept = is_kept ? axis : kept;
+    }
+    if (!is_dense && other.is_dense)
+      *this = other;
+  }
+};
+
 // The rows of an array: the items along some of its axes, a row for each position of the other axes. Bit i of `along`
 // stands for axis i. A regular array is [outer][n][inner] without gaps; of others, outer is the number of rows, n their
 // length, and inner 1. `across` has the other axes, `within` those of a row but the last, along which a run of items is.
@@ -64,11 +96,13 @@ struct Span {
   ptrdiff_t run_bytes = 0, run_dense = 0;
   bool is_regular;
   Axes across, within;
-  Span(const Buffer &src, uint64_t along) : is_regular(src.is_contiguous())
+  Span(const Buffer &src, uint64_t along) : Span(src, along, Walk(src)) {}
+  Span(const Buffer &src, uint64_t along, const Walk &walk) : is_regular(walk.is_dense)
   {
     ptrdiff_t dense = static_cast<ptrdiff_t>(src.items());
     size_t *part = &outer;
-    for (int i = 0; i < src.axes(); i++) {
+    for (int at = 0; at < src.axes(); at++) {
+      const int i = walk.axes[at];
       const size_t length = src.axis(i);
       const bool is_along = along >> i & 1;
       dense = length > 0 ? dense / static_cast<ptrdiff_t>(length) : 0;

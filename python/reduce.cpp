@@ -249,7 +249,7 @@ template <Reduction reduction, TypeCount own_types> PyObject *reduce(PyObject *,
   Buffer src(args[0], "src", number_types, dtype == Py_None ? own_types : ALL_NUMBERS, Access::read, Layout::any);
   if (keepdims < 0 || !src || !take_axes(args[1], true, src, &along))
     return nullptr;
-  const Span span(src, along);
+  const Span span(src, along, Walk(src, along));
   const int type = take_dtype(dtype, src, reduction == SUM ? "int64" : nullptr);
   if (type < 0)
     return nullptr;

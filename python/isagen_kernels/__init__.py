@@ -11,9 +11,9 @@ writable and C-contiguous and have the result's shape and dtype, is filled and r
 
 ``axis`` counts from the end if negative. Reductions take a tuple of axes too, and ``keepdims``. Rows along the last
 axis, or over all items, are read where they are. So are the rows that ``sum``, ``mean``, ``max`` and ``min`` combine
-along another axis, if these have 16 items. Other layouts and axes, and a ``dtype`` that is not that of the argument,
-cost copies: each thread copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if
-these are longer.
+along another axis, if these have 16 items, and a transposed array without gaps whose reduced axes leave the others in
+the order of memory. Other layouts and axes, and a ``dtype`` that is not that of the argument, cost copies: each thread
+copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if these are longer.
 
 ``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the number of CPUs. Small arrays use
 one thread, and so do calls on a busy machine.

@@ -213,7 +213,7 @@ VIEWS = {
 def test_any_layout_and_any_axes(view, dtype):
     x = view(numbers((6, 7, 8, 9), dtype))
     for threads in (1, 2):
-        for axis in (None, 0, 1, -1, (0, 2), (1, 3), (0, 1), (3, 0, 1), ()):
+        for axis in (None, 0, 1, -1, (0, 2), (1, 3), (0, 1), (3, 0, 1), (0, 1, 2), (1, 2, 3), ()):
             assert same(k.sum(x, axis, threads=threads), np.sum(x, axis), True)
             assert same(k.max(x, axis, keepdims=True, threads=threads), np.max(x, axis, keepdims=True), True)
         for axis in (None, 0, 1, -1):
@@ -227,6 +227,15 @@ def test_long_strided_rows_and_many():
             for axis in (None, 0, 1):
                 assert np.array_equal(k.sum(x, axis, threads=threads), np.sum(x, axis))
             assert np.array_equal(k.cumsum(x, 1, threads=threads), np.cumsum(x, 1, dtype=x.dtype))
+
+
+def test_a_reduction_of_a_transposed_array_reads_it_where_it_is():
+    """It adds in the order of memory, as along the other axis of the array before, and not in that of a copy."""
+    x = numbers((300, 400), "float32") / 7
+    assert np.array_equal(k.sum(x.T, -1), k.sum(x, 0))
+    assert np.array_equal(k.mean(x.T, 0), k.mean(x, -1))
+    assert k.sum(x.T) == k.sum(x)
+    assert np.array_equal(k.sum(x.reshape(3, 100, 400).T, (0, 1)), k.sum(x.reshape(3, 100, 400), (1, 2)))
 
 
 def test_an_output_is_not_the_memory_of_a_transposed_argument():
