@@ -7,7 +7,7 @@ class Isa:
     override         the environment variable that narrows the level when the module is loaded; None if there is none
     matrix           the build matrix as a dict (docs/matrix.schema.json of isagen); None where the module holds none
     why(LEVEL)       one sentence: why the level is or is not in use
-    why(STUB)        one sentence: which level's copy the stub calls; its name may lack _stub
+    why(STUB)        which level's copy the stub calls; its name may lack _stub, or be the first words of several names
     report()         what a bug report needs: module, levels, stubs, override, Python, machine; no user, host or path
     use(LEVEL)       switches every stub to a level at once, for tests and benchmarks; no other thread may call a kernel
     with use(LEVEL): ...   the same, and switches back at the end; a module that is a kernel as a whole cannot switch
@@ -41,7 +41,7 @@ class Isa:
         return json.loads(zlib.decompress(text)) if text else None
 
     def why(self, level):
-        """Return one sentence: why a level is or is not in use, or which level's copy a stub calls."""
+        """Return why a level is or is not in use, or which level's copy a stub calls."""
         if said := called(level):
             return said
         name = known(level)
@@ -113,11 +113,16 @@ class Use:
 
 
 def called(name):
-    for stub, level, _ in stubs():
-        if name in (stub, stub.removesuffix("_stub")):
-            instead = "" if level == isa.current else f", because it has none at {isa.current}"
-            return f"{stub} calls the copy of {level}{instead}" if level else f"{stub} has no kernel"
-    return ""
+    every = [(stub, level) for stub, level, _ in stubs()]
+    found = [one for one in every if name in (one[0], one[0].removesuffix("_stub"))]
+    if not found and str(name).upper() not in isa.levels:
+        found = [one for one in every if one[0].startswith(f"{name}_")]
+    return "; ".join(calls(*one) for one in found)
+
+
+def calls(stub, level):
+    instead = "" if level == isa.current else f", because it has none at {isa.current}"
+    return f"{stub} calls the copy of {level}{instead}" if level else f"{stub} has no kernel"
 
 
 def known(level):

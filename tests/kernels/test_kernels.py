@@ -128,3 +128,12 @@ def test_an_override_cannot_select_what_the_cpu_lacks():
     assert done.stdout.strip() == "AVX2"
     assert "ISAGEN_KERNELS_ISA=AMX needs features that CPU or OS lack" in done.stderr
     assert "avx512_f" in done.stderr
+
+
+def test_why_of_the_first_words_of_several_stubs_answers_for_each():
+    isa = isagen_kernels.isa
+    with isa.use("DEFAULT"):
+        said = isa.why("softmax").split("; ")
+    assert said == [f"softmax_{kind}_stub calls the copy of DEFAULT" for kind in ("double", "float")]
+    with pytest.raises(ValueError, match=r"^'soft' is not a level; levels: .*; stubs with this in their names: softmax_d"):
+        isa.why("soft")
