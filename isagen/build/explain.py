@@ -72,7 +72,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
     for stub in sorted(defined.keys() - registered) if bound else ():  # without `bound`, no table was read
-        remedy = f"write ISA_REGISTER_DISPATCH({stub}, &function) in a kernel source, or remove the definition"
+        remedy = f"write ISA_REGISTER_DISPATCH({stub}, &function) in a source of isa_kernels, or remove the definition"
         suggestion = did_you_mean(stub, sorted(registered - defined.keys()))
         yield BuildError(
             f"{defined[stub][0]} defines it, but no kernel source registers a function for it",

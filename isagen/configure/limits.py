@@ -29,7 +29,8 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
     relative to `folder`. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
-    reason = "" if len(default.levels) > 1 else f"isagen has no levels for {cpu_family}"
+    shown = "32-bit x86" if cpu_family == "x86" else cpu_family
+    reason = "" if len(default.levels) > 1 else f"isagen has no levels for {shown}"
     if name == DEFAULT_TABLE:
         return replace(default, other_levels=other_levels()), reason
     named = load_table(name, folder, where)

@@ -164,10 +164,11 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
     level = matrix.level(name)
     if level is None:
         names = [other.name for other in matrix.levels]
+        limit = f"only {names[0]} is built: {matrix.baseline_only}" if matrix.baseline_only else ""
         raise ProjectError(
             f"there is no level {name!r} in table {matrix.table}",
             where=matrix.project,
-            remedy=did_you_mean(name.upper(), names),
+            remedy=limit or did_you_mean(name.upper(), names),
         )
     return level
 

@@ -25,7 +25,7 @@ from .cells import (
 )
 from .config import Config
 from .kernels import check_kernels, copy_names, settings_of
-from .levels import OPTION, aliases_of, select_levels
+from .levels import OPTION, aliases_of, level_words, select_levels
 
 UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
 # The reason of a level that isa.toml disables for each kernel, by different entries.
@@ -146,6 +146,9 @@ def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] |
     """Return the levels that the Meson option switches off, each with the reason."""
     selected = select_levels((words,), table, OPTION, native=native)
     why = {level: f": this CPU or OS lacks {' '.join(names)}" for level, names in (native or {}).items() if names}
+    named, own = ({name.upper() for name in names} for names in (level_words((words,)), table.names()))
+    if named <= table.other_levels - own:
+        why = dict.fromkeys(table.names(), f": table {table.name} has none of the levels that it names")
     return {level: f"by the {OPTION}{why.get(level, '')}" for level in table.names() if level not in selected}
 
 

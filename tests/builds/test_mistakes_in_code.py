@@ -151,7 +151,7 @@ LINKING = {
         [],
         "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub",
         r"isagen: error: dot_stub: \S+src_core\.cpp\.o defines it, but no kernel source registers a function for it\n"
-        r"  write ISA_REGISTER_DISPATCH\(dot_stub, &function\) in a kernel source, or remove the definition\n",
+        r"  write ISA_REGISTER_DISPATCH\(dot_stub, &function\) in a source of isa_kernels, or remove the definition\n",
     ),
     "a function of two kernel sources": (
         [

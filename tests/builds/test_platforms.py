@@ -130,7 +130,7 @@ def test_an_argument_that_chooses_32_bits(new_project, table):
     project.edit("isagen/isa.toml", 'table = "default"', f'table = "{table}"')
     options = [f"-D{language}_{words}=-m32" for language in ("c", "cpp") for words in ("args", "link_args")]
     reason = {
-        "default": "isagen has no levels for x86",
+        "default": "isagen has no levels for 32-bit x86",
         "x86": "table x86 is for x86_64, and this build is for x86",
     }[table]
     assert re.findall(r"levels +: (.*)", project.setup(*options)) == [f"only DEFAULT: {reason}"]

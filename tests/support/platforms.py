@@ -117,7 +117,7 @@ PLATFORMS = {
     ),
     "i386": Platform(
         {"c": ["gcc", "-m32"], "cpp": ["g++", "-m32"]},
-        *(["ar"], "linux", "x86", "isagen has no levels for x86"),
+        *(["ar"], "linux", "x86", "isagen has no levels for 32-bit x86"),
         runner=[],
     ),
     "made-up": _gnu("", "templeos", "x86_64", "isagen does not know the system templeos", runner=[]),

@@ -87,7 +87,7 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
     assert own in mine.files
     assert select_levels(["MINE", "avx2"], mine, "") == {"DEFAULT"}
     assert choose_table("own.toml", "x86_64", tmp_path, "")[1] == ""
-    assert choose_table("default", "x86", tmp_path, "")[1] == "isagen has no levels for x86"
+    assert choose_table("default", "x86", tmp_path, "")[1] == "isagen has no levels for 32-bit x86"
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,9 @@ def test_a_kernel_by_the_end_of_its_path_and_by_its_stub(matrix):
 def test_names_that_are_not_there(matrix):
     with pytest.raises(ProjectError, match=r"^hello: there is no level 'avx3' in table x86\n  did you mean"):
         explain(matrix, "avx3", "", at(matrix))
+    limited = replace(matrix, baseline_only="isagen has no levels for 32-bit x86")
+    with pytest.raises(ProjectError, match=r"\n  only DEFAULT is built: isagen has no levels for 32-bit x86$"):
+        explain(limited, "avx3", "", at(limited))
     with pytest.raises(ProjectError, match=r"^hello: there is no kernel 'sofmax.cpp'\n  did you mean 'kernels/softmax"):
         explain(matrix, "AVX2", "sofmax.cpp", at(matrix))
 

@@ -1,6 +1,7 @@
 """The plan: which copies are built, with which flags, and why the rest is not."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -78,6 +79,13 @@ def test_disabled_cells_say_where(table, levels, option, own, reasons):
     assert {name: cell.reason for name, cell in cells.items() if cell.verdict == "disabled"} == reasons
     assert all(not cell.copy and not cell.flags for cell in cells.values() if cell.verdict == "disabled")
     assert all(cells[name].verdict == "built" for name in table.names() if name not in reasons)
+
+
+def test_an_option_that_names_levels_of_other_processors_alone_says_so(table):
+    table = replace(table, other_levels=frozenset({"SVE", "SVE2", "WIDE"}))
+    for option, suffix in (("sve,SVE2", ": table own has none of the levels that it names"), ("SVE,WIDE", "")):
+        reasons = {cell.reason for cell in cells_of(plan_of(table, "a.c", option=option)).values()}
+        assert f"by the Meson option isa_levels{suffix.replace('own', table.name)}" in reasons
 
 
 def test_a_kernels_own_levels_are_only_its_own(table):
