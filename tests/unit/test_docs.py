@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from isagen.processors.table import load_table
 from support.checkout import ROOT
 
 DOCS = ROOT / "docs"
+CPUS = sorted((ROOT / "tests/cpuid").glob("*.toml"))
 PAGES = sorted(DOCS.glob("*.md"))
 LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.M | re.S)
@@ -126,3 +128,15 @@ def test_the_page_of_tables_has_every_feature(tables, name):
 )
 def test_places_of_features_are_written_as_in_manuals(tables, condition, shown):
     assert tables.detection(condition) == shown
+
+
+def test_which_cpu_runs_which_level_is_as_recorded():
+    text = (DOCS / "tables.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Which CPU runs which level\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([A-Z][A-Z0-9_]+) \| (.+) \|$", section, re.MULTILINE)
+    recorded = [(path.read_text(encoding="utf-8"), tomllib.loads(path.read_text("utf-8"))) for path in CPUS]
+    assert [level for level, _ in rows] == [level.name for level in load_table("x86", Path()).levels]
+    for level, names in rows:
+        for name in names.split(", "):
+            (cpu,) = (cpu for comment, cpu in recorded if comment.startswith(f"# {name}"))
+            assert cpu["selected"]["x86"]["none"] == level, name
