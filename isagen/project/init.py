@@ -270,6 +270,9 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
         if has_package:
             yield 'Add "isagen" to build-system.requires in pyproject.toml.'
         yield "`isagen doctor` checks all of it."
+        if has_package:
+            yield "\nmodule.isa says in Python which level runs, if the module's source includes isa_python.h"
+            yield "and calls isa_add_to_module(module)."
     if has_package:
         yield from _where_pip_finds_isagen()
     if fresh:

@@ -155,6 +155,9 @@ def test_existing_project_gets_the_fragment_and_advice(project):
     assert (project / "meson.build").read_text() == EXISTING
     assert "subdir('isagen')" in said
     assert "isa_kernels_dep" in said
+    assert "isa_add_to_module" not in said  # without pyproject.toml, there may be no module
+    (project / "pyproject.toml").touch()
+    assert "\nand calls isa_add_to_module(module).\n" in run(project) + "\n"
 
 
 @pytest.mark.parametrize(
