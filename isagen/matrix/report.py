@@ -25,7 +25,7 @@ from .paths import without_paths
 from .planned import public
 from .selection import Selection, selection_here
 from .where import Found
-from .words import facts, verdict_text
+from .words import bugs_text, facts, verdict_text
 
 LONGEST = 120  # seconds that an import may take
 SCRIPT = """
@@ -113,6 +113,7 @@ def _facts(report: Report) -> dict[str, str]:
         "package": report.package,
         "project": f"{matrix.project}, table {matrix.table}",
         **dict(facts(matrix)),
+        "known bugs": bugs_text(matrix),
         "override at run time": "",
         "override": _override(report),
         "selected": _selected(report),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
@@ -151,12 +151,19 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if matrix.withhold:
         yield "withheld at run time", f"what {matrix.withhold}() withholds, which is not asked here"
     if matrix.known_bugs:
-        built = tuple(level.name for level in matrix.levels if level.verdict == BUILT)
-        places = ("every level" if levels == built else " ".join(levels) for levels in matrix.known_bugs.values())
-        yield (
-            "known bugs",
-            "; ".join(f"at {place}: {bug}" for place, bug in zip(places, matrix.known_bugs, strict=True)),
-        )
+        found = set[str]().union(*matrix.known_bugs.values())
+        places = _places(matrix, [level.name for level in matrix.levels if level.name in found])
+        yield "known bugs", f"{len(matrix.known_bugs)} may show in code of {places}; `isagen why LEVEL` names them"
+
+
+def bugs_text(matrix: Matrix) -> str:
+    """Return the known bugs of the compilers, each with the levels whose code may show it."""
+    return "; ".join(f"at {_places(matrix, levels)}: {bug}" for bug, levels in matrix.known_bugs.items())
+
+
+def _places(matrix: Matrix, levels: Sequence[str]) -> str:
+    built = [level.name for level in matrix.levels if level.verdict == BUILT]
+    return "every level" if list(levels) == built else " ".join(levels)
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ import pytest
 
 from isagen.matrix.selection import Selection, select, selection_here
 from isagen.matrix.why import Because, explain
+from isagen.matrix.words import bugs_text, facts
 from isagen.model.aliases import Alias
 from isagen.model.errors import ProjectError
 from isagen.model.matrix import Matrix
@@ -191,6 +192,17 @@ def test_a_kernel_by_the_end_of_its_path_and_by_its_stub(matrix):
     stub = next(cell.stubs[0] for cell in matrix.kernels[0].levels.values() if cell.stubs)
     for name in (source, source.rpartition("/")[2], stub):
         assert answer(matrix, "DEFAULT", at(matrix), name)[1].startswith(f"{source} at DEFAULT ")
+
+
+def test_a_matrix_counts_known_bugs_and_why_names_them(matrix):
+    built = tuple(level.name for level in matrix.levels if level.verdict == "built")
+    known = replace(matrix, known_bugs={"GCC 12: x fails": built[-1:], "GCC 12: y fails": built[-2:]})
+    counted = f"2 may show in code of {' '.join(built[-2:])}; `isagen why LEVEL` names them"
+    assert dict(facts(known))["known bugs"] == counted
+    assert bugs_text(replace(known, known_bugs={"z": built})) == "at every level: z"
+    assert bugs_text(known).startswith(f"at {built[-1]}: GCC 12: x fails; at ")
+    details = explain(known, built[-1], "", at(known)).details
+    assert {"known bug: GCC 12: x fails", "known bug: GCC 12: y fails"} <= {*details}
 
 
 def test_names_that_are_not_there(matrix):
