@@ -7,7 +7,8 @@
  * instruction is put back, and runs as a single step. Once its length is known, it stays in place until the phase ends.
  * All other code runs at full speed. MARKER is the address of a function (long phase, long level): its call starts a
  * phase. KIND p records addresses once per phase, KIND o once per run. Addresses are those of the file, in hexadecimal;
- * `fixed` files are not moved when loaded.
+ * `fixed` files are not moved when loaded, and need not be mapped as files: wine and the tests' loader of Mach-O files copy
+ * them. FILE is then watched as soon as its first region may be executed and no longer written to.
  *
  * OUTPUT gets a line "phase PHASE LEVEL" when one starts, "PHASE LEVEL ADDRESS" per address, and at the end
  * "exit STATUS" or "signal NUMBER".
@@ -25,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LONGEST = 15, MOST_REGIONS = 64, TIME_LIMIT = 60 };
+enum { LONGEST = 15, MOST_REGIONS = 4096, TIME_LIMIT = 60 };
 
 struct region {
   unsigned long start, end;
@@ -96,7 +97,7 @@ static void put(const struct region *region, unsigned long start, unsigned long 
   }
 }
 
-/* Returns whether FILE is mapped to be executed, and sets `base`. */
+/* Returns whether FILE is mapped to be executed, and sets `base`. Of a file that is not moved, the address tells. */
 static int is_mapped(const char *file, int moved)
 {
   char path[64], line[4352];
@@ -108,15 +109,17 @@ static int is_mapped(const char *file, int moved)
   if (maps == NULL)
     fail(path);
   while (fgets(line, sizeof line, maps) != NULL) {
-    unsigned long start;
+    unsigned long start, end;
     char rights[8];
     const char *name = strchr(line, '/');
     line[strcspn(line, "\n")] = 0;
-    if (name == NULL || strcmp(name, file) != 0 || sscanf(line, "%lx-%*x %7s", &start, rights) != 2)
+    if (sscanf(line, "%lx-%lx %7s", &start, &end, rights) != 3)
+      continue;
+    if (moved ? name == NULL || strcmp(name, file) != 0 : regions[0].start < start || regions[0].start >= end)
       continue;
     if (lowest == 0)
       lowest = start;
-    found = found || rights[2] == 'x';
+    found = found || (rights[2] == 'x' && (moved || rights[1] != 'w'));
   }
   fclose(maps);
   base = moved ? lowest : 0;

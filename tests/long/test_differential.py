@@ -1,6 +1,7 @@
 """Random projects, built by isagen's own steps, run under a tracer: no level's code runs while another is selected.
 
-Those for arm64, riscv64 and s390x run under qemu, whose log is the trace.
+Those for arm64, riscv64 and s390x run under qemu, whose log is the trace. Those for Windows run under wine, those for
+macOS in the tests' loader: links are not audited there, so that they have no hostile code.
 
 The count of projects and the first seed are ISAGEN_PROJECTS and ISAGEN_SEED in the environment; the folders of projects
 that fail are kept below ISAGEN_KEEP.
@@ -21,9 +22,11 @@ from support.differential.hostile_code import HOSTILE_CODE
 from support.differential.hostile_handed import HOSTILE_HANDED
 from support.differential.ingredients import HOSTILE, ingredient
 from support.differential.running import not_traceable
+from support.differential.systems import SYSTEMS
 from support.projects import need
 
 COUNT = int(os.environ.get("ISAGEN_PROJECTS", "100"))
+ELSEWHERE = int(os.environ.get("ISAGEN_PROJECTS", "5"))  # for Windows and for macOS
 SEED = int(os.environ.get("ISAGEN_SEED", "1"))
 BY_NAME = {one.name: one for one in [*HOSTILE_CODE, *HOSTILE_HANDED]}
 
@@ -36,6 +39,21 @@ OTHER_LEVEL = ingredient(
 static NOINLINE int work_$n(int x) { $body }
 __attribute__((constructor)) static void store_$n(void) { ordinary_hook = work_$n; }
 // call:
+x += apply(ordinary_hook, x);
+""",
+    "c cpp",
+    single=True,
+)
+# The audit assumes that a running kernel keeps its addresses to itself; sealing refuses the others.
+STORED = ingredient(
+    "hook that a call stores",
+    HOSTILE,
+    """
+// kernel:
+static NOINLINE int work_$n(int x) { $body }
+// call:
+if (!ordinary_hook)
+  ordinary_hook = work_$n;
 x += apply(ordinary_hook, x);
 """,
     "c cpp",
@@ -86,16 +104,32 @@ def machine(request, tmp_path_factory):
         target = TARGETS[request.param]
         target.require("gcc")
         return Machine(tmp_path_factory.mktemp("differential"), target, EMULATED[request.param])
+    return traced(tmp_path_factory.mktemp("differential"))
+
+
+def traced(folder, system=None):
+    """The machine of this CPU, whose programs are those of Linux or of another system."""
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         pytest.skip("the tracer is for Linux on x86-64")
     need("gcc", "g++")
-    folder = tmp_path_factory.mktemp("differential")
-    made = Machine(folder)
+    if system is not None:
+        system.require()
+    made = Machine(folder, system=system)
     if reason := not_traceable(made.tracer, folder):
         pytest.skip(f"programs cannot be traced here: {reason}")
     if len(made.choices.levels) < 3:
         pytest.skip("this CPU has fewer than three levels")
     return made
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    return traced(tmp_path_factory.mktemp("here"))
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def elsewhere(request, tmp_path_factory):
+    return traced(tmp_path_factory.mktemp(request.param), SYSTEMS[request.param])
 
 
 def kept(tmp_path):
@@ -141,6 +175,31 @@ def test_code_that_runs_where_it_must_not_is_seen(machine, tmp_path, control, wh
             assert audited.outcome in (FOUND, REFUSED, LINKER, UNPROVEN)
             return
     pytest.fail(f"never seen: {why}; seen: {dict(seen)}")
+
+
+def test_each_level_runs_its_own_code_on_windows_and_macos(elsewhere, here, tmp_path):
+    """Each executed address is of the level that is selected, and programs compute what those of Linux compute."""
+    outcomes = []
+    for outcome in elsewhere.campaign(range(SEED, SEED + ELSEWHERE), kept(tmp_path), benign=True):
+        assert outcome.outcome == SOUND, f"{outcome.outcome}: {outcome.project.described}\n{outcome.detail}"
+        if elsewhere.choices.levels == here.choices.levels:
+            assert outcome.run.result == here.result(outcome.project), outcome.project.described
+        outcomes.append(outcome)
+    print(f"{len(outcomes)} projects, {sum(outcome.run.executed for outcome in outcomes)} addresses")
+
+
+@pytest.mark.parametrize(
+    ("control", "why"),
+    [(STORED, "another level's code"), (BEYOND, "ordinary code beyond the baseline")],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_code_that_runs_where_it_must_not_is_seen_on_windows_and_macos(elsewhere, tmp_path, control, why):
+    for seed in range(8):
+        project = random_project(seed, elsewhere.choices, [control])
+        outcome = elsewhere.outcome(project, tmp_path / str(seed))
+        if outcome.run and why in {crossing.why for crossing in outcome.run.crossings}:
+            return
+    pytest.fail(f"never seen: {why}")
 
 
 def test_a_seed_gives_the_same_project(machine):

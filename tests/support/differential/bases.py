@@ -17,6 +17,7 @@ from support.cross import Target
 from support.projects import make_project
 
 from .generator import KERNELS
+from .systems import System
 
 MESON = """\
 project('random', 'c', 'cpp', meson_version: '>=1.0.1', default_options: ['cpp_std=c++17', 'c_std=c11'])
@@ -41,6 +42,7 @@ class Base:
     build: Build
     cxx: str
     cc: str
+    system: System | None = None
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -73,10 +75,10 @@ def _units(plan: Plan, rows: Sequence[KernelRow]) -> list[Unit]:
     return [unit for unit in found if unit.copies]
 
 
-def make_base(tmp: Path, cxx: str, target: Target | None = None) -> Base:
-    """Configure a build for a compiler of C++, such as g++-12 or clang++-16; or for the target's."""
+def make_base(tmp: Path, cxx: str, target: Target | None = None, system: System | None = None) -> Base:
+    """Configure a build for a compiler of C++, such as g++-12 or clang++-16; or for the target's or the system's."""
     family, _, version = cxx.partition("-")
-    cc = C_COMPILER[family] + ("-" + version if version else "")
+    cc = C_COMPILER.get(family, "") + ("-" + version if version else "")
     project = make_project(tmp, folder=f"base-{cxx}")
     sources = [f"{name}.{ending}" for name in KERNELS for ending in ("c", "cpp")]
     for source in [*sources, "ordinary.cpp"]:
@@ -88,9 +90,13 @@ def make_base(tmp: Path, cxx: str, target: Target | None = None) -> Base:
         name, options = cc, ["--cross-file", str(target.cross_file(project.folder, cc))]
         more = OPTIONS.get(target.family, [])
         cc, cxx = (_script(project.folder / one, [*target.compiler(name, one), *more]) for one in ("c", "cpp"))
+    if system is not None:
+        platform, options = system.platform, ["--cross-file", str(system.platform.cross_file(project.folder))]
+        cc, cxx = (_script(project.folder / one, platform.compilers[one]) for one in ("c", "cpp"))
+        project.environment |= system.environment()
     project.setup("-Doptimization=0", *options, CC=cc, CXX=cxx)
     folder = project.path("isagen")
-    return Base(folder, read_plan(folder / plan_name()), cxx, cc)
+    return Base(folder, read_plan(folder / plan_name()), cxx, cc, system)
 
 
 def _script(path: Path, words: Sequence[str]) -> str:

@@ -235,6 +235,30 @@ try {
   x += (int)t.value;
 }
 """,
+    "exceptions across a kernel and ordinary code": """
+// header:
+struct carried_$n { int value; };
+struct counts_$n { int *at; ~counts_$n() { ++*at; } };
+int passes_$n(fn f, int x);
+int throws_one_$n(int x);
+// ordinary:
+int passes_$n(fn f, int x) { counts_$n counted{&shared_ints[5]}; return f(x) + 1; }
+int throws_one_$n(int x) { if (x & 2) throw carried_$n{x & 7}; return x; }
+// kernel:
+static NOINLINE int raises_$n(int x) { if (x & 1) throw carried_$n{x & 15}; $body }
+static NOINLINE int lets_$n(int x) { counts_$n counted{&shared_ints[6]}; return throws_one_$n(x) + 1; }
+// call:
+try {
+  x += passes_$n(raises_$n, x);
+} catch (const carried_$n &c) {
+  x += c.value;
+}
+try {
+  x += lets_$n(x) + lets_$n(x + 2);
+} catch (const carried_$n &c) {
+  x += c.value;
+}
+""",
     "key function of ordinary code": """
 // header:
 struct keyed_$n {

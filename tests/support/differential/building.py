@@ -91,7 +91,7 @@ def make_objects(
         (folder / headers_folder()).symlink_to(base.folder / headers_folder())
     for name, text in project.files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    output = folder / ("library.so" if project.kind == "library" else "program")
+    output = _output(base, project, folder)
     emit(plan_path, folder)
     objects = _compile(base, project, reduced, folder)
     registrations = [folder / f"isa_{level}.json" for level in objects]
@@ -114,9 +114,15 @@ def make_objects(
 
 def link_objects(base: Base, project: Random, folder: Path, objects: Objects, audit: str = "error") -> Built:
     """Link the objects of a project, which `make_objects` made in `folder`, and audit what is linked."""
-    output = folder / ("library.so" if project.kind == "library" else "program")
+    output = _output(base, project, folder)
     built = _link(base, project, folder, list(objects.inputs), output, audit)
     return replace(built, stubs=objects.stubs)
+
+
+def _output(base: Base, project: Random, folder: Path) -> Path:
+    """Return what the link writes."""
+    name, suffixes = "library" if project.kind == "library" else "program", {"library": ".so"}
+    return folder / (name + (base.system.suffixes if base.system else suffixes).get(name, ""))
 
 
 def _compile(base: Base, project: Random, reduced: Build, folder: Path) -> dict[str, list[Path]]:
@@ -174,6 +180,9 @@ def _compile_c(base: Base, project: Random, source: Path) -> Path:
 
 
 def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output: Path, audit: str) -> Built:
+    if base.system is not None:  # its links are not audited
+        _run([base.cxx, *base.system.links[project.kind], *map(str, inputs), *project.link_args, "-o", str(output)])
+        return Built(BUILT, output, _program(base, project, folder, output))
     words: list[str] = []
     for word in link_template(base.cxx, project.linker, OPTIONS[project.kind]):
         if word == "INPUTS.o":
@@ -204,9 +213,10 @@ def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output:
 
 def _program(base: Base, project: Random, folder: Path, output: Path) -> Path:
     """Return the program that runs what was linked."""
-    if project.kind != "library":
+    if project.kind != "library" or output.suffix == ".dylib":  # the loader calls its functions
         return output
-    driver, program = base.folder / "driver.c", folder / "program"
+    driver = base.folder / "driver.c"
+    program = output.with_name("program.exe" if output.suffix == ".dll" else "program")
     driver.write_text(DRIVER)
     _run([base.cc, str(driver), "-o", str(program), str(output), "-Wl,-rpath,$ORIGIN"])
     return program

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from support.cross import Target
@@ -15,6 +15,7 @@ from .building import BUILT, FOUND, Built, build
 from .generator import Choices, Random, random_project
 from .ingredients import ASSUMED, HOSTILE, Ingredient
 from .running import Emulated, EmulatorError, Run, Stepping, Tracer, phases_of, run
+from .systems import System
 
 COMPILERS = ("g++", "clang++-16")
 LINKERS = ("bfd", "gold", "lld", "mold")
@@ -25,6 +26,8 @@ ELSEWHERE = {"aarch64": ("-mbranch-protection=standard",)}  # by family
 SOUND, BROKEN, DIED, FALSE, UNPROVEN, KEPT = "sound", "BROKEN", "DIED", "FALSE FINDING", "unproven", "assumed"
 EMULATOR = "qemu failed"
 FAILURES = (BROKEN, DIED, FALSE)
+# With it, all levels and compilers compute the same numbers.
+EXACT = ("-ffp-contract=off",)
 
 
 @dataclass(frozen=True)
@@ -46,23 +49,26 @@ class Outcome:
 class Machine:
     """The compilers, linkers and levels at hand, and the tracer."""
 
-    def __init__(self, folder: Path, target: Target | None = None, cpu: str = "") -> None:
-        """A `target` is emulated; its `cpu` is one with all levels."""
+    def __init__(self, folder: Path, target: Target | None = None, cpu: str = "", system: System | None = None) -> None:
+        """A `target` is emulated; its `cpu` is one with all levels. A `system` runs on this machine's CPU."""
         self.folder, self.family = folder, target.family if target is not None else ""
-        self.tracer: Tracer = Stepping(folder) if target is None else Emulated(target.emulated(cpu))
-        compilers = tuple(name for name in COMPILERS if shutil.which(name))
-        self.bases: dict[str, Base] = {name: make_base(folder, name, target) for name in compilers}
+        self.tracer: Tracer = Stepping(folder, system) if target is None else Emulated(target.emulated(cpu))
+        compilers = (system.platform.system,) if system else tuple(filter(shutil.which, COMPILERS))
+        self.bases: dict[str, Base] = {name: make_base(folder, name, target, system) for name in compilers}
         base = next(iter(self.bases.values()))
         linkers = tuple(name for name in LINKERS if f"ld.{name}" in base.build.link_audit.linkers)
-        levels, replaced = base.levels, {}
+        levels, replaced, more = base.levels, {}, {}
         if target is not None:
             replaced = {ONLY_X86: ELSEWHERE.get(target.family, ())}
             levels = tuple(level for level in levels if level not in target.unreported)
             linkers = tuple(name for name in linkers if name in target.linkers)
         else:
+            if system is not None:
+                linkers, replaced = ("the compiler's own",), system.replaced
+                more = {"kinds": frozenset(system.links), "always": EXACT}
             run_here = [level.name for level in base.build.plan.levels if not lacks(level.features)]
             levels = tuple(level for level in base.levels if level in run_here)
-        self.choices = Choices(compilers, linkers, levels, replaced)
+        self.choices = Choices(compilers, linkers, levels, replaced, **more)
 
     def outcome(self, project: Random, folder: Path, audit: str = "error", sealed: bool = True) -> Outcome:
         """Build and run a project in `folder`."""
@@ -85,6 +91,14 @@ class Machine:
         elif done.ended != "exit 0":
             outcome = DIED
         return Outcome(project, outcome, built, done, "\n".join(map(str, done.crossings[:8])) or done.ended)
+
+    def result(self, project: Random) -> str:
+        """Return the number that the sources of another machine's project compute here."""
+        tools = {"compiler": self.choices.compilers[0], "linker": self.choices.linkers[0]}
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            made = self.outcome(replace(project, link_args=(), **tools), Path(name), "off")
+        assert made.run is not None, made.detail
+        return made.run.result
 
     def campaign(
         self,

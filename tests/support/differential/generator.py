@@ -43,7 +43,11 @@ HEADER = """\
 #define LINKED_OUT extern
 #ifdef __cplusplus
 #define LINKED_FUNCTION extern "C"
+#ifdef __linux__
 #define NEVER_THROWS noexcept /* as the C library declares it */
+#else
+#define NEVER_THROWS
+#endif
 #else
 #define NEVER_THROWS
 #define LINKED_FUNCTION
@@ -59,7 +63,7 @@ ISA_BEGIN_C
 extern float shared_data[64];
 extern int shared_ints[16];
 extern fn ordinary_hook;
-void qsort(void *, unsigned long, unsigned long, compare_fn);
+void qsort(void *, __SIZE_TYPE__, __SIZE_TYPE__, compare_fn);
 int atexit(void (*)(void)) NEVER_THROWS;
 int apply(fn f, int x);
 void add(fn f);
@@ -92,14 +96,23 @@ static volatile int value = 5;
 int apply(fn f, int x) { return f(x) + 1; }
 void add(fn f) { added[added_count++] = f; }
 int ordinary_value(void) { return value; }
+#ifdef _WIN32
+#define dlsym(where, name) 0
+#else
 void *dlsym(void *, const char *);
+#endif
 void *outside_lookup(const char *name) { return $lookup; }
 #ifdef __clang__
 #define AS_WRITTEN __attribute__((noinline, used, visibility("default")))
 #else
 #define AS_WRITTEN __attribute__((noipa, used, visibility("default")))
 #endif
-AS_WRITTEN void mark_phase(long phase, long level)
+#ifdef __x86_64__
+#define AS_TRACED __attribute__((sysv_abi)) // in registers where the tracer reads them
+#else
+#define AS_TRACED
+#endif
+AS_WRITTEN AS_TRACED void mark_phase(long long phase, long long level)
 {
 #ifdef __aarch64__ // qemu logs a system call and its arguments: dup3, which fails
   __asm__ volatile("mov x0, %0\\n\\tmov x1, %1\\n\\tmov x2, -1\\n\\tmov x8, 24\\n\\tsvc 0"
@@ -142,7 +155,7 @@ extern "C" __attribute__((visibility("default"))) int $main()
 $calls
     ordinary_code();
   }
-  mark_phase(2, -1);
+  mark_phase(2, sink & 0xffff);
   return 0;
 }
 """
@@ -179,13 +192,16 @@ class Random:
 class Choices:
     """What a machine offers: compilers, linkers, and the levels that it builds and runs, lowest first.
 
-    `replaced` maps arguments that its compilers do not know to others.
+    `replaced` maps arguments that its compilers do not know to others, `kinds` are those of targets, and `always` are
+    arguments of all sources.
     """
 
     compilers: tuple[str, ...]
     linkers: tuple[str, ...]
     levels: tuple[str, ...]
     replaced: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    kinds: frozenset[str] = frozenset({"executable", "fixed", "library"})
+    always: tuple[str, ...] = ()
 
 
 def random_project(
@@ -199,7 +215,7 @@ def random_project(
     heavy = rng.sample(HEAVY, 1) if rng.random() < 0.08 else []  # takes long to compile
     chosen = [*rng.sample(BENIGN + SHARING, rng.randint(1, 5)), *heavy, *hostile]
     rng.shuffle(chosen)
-    kinds = set.intersection(*(set(one.kinds) for one in chosen))
+    kinds = choices.kinds.intersection(*(one.kinds for one in chosen))
     kind = rng.choice(sorted(kinds))
     kernels = _kernels(rng, choices.levels, chosen)
     pic = {"executable": ("-fPIE",), "fixed": ("-fno-pie",), "library": ("-fPIC",)}[kind]
@@ -211,6 +227,7 @@ def random_project(
         extra = (*extra, "-fno-pic")  # the last such argument holds
     linker = rng.choice(choices.linkers)
     link_args = rng.choice(LINK_ARGS + (FOLDING if linker in ("gold", "lld") else ()))
+    link_args = choices.replaced.get(link_args, link_args)
     return Random(
         seed=seed,
         ingredients=tuple(chosen),
@@ -219,8 +236,8 @@ def random_project(
         compiler=compiler,
         linker=linker,
         kind=kind,
-        kernel_args=(opt, *extra),
-        ordinary_args=(opt, *pic),
+        kernel_args=(opt, *extra, *choices.always),
+        ordinary_args=(opt, *pic, *choices.always),
         link_args=link_args,
         lowest=choices.levels[0],
         shuffled=tuple(rng.random() for _ in range(40)) if rng.random() < 0.2 else (),

@@ -47,7 +47,8 @@ def periods_of(lines: Sequence[str], levels: Sequence[str]) -> list[Period]:
     for line in lines:
         words = line.split()
         if words[0] == "phase":
-            periods.append(Period(int(words[1]), levels[int(words[2])] if int(words[2]) >= 0 else ""))
+            phase, number = int(words[1]), int(words[2])
+            periods.append(Period(phase, "" if phase == EXIT or number < 0 else levels[number]))
         else:
             periods[-1].addresses.append(int(words[2], 16))
     return periods

@@ -14,7 +14,9 @@ from isagen.model.plan import Build
 from support.checkout import ROOT
 
 from .bases import OVERRIDE
-from .judging import EXIT, ORDINARY, STUBS, Crossing, Judge, periods_of
+from .images import Image
+from .judging import ORDINARY, STUBS, Crossing, Judge, periods_of
+from .systems import System
 
 SOURCE = ROOT / "tests/cpp/stepping.c"
 MARKER = "mark_phase"
@@ -32,12 +34,13 @@ class EmulatorError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One run: the addresses in order, each with phase and selected level; how it ended; and what was wrong."""
+    """One run: the count of addresses, also by level; how it ended; what was wrong; and a number that it computed."""
 
     executed: int
     by_level: dict[str, int]
     ended: str
     crossings: tuple[Crossing, ...]
+    result: str
 
 
 class Tracer(Protocol):
@@ -48,9 +51,10 @@ class Tracer(Protocol):
 
 
 class Stepping:
-    """The tracer of x86-64, which sets breakpoints."""
+    """The tracer of x86-64, which sets breakpoints, also in programs of another `system` that this one runs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, system: System | None = None) -> None:
+        self.system = system
         self.program = folder / "stepping"
         subprocess.run(["gcc", "-std=c11", "-O2", "-w", SOURCE, "-o", self.program], check=True)
 
@@ -63,10 +67,12 @@ class Stepping:
             for section in code_of(binary)
         ]
         kind = "fixed" if binary.fixed else "moved"
-        command = [self.program, trace, output.resolve(), kind, f"{marker:x}", *regions, "--", program.resolve()]
+        command = [self.program, trace, output.resolve(), kind, f"{marker:x}", *regions, "--"]
+        command += self.system.words(program.resolve()) if self.system else [program.resolve()]
+        environment = self.system.environment() if self.system else {}
         done = subprocess.run(
             [str(word) for word in command],
-            env={**os.environ, OVERRIDE: override, "LD_BIND_NOW": ""},
+            env={**os.environ, **environment, OVERRIDE: override, "LD_BIND_NOW": ""},
             capture_output=True,
             text=True,
             check=False,
@@ -130,7 +136,7 @@ def code_of(binary: Binary) -> list[Section]:
 
 
 def phases_of(build: Build, usable: Sequence[str], stubs: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
-    """Return the phases of a program, each with the selected level, by the rules of selection.
+    """Return the phases of a program before its exit, each with the selected level, by the rules of selection.
 
     `usable` are the levels that the program goes through, `stubs` the levels at which each stub has a kernel.
     """
@@ -141,7 +147,7 @@ def phases_of(build: Build, usable: Sequence[str], stubs: Sequence[Sequence[str]
         for number, found in enumerate(stubs):
             best = max((name for name in found if name in allowed), key=lambda name: rows[name].rank)
             phases += [(STUBS + number, best), (ORDINARY, "")]
-    return [*phases, (EXIT, "")]
+    return phases
 
 
 def run(
@@ -156,20 +162,21 @@ def run(
 
     Raises `TracerError` where the tracer fails, or where the phases are not those expected.
     """
-    with open_binary(output) as binary:
+    with Image(output) if isinstance(tracer, Stepping) and tracer.system else open_binary(output) as binary:
         *lines, ended = tracer.lines(binary, output, program, override)
         levels = [level.name for level in build.plan.levels]
         phases = [line for line in lines if line.startswith("phase")]
         if ended == "exit 0":
             expected = [f"phase {phase} {levels.index(level) if level else -1}" for phase, level in expected_phases]
-            if phases[-len(expected) :] != expected:
+            if phases[-len(expected) - 1 : -1] != expected:
                 raise TracerError(f"the program's phases are {phases}, not {expected}")
         judge = Judge(build, binary)
         periods = periods_of(lines, levels)
         if missed := judge.missed(periods):
             raise TracerError(f"the tracer missed what ran after {', '.join(map(hex, missed))}")
         executed = sum(len(period.addresses) for period in periods)
-        return Run(executed, judge.counted(periods), ended, tuple(judge.crossings(periods)))
+        crossings = tuple(judge.crossings(periods))
+        return Run(executed, judge.counted(periods), ended, crossings, phases[-1] if phases else "")
 
 
 def not_traceable(tracer: Stepping, folder: Path) -> str:
