@@ -126,7 +126,8 @@ def _wrong_macros(
     for name in level.features:
         names = known.features[name].macros
         if names and not known.features[name].is_on(macros):
-            return f"its flags do not turn on {name} ({names[0]} is not defined under {' '.join(flags)})"
+            undefined = f"{names[0]} is not defined under {' '.join(flags)}"
+            return f"its flags do not turn on {name} ({undefined}), or {compiler.name} has no macro for it"
     return ""
 
 

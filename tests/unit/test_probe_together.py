@@ -102,7 +102,9 @@ def test_a_level_whose_own_flags_do_not_turn_it_on_is_unavailable(tmp_path):
     tab = table(tmp_path, 'features = ["avx2"]', 'flags.gnu = ["-mfast"]', tail=BEST.replace("-mbest", "-mavx2"))
     found = verdicts(tab, fake(tmp_path))
     assert [name for name, verdict in found.items() if verdict.available] == ["BASE", "BEST"]
-    assert found["FAST"].reason.startswith("its flags do not turn on avx2 (__AVX2__ is not defined under -mfast)")
+    assert found["FAST"].reason == (
+        "its flags do not turn on avx2 (__AVX2__ is not defined under -mfast), or GCC 12.2.0 has no macro for it"
+    )
     assert found["BEST"].features == ("avx2",)
 
 
