@@ -1,4 +1,4 @@
-"""The rule for what a level runs at load or exit: no address of its code reaches code that may keep it."""
+"""The rule for what a level runs at load or exit: no address of its code reaches code that may store it."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
