@@ -74,8 +74,9 @@ class Subject:
 
     @property
     def nameless_allowed(self) -> bool:
-        """Whether functions that isa.toml allows may lack their names."""
-        return bool(self.allowances.entries) and self.binary.stripped
+        """Whether functions that isa.toml allows may lack their names, or functions whose names tell their levels."""
+        lost = bool(self.levels) and self.binary.names_tell_levels
+        return self.binary.stripped and (lost or bool(self.allowances.entries))
 
     # ---- what code may not use
 

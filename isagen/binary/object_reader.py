@@ -117,7 +117,7 @@ class ObjectReader:
     machine: int
     architecture: Architecture | None
     sections: Sequence[ObjectSection]
-    relocatable, fixed, stripped = True, False, False
+    relocatable, fixed, stripped, names_tell_levels = True, False, False, False
     levels: frozenset[str] = frozenset()
     word = 8
 

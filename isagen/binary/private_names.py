@@ -21,3 +21,9 @@ def private_name(name: str, level: str, mark: str) -> str:
 def name_in_source(name: str) -> str:
     """Return the name that the compiler gave to a symbol, which may be sealed now."""
     return ANY_LEVEL.sub("", name)
+
+
+def level_of_name(name: str) -> str:
+    """Return the level to which a private name belongs, in lower case; "" for other names."""
+    found = ANY_LEVEL.search(name)
+    return found[0].split(".")[1] if found else ""

@@ -277,6 +277,10 @@ class Binary(Protocol):
         """Whether its only symbols are those that other files can bind to."""
 
     @property
+    def names_tell_levels(self) -> bool:
+        """Whether the names of functions tell their levels, so that the levels in a stripped file are not known."""
+
+    @property
     def sections(self) -> Sequence[Section]: ...
 
     def __enter__(self) -> Binary: ...

@@ -41,6 +41,7 @@ class Elf:
 
     format = "elf"
     mangling: Mangling = itanium
+    names_tell_levels = False
 
     def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
         self.path = Path(path)

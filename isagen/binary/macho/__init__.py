@@ -1,7 +1,4 @@
-"""Mach-O: the objects of macOS, for x86-64 and arm64 (`isagen.binary.sealing_protocol.Format`).
-
-Linked files are read for their build matrix alone: they are not audited.
-"""
+"""Mach-O: objects, programs and libraries of macOS, for x86-64 and arm64 (`isagen.binary.sealing_protocol.Format`)."""
 
 from __future__ import annotations
 
@@ -10,15 +7,16 @@ from pathlib import Path
 from ...model.files import AnyPath
 from .. import itanium
 from ..notes import note_text as record
-from ..protocol import Architecture, Binary, Mangling
+from ..protocol import Binary, Mangling
 from . import layout
-from .images import ARCHITECTURE, MachoImage
+from .images import MachoImage
+from .layout import architecture_of as architecture
 from .objects import MachoObject
 from .reader import Macho
 from .sealing import emptied
 from .sealing import sealed as seal
 
-__all__ = ["emptied", "record", "seal"]
+__all__ = ["architecture", "emptied", "record", "seal"]
 
 name, shown = "macho", "Mach-O"
 systems = ("darwin",)
@@ -33,11 +31,6 @@ load_object = MachoObject.load
 def starts(head: bytes) -> bool:
     """Return whether a file with these first bytes is an object, or a linked file."""
     return layout.is_image(head) or layout.is_object(head)
-
-
-def architecture(head: bytes) -> Architecture | None:
-    """Return the architecture that a file's first bytes name."""
-    return ARCHITECTURE if layout.is_image(head) else layout.architecture_of(head)
 
 
 def open(path: AnyPath, shown: str = "") -> Binary:

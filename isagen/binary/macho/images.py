@@ -1,35 +1,253 @@
-"""Reading Mach-O programs and libraries: their sections and notes, for the build matrix."""
+"""Reading Mach-O programs, libraries and bundles. Only the names of functions tell which level they belong to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 
+from ...model.record import RECORD_OWNER, record_from_json
 from ..notes import notes_of
 from ..object_reader import ObjectSymbol
-from ..protocol import Architecture
+from ..private_names import level_of_name
+from ..protocol import RelocationTypes, SymbolKind
 from . import layout as m
+from . import unwind
+from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
+from .exports import Export, exports
+from .fixups import Segment, by_chains, by_opcodes
+from .jump_tables import jump_tables
+from .pointers import MachoPointers
 from .reader import Macho
+from .stream import Stream
 
 NOTES = "__isagen"
-ARCHITECTURE = Architecture("macho-image", 0, 64, "little", "macOS (linked Mach-O files)")
+END = 1 << 62  # no address is beyond it
+PADDING = 64  # bytes of padding between the code of two objects, at most
 
 
 class MachoImage(Macho):
-    """A Mach-O program or library. Its symbols are not read."""
+    """A Mach-O program, library or bundle (`isagen.binary.protocol.Binary`).
+
+    Jump tables and other data in code are in sections of their own, which are not executable.
+    """
 
     unreadable = "is not a Mach-O file that can be read: "
-    relocatable, fixed, stripped = False, False, True
+    relocatable, fixed, names_tell_levels = False, False, True
 
     def _starts(self) -> bool:
         return m.is_image(self.data[: m.HEADER.size])
 
     def _read(self) -> None:
         super()._read()
-        self.architecture = ARCHITECTURE
+        self.levels = frozenset(filter(None, self._levels.values()))
 
-    def _decoded(self) -> Iterator[ObjectSymbol]:
-        yield from ()
+    # ---- commands, segments and sections
+
+    def _command(self, *numbers: int) -> int:
+        """Return the offset of the first command with one of the `numbers`; 0 if there is none."""
+        return next((place for number, place, _ in self.commands() if number in numbers), 0)
+
+    def _link_data(self, number: int) -> tuple[int, int]:
+        """Return the offset and the size of the data that a command describes; (0, 0) if there is no such command."""
+        place = self._command(number)
+        _, _, offset, size = m.LINK_DATA.unpack_from(self.data, place) if place else (0, 0, 0, 0)
+        return offset, size
+
+    @cached_property
+    def _loader_data(self) -> tuple[int, ...]:
+        """The fields of LC_DYLD_INFO; none if there is no such command."""
+        place = self._command(*m.DYLD_INFO)
+        return m.LOADER_DATA.unpack_from(self.data, place) if place else ()
+
+    @cached_property
+    def _segments(self) -> list[Segment]:
+        places = (place for number, place, _ in self.commands() if number == m.SEGMENT_64)
+        fields = (m.SEGMENT.unpack_from(self.data, place) for place in places)
+        return [Segment(address, offset, size) for _, _, _, address, _, offset, size, *_ in fields]
+
+    @cached_property
+    def _base(self) -> int:
+        """The address of the file's start."""
+        return next((s.address for s in self._segments if s.file_size and not s.offset), 0)
+
+    def _sections(self) -> Iterator[MachoSection]:
+        sections = list(super()._sections())
+        if any(place.address > END for place in self._segments) or any(s.address + s.size > END for s in sections):
+            raise self.fail("a section or segment is at an address that no process has")
+        in_file = sum(section.size for section in sections if section.in_file)
+        if max(in_file, sum(segment.file_size for segment in self._segments)) > len(self.data):
+            raise self.fail("its sections or segments overlap")
+        return iter(sections)
+
+    def _parts(self) -> Iterator[MachoSection]:
+        """Yield the sections, code apart from the data in it."""
+        start, size = self._link_data(m.DATA_IN_CODE)
+        raw = self.data[start : start + size]
+        entries = m.DATA_ENTRY.iter_unpack(raw[: len(raw) // m.DATA_ENTRY.size * m.DATA_ENTRY.size])
+        listed = [(offset, offset + length) for offset, length, _ in entries]
+        symbols = (entry.value for entry in self._entries() if entry.section)
+        starts = sorted({*symbols, *self._function_starts})
+        for section in self.sections[1:]:
+            data = listed if section.executable else []
+            if section.executable and self.machine == m.X86_64:
+                first, after = (
+                    bisect_left(starts, place) for place in (section.address, section.address + section.size)
+                )
+                inside = [start - section.address for start in starts[first:after]]
+                tables = jump_tables(self.content(section), inside)
+                data = [*listed, *((section.offset + low, section.offset + high) for low, high in tables)]
+            yield from _divided(section, sorted(data))
+
+    @cached_property
+    def _loaded(self) -> list[MachoSection]:
+        return sorted((s for s in self.sections if s.loaded and s.size), key=lambda section: section.address)
+
+    @cached_property
+    def _addresses(self) -> list[int]:
+        return [section.address for section in self._loaded]
+
+    def section_at(self, address: int) -> MachoSection | None:
+        index = bisect_right(self._addresses, address) - 1
+        section = self._loaded[index] if index >= 0 else None
+        return section if section is not None and address < section.address + section.size else None
+
+    def read(self, address: int, size: int) -> bytes:
+        section = self.section_at(address)
+        if section is None or not section.in_file:
+            return b""
+        skipped = address - section.address
+        start = section.offset + skipped
+        return self.data[start : start + max(0, min(size, section.size - skipped))]
 
     def notes(self, owner: str) -> list[bytes]:
         contents = (self.content(section) for section in self.sections if section.own_name == NOTES)
         return [text for content in contents for text in notes_of(content, owner, "<")]
+
+    # ---- symbols
+
+    @cached_property
+    def _exports(self) -> dict[str, Export] | None:
+        """The exports by name; None if the file has no trie of them, so that the symbol table tells."""
+        start, size = self._loader_data[10:] or self._link_data(m.EXPORTS_TRIE)
+        return {export.name: export for export in exports(self.data, start, size)} if size else None
+
+    @cached_property
+    def _function_starts(self) -> set[int]:
+        """Addresses of functions that `strip` does not remove; zig's linker has no list of all."""
+        distances, starts, address = Stream(self.data, *self._link_data(m.FUNCTION_STARTS)), set(), self._base
+        while distances and (distance := distances.uleb()):
+            address += distance
+            starts.add(address)
+        for section in self.sections:
+            if section.own_name == m.UNWIND_INFO and section.size:
+                starts.update(self._base + distance for distance in unwind.functions(self.content(section)))
+        return starts
+
+    def _decoded(self) -> Iterator[ObjectSymbol]:
+        self.sections = (NULL, *(replace(part, index=index) for index, part in enumerate(self._parts(), 1)))
+        entries = list(self._entries())
+        exported, names = self._exports, {entry.name for entry in entries}
+        more = (export for export in (exported or {}).values() if export.name not in names)
+        entries += (
+            Entry(number, export.name, m.N_SECT | m.N_EXT, 1, m.N_WEAK_DEF * export.weak, self._base + export.address)
+            for number, export in enumerate(more, self.symbol_count)
+        )
+        symbols = []
+        for entry in entries:
+            section = (self.section_at(entry.value) if entry.section else None) or NULL  # the file's start is in none
+            hidden = bool(entry.type & m.N_PEXT) or (section.index > 0 and entry.name not in (exported or names))
+            kind, address = kind_of(entry, section), entry.value if entry.kind != m.N_UNDF else 0
+            text, defined = name_in_c(entry.name), entry.kind != m.N_UNDF
+            symbols.append(
+                ObjectSymbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden)
+            )
+        self.stripped = not any(symbol.local and symbol.section for symbol in symbols)
+        # Labels inside of functions do not end these.
+        ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
+        self._ends = sorted({*ending, *self._function_starts})
+        for symbol in symbols:
+            # In a stripped file, what has no name may come after a variable.
+            sized = self.sections[symbol.section].executable or not self.stripped
+            yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
+
+    def _size(self, address: int) -> int:
+        """Return the number of bytes up to the next symbol or function, or the section's end, without padding."""
+        section = self.section_at(address)
+        assert section is not None
+        after = bisect_right(self._ends, address)
+        end = section.address + section.size
+        if after < len(self._ends):
+            end = min(end, self._ends[after])
+        if section.executable and self.machine == m.X86_64:  # zeros are no whole instructions
+            tail = self.read(max(address, end - PADDING), min(PADDING, end - address))
+            end -= len(tail) - len(tail.rstrip(b"\0"))
+        return end - address
+
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
+        for start in sorted(self._function_starts):
+            section = self.section_at(start)
+            if section is not None and section.executable:
+                yield start, self._size(start)
+
+    # ---- levels
+
+    @cached_property
+    def _levels(self) -> dict[int, str]:
+        """The level of each named function, by its address, in order; only the names of ordinary code have none."""
+        records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
+        names = {level.lower(): level for record in records for level in record.levels}
+        functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
+        found = sorted(((s.address, names.get(level_of_name(s.text), "")) for s in functions), reverse=True)
+        return dict(reversed(list(dict(found).items())))
+
+    @cached_property
+    def _level_starts(self) -> list[int]:
+        return list(self._levels)
+
+    def level_at(self, address: int) -> str:
+        index = bisect_right(self._level_starts, address) - 1
+        if index < 0 or not self._levels[self._level_starts[index]]:
+            return ""
+        section, first = self.section_at(address), self.section_at(self._level_starts[index])
+        is_code = section is not None and first is not None and section.executable and section.name == first.name
+        return self._levels[self._level_starts[index]] if is_code else ""
+
+    # ---- pointers
+
+    def pointers(self, kinds: RelocationTypes) -> MachoPointers:
+        _, _, subtype, kind, _, _, flags, _ = m.HEADER.unpack_from(self.data)
+        if self.machine == m.ARM64 and subtype & 0xFF == m.ARM64E:
+            raise self.fail("its pointers are signed (arm64e), which is not read")
+        if kind == m.PROGRAM and not flags & m.PIE:
+            raise self.fail("it is loaded at fixed addresses (it is no PIE), which is not read")
+        start, size = self._link_data(m.CHAINED_FIXUPS)
+        try:
+            if self._loader_data:
+                fixups = list(by_opcodes(self.data, self._segments, self._loader_data))
+            else:
+                fixups = list(by_chains(self.data, self._segments, self._base, start, size)) if size else []
+        except (struct.error, IndexError, ValueError) as problem:
+            raise self.fail(f"it is damaged: {problem}") from None
+        resolvers = (self._base + export.resolver for export in (self._exports or {}).values() if export.resolver)
+        return MachoPointers(self, kinds, fixups, self._base, tuple(resolvers))
+
+
+def _divided(section: MachoSection, data: Sequence[tuple[int, int]]) -> Iterator[MachoSection]:
+    """Yield the parts of a section: code, and each of the `data` in it, by (first offset in the file, end)."""
+    start, after = section.offset, section.offset + section.size
+    for low, high in chain(data[bisect_right(data, (start,)) : bisect_right(data, (after,))], [(after, after)]):
+        for end, flags in ((low, section.flags), (high, 0)):
+            end = min(end, after)
+            if end > start or section.size == 0:
+                yield replace(
+                    section,
+                    address=section.address + start - section.offset,
+                    offset=start,
+                    size=end - start,
+                    flags=flags,
+                )
+                start = end

@@ -25,12 +25,29 @@ SYMBOL_TABLE = Struct("<IIIIII")  # command, symbols, their count, names, the na
 SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
 RELOCATION = Struct("<iI")  # address; symbol in 24 bits, relative, length in 2, external, type in 4
 
+# Of linked files: the commands that describe where the loader's data is, and the structures of these.
+DYLD_INFO, EXPORTS_TRIE, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000033, 0x80000034
+FUNCTION_STARTS, DATA_IN_CODE = 0x26, 0x29
+LINK_DATA = Struct("<IIII")  # command, its size, offset, size
+LOADER_DATA = Struct("<IIIIIIIIIIII")  # command, its size; offset and size of rebases, binds, weak, lazy, exports
+DATA_ENTRY = Struct("<IHH")  # offset, length, kind
+CHAINS = Struct("<IIIIIII")  # version, offsets of starts, imports and names, imports' count and format, names' format
+CHAIN_STARTS = Struct("<IHHQIH")  # size, page size, format of pointers, offset of the segment, highest, pages
+NAMES, MORE_NAMES = 64, 1 << 16  # the names in a table have this many times its bytes at most, and some more
+PIE = 0x200000  # of the header's flags: the loader chooses the addresses
+ARM64E = 2  # the subtype of arm64 whose pointers are signed
+
 SECTION_TYPE = 0xFF  # of flags
 ZERO_FILLED = {1, 0xC, 0x12}  # S_ZEROFILL, S_GB_ZEROFILL, S_THREAD_LOCAL_ZEROFILL
 LITERALS = {2, 3, 4, 0xE}  # S_CSTRING_LITERALS, S_4BYTE_LITERALS, S_8BYTE_LITERALS, S_16BYTE_LITERALS
 THREAD_LOCAL = {0x11, 0x12, 0x13}  # S_THREAD_LOCAL_REGULAR, ..._ZEROFILL, ..._VARIABLES
 # S_MOD_INIT_FUNC_POINTERS, S_THREAD_LOCAL_INIT_FUNCTION_POINTERS, S_INIT_FUNC_OFFSETS; S_MOD_TERM_FUNC_POINTERS.
 CALLED = {9: "when loaded", 0x15: "when loaded", 0x16: "when loaded", 0xA: "at exit"}
+INIT_OFFSETS = 0x16
+# S_NON_LAZY_SYMBOL_POINTERS, S_LAZY_SYMBOL_POINTERS, S_LAZY_DYLIB_SYMBOL_POINTERS, S_THREAD_LOCAL_VARIABLE_POINTERS.
+POINTERS = {6, 7, 0x10, 0x14}
+UNWIND_INFO = "__unwind_info"
+SYMBOL_STUBS, STUB_HELPER = 8, "__stub_helper"  # jumps through such pointers
 ATTR_PURE_INSTRUCTIONS, ATTR_SOME_INSTRUCTIONS = 0x80000000, 0x400
 
 N_STAB, N_PEXT, N_TYPE, N_EXT = 0xE0, 0x10, 0x0E, 0x01  # of a symbol's type

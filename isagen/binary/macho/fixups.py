@@ -1,0 +1,182 @@
+"""Reading the fixups of a linked Mach-O file: the pointers that the loader writes.
+
+They are chains through the pointers themselves (<mach-o/fixup-chains.h>), or programs of opcodes (<mach-o/loader.h>,
+REBASE_OPCODE and BIND_OPCODE) in older files and those of zig.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from . import layout as m
+from .stream import Stream
+
+MASK = (1 << 64) - 1
+POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: distances from the file's start in memory
+SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
+NO_CHAIN = 0xFFFF
+# The formats of imports: how to read one, and the bits of its library's number and of what is before its name.
+IMPORTS = {1: ("<I", 8, 9), 2: ("<Ii", 8, 9), 3: ("<Qq", 16, 32)}
+# By the upper half of an opcode's byte; the lower half is a number.
+REBASE_OPCODES = (
+    *("end", "type", "place", "skip", "skip words"),
+    *("write times", "write many", "write, skip", "write many, skip"),
+)
+BIND_OPCODES = (
+    *("end", "library", "long library", "special library", "name", "type", "addend"),
+    *("place", "skip", "write", "write, skip", "write, skip words", "write many, skip"),
+)
+
+
+class Segment(NamedTuple):
+    """A segment: `file_size` bytes of the file at `offset` are loaded at `address`."""
+
+    address: int
+    offset: int
+    file_size: int
+
+
+class Fixup(NamedTuple):
+    """A pointer at the address `place`: it leads to an `address` in this file, or to a `name` and `addend` bytes more.
+
+    `own` names may be those of this file's own exports.
+    """
+
+    place: int
+    address: int = 0
+    name: str = ""
+    own: bool = False
+    addend: int = 0
+
+
+def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) -> Iterator[Fixup]:
+    """Yield the fixups that opcodes describe; `fields` are those of the loader's data. Raises `ValueError`.
+
+    The last fixup of a place counts.
+    """
+    rebases, binds, weak, lazy = (Stream(data, *fields[at : at + 2]) for at in (2, 4, 6, 8))
+    for offset, fixup in _run(rebases, REBASE_OPCODES, segments, len(data)):
+        yield fixup._replace(address=int.from_bytes(data[offset : offset + 8], "little"))
+    of_others = chain(
+        _run(binds, BIND_OPCODES, segments, len(data)), _run(lazy, BIND_OPCODES, segments, len(data), is_lazy=True)
+    )
+    yield from (fixup for _, fixup in of_others)
+    yield from (fixup._replace(own=True) for _, fixup in _run(weak, BIND_OPCODES, segments, len(data)))
+
+
+def _run(
+    stream: Stream, opcodes: Sequence[str], segments: Sequence[Segment], left: int, is_lazy: bool = False
+) -> Iterator[tuple[int, Fixup]]:
+    """Yield (offset in the file, fixup) of each pointer, `left` ones at most."""
+    segment = offset = library = addend = 0
+    name = ""
+    while stream:
+        byte = stream.byte()
+        code, number = divmod(byte, 16)
+        count = skipped = 0
+        match opcodes[code] if code < len(opcodes) else "":
+            case "end":
+                if not is_lazy:  # of lazy binds, it ends one symbol
+                    return
+            case "library":
+                library = number
+            case "long library":
+                library = stream.uleb()
+            case "special library":
+                library = number - 16 if number else 0
+            case "name":
+                name = stream.text().decode(errors="surrogateescape")
+            case "addend":
+                addend = stream.sleb()
+            case "type" if number == 1:  # a pointer
+                pass
+            case "place":
+                segment, offset = number, stream.uleb()
+            case "skip":
+                offset += stream.uleb()
+            case "skip words":
+                offset += 8 * number
+            case "write":
+                count = 1
+            case "write times":
+                count = number
+            case "write many":
+                count = stream.uleb()
+            case "write, skip":
+                count, skipped = 1, stream.uleb()
+            case "write, skip words":
+                count, skipped = 1, 8 * number
+            case "write many, skip":
+                count, skipped = stream.uleb(), stream.uleb()
+            case _:
+                raise ValueError(f"opcode {byte:#x} of its fixups is not known")
+        left -= count
+        if left < 0:
+            raise ValueError("it has more fixups than bytes")
+        for _ in range(count):
+            offset &= MASK
+            start, size = segments[segment].offset, segments[segment].file_size
+            if offset + 8 > size:
+                raise ValueError("a fixup is outside of its segment")
+            yield start + offset, Fixup(segments[segment].address + offset, 0, name, library <= 0, addend)
+            offset += 8 + skipped
+
+
+def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, size: int) -> Iterator[Fixup]:
+    """Yield the fixups in the chains that the `size` bytes at offset `start` describe. Raises `ValueError`."""
+    part = data[start : start + size]
+    _, starts_at, imports_at, names_at, count, kind, names_kind = m.CHAINS.unpack_from(part)
+    if kind not in IMPORTS or names_kind:
+        raise ValueError(f"its imports are of format {kind}, their names of format {names_kind}, which are not read")
+    imports = list(_imports(part, imports_at, names_at, count, kind))
+    (segment_count,) = struct.unpack_from("<I", part, starts_at)
+    for segment, at in zip(segments, struct.unpack_from(f"<{segment_count}I", part, starts_at + 4), strict=False):
+        if not at:
+            continue
+        _, page_size, form, _, _, pages = m.CHAIN_STARTS.unpack_from(part, starts_at + at)
+        if form not in (POINTER, POINTER_OFFSET):
+            whose = " of arm64e" if form in SIGNED else ""
+            raise ValueError(f"its pointers are of format {form}{whose}, which is not read")
+        firsts = struct.unpack_from(f"<{pages}H", part, starts_at + at + m.CHAIN_STARTS.size)
+        for page, first in enumerate(firsts):
+            if first == NO_CHAIN:
+                continue
+            low, high = page * page_size, min((page + 1) * page_size, segment.file_size)
+            for place, value in _chain(data, segment, low + first, high):
+                if value >> 63:
+                    name, own, more = imports[value & 0xFFFFFF]
+                    yield Fixup(place, 0, name, own, more + (value >> 24 & 0xFF))
+                else:
+                    yield Fixup(place, (value & 0xFFFFFFFFF) + (base if form == POINTER_OFFSET else 0))
+
+
+def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iterator[tuple[str, bool, int]]:
+    """Yield (name, whether it may be one of this file's exports, addend) of each import."""
+    form, bits, before = IMPORTS[kind]
+    entry, left = struct.Struct(form), m.NAMES * len(part)
+    for value, *addend in entry.iter_unpack(part[start : start + count * entry.size]):
+        place = names + (value >> before)
+        end = part.find(0, place)
+        left -= end - place
+        if end < 0 or left < 0:
+            raise ValueError("the names of its imports are cut off or too long")
+        library = value & (1 << bits) - 1
+        special = library == 0 or library >= (1 << bits) - 16  # negative ones are dyld's own
+        yield part[place:end].decode(errors="surrogateescape"), special, addend[0] if addend else 0
+
+
+def _chain(data: bytes, segment: Segment, offset: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield (address, value in the file) of the pointers of one page, the first of which is at an offset."""
+    while True:
+        if offset >= end or offset + 8 > segment.file_size:
+            raise ValueError("a chain of pointers leaves its page")
+        at = segment.offset + offset
+        value = int.from_bytes(data[at : at + 8], "little")
+        yield segment.address + offset, value
+        step = 4 * (value >> 51 & 0xFFF)
+        if not step:
+            return
+        offset += step
