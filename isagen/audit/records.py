@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from ..binary.formats import demangle
+from ..binary.formats import demangle, system_of
 from ..binary.protocol import Binary
 from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import RECORD_OWNER, Record, record_from_json
-from ..processors.features import features_of
+from ..processors.features import features_of, read_features
 from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal_name
 from ..processors.registry import decoder_of
@@ -57,8 +57,17 @@ Baselines = Mapping[str, Baseline]
 
 
 def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
-    """Return the baseline for the processor of a file. Raises `AuditError` if its code is not decoded."""
-    return baselines.get(decoder_of(binary.architecture, binary.shown).name, NO_LIMIT)
+    """Return the baseline for the processor and the system of a file. Raises `AuditError` if it is not decoded.
+
+    A baseline that limits no file with a record includes what every CPU has that runs the system.
+    """
+    name = decoder_of(binary.architecture, binary.shown).name
+    baseline, system = baselines.get(name, NO_LIMIT), system_of(binary)
+    more = read_features(name).every_cpu.get(system, ())
+    if not more or baseline.everywhere:
+        return baseline
+    shown = f"{baseline.name}, with what every CPU has that runs {system}"
+    return replace(baseline, name=shown, features=(*baseline.features, *more))
 
 
 def records_of(binary: Binary) -> list[Record]:

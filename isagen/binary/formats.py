@@ -69,6 +69,12 @@ def known_systems() -> tuple[str, ...]:
     return tuple(system for format in FORMATS for system in format.systems)
 
 
+def system_of(binary: Binary) -> str:
+    """Return Meson's name of the system that a file is for; "" if its format tells none."""
+    systems = next(format.systems for format in FORMATS if format.name == binary.format)
+    return systems[0] if len(systems) == 1 else ""
+
+
 def format_under(macros: Container[str]) -> Format | None:
     """Return the format of the objects of a compiler that predefines `macros`; None if it is unknown."""
     return next((format for format in FORMATS if any(macro in macros for macro in format.macros)), None)
