@@ -152,6 +152,8 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
+        if subject.levels_are_lost:  # what comes after a function of unknown size may be of a level
+            number = code.body(number)
         every = code.codes(number)
         if subject.is_undecodable(number, every):
             subject.count(number, [UNDECODABLE])

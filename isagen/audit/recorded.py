@@ -23,6 +23,9 @@ from .reachable import load_findings
 from .records import NO_LIMIT, Baseline, check_levels, judged_by, merge
 from .subject import Origin, Subject
 
+ALLOWED = "stripped: functions without names may be those that isa.toml allows; they are counted"
+LOST = "stripped: functions without names may be of levels; of these, only what runs at load is judged"
+
 
 def audit_linked(
     binary: Binary, records: Sequence[Record], objects: BuildObjects | None, baseline: Baseline = NO_LIMIT
@@ -92,7 +95,7 @@ def _audit_record(binary: Binary, record: Record, objects: BuildObjects | None) 
             ]
         more["outside"] = code_outside(subject, addresses)
         if subject.nameless_allowed:
-            more["notes"] = ("stripped: functions without names may be those that isa.toml allows; they are counted",)
+            more["notes"] = (LOST if subject.levels_are_lost else ALLOWED,)
     else:
         findings = [*load_findings(subject).findings, Finding("unsealed", "", record.seal_reason)]
     more["unused"] = () if binary.stripped else subject.allowances.unused()

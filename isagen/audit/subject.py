@@ -73,10 +73,14 @@ class Subject:
         return self.baseline.union(self.levels.get(level, ()))
 
     @property
+    def levels_are_lost(self) -> bool:
+        """Whether levels cannot be told: the names of their functions were stripped."""
+        return bool(self.levels) and self.binary.stripped and self.binary.names_tell_levels
+
+    @property
     def nameless_allowed(self) -> bool:
-        """Whether functions that isa.toml allows may lack their names, or functions whose names tell their levels."""
-        lost = bool(self.levels) and self.binary.names_tell_levels
-        return self.binary.stripped and (lost or bool(self.allowances.entries))
+        """Whether functions without names may be of levels, or may be those that isa.toml allows."""
+        return self.levels_are_lost or (self.binary.stripped and bool(self.allowances.entries))
 
     # ---- what code may not use
 

@@ -15,7 +15,6 @@ from ..object_reader import ObjectSymbol
 from ..private_names import level_of_name
 from ..protocol import RelocationTypes, SymbolKind
 from . import layout as m
-from . import unwind
 from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
 from .exports import Export, exports
 from .fixups import Segment, by_chains, by_opcodes
@@ -137,14 +136,11 @@ class MachoImage(Macho):
 
     @cached_property
     def _function_starts(self) -> set[int]:
-        """Addresses of functions that `strip` does not remove; zig's linker has no list of all."""
+        """The addresses of all functions, which `strip` does not remove; none if the linker lists none, as zig's."""
         distances, starts, address = Stream(self.data, *self._link_data(m.FUNCTION_STARTS)), set(), self._base
         while distances and (distance := distances.uleb()):
             address += distance
             starts.add(address)
-        for section in self.sections:
-            if section.own_name == m.UNWIND_INFO and section.size:
-                starts.update(self._base + distance for distance in unwind.functions(self.content(section)))
         return starts
 
     def _decoded(self) -> Iterator[ObjectSymbol]:
@@ -170,8 +166,9 @@ class MachoImage(Macho):
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
         for symbol in symbols:
-            # In a stripped file, what has no name may come after a variable.
-            sized = self.sections[symbol.section].executable or not self.stripped
+            # In a stripped file, what has no name may come after a variable, and after a function that is not listed.
+            is_listed = self.sections[symbol.section].executable and self._function_starts
+            sized = is_listed or not self.stripped
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
 
     def _size(self, address: int) -> int:
