@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -18,9 +19,18 @@ Progress = Callable[[str, int, int], None]
 WHEEL = ".whl"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
+UNIVERSAL = "universal Mach-O"
 # Universal Mach-O and Java's classes start with the same bytes. The number of processors follows, or the class version.
-UNIVERSAL = b"\xca\xfe\xba\xbe"
+FAT = b"\xca\xfe\xba\xbe"
 OLDEST_CLASS = 43  # version
+# What a universal file says of each of its parts (<mach-o/fat.h>): processor, its subtype, offset, size, alignment.
+PART = struct.Struct(">IIIII")
+PROCESSORS = {
+    (0x01000007, 3): "x86_64",
+    (0x01000007, 8): "x86_64h",
+    (0x0100000C, 0): "arm64",
+    (0x0100000C, 2): "arm64e",
+}
 
 
 def unseen(name: str, number: int, total: int) -> None:
@@ -44,12 +54,24 @@ def other_format(path: Path) -> str:
             head = stream.read(HEAD)
     except OSError:
         return ""  # `is_binary` does not fail for such files either
-    return "" if not _is_mach_o(head) else "universal Mach-O" if head.startswith(UNIVERSAL) else "Mach-O"
+    return UNIVERSAL if _is_universal(head) else "Mach-O" if head.startswith(MACH_O) else ""
 
 
-def _is_mach_o(head: bytes) -> bool:
-    universal = head.startswith(UNIVERSAL) and int.from_bytes(head[4:8], "big") < OLDEST_CLASS
-    return universal or head.startswith(MACH_O)
+def _is_universal(head: bytes) -> bool:
+    """Return whether a file with these first bytes is a Mach-O file for several processors."""
+    return head.startswith(FAT) and int.from_bytes(head[4:8], "big") < OLDEST_CLASS
+
+
+def split(path: Path, folder: Path) -> list[Path]:
+    """Write the parts of a universal file for single processors to a folder, named as ``NAME (arm64)``."""
+    data, parts = path.read_bytes(), []
+    for number in range(int.from_bytes(data[4:8], "big")):
+        kind, subtype, start, size, _ = PART.unpack(data[8 + number * PART.size :][: PART.size].ljust(PART.size, b"\0"))
+        shown = PROCESSORS.get((kind, subtype & 0xFF), f"processor {kind:#x} {subtype:#x}")
+        part = folder / f"{path.name} ({shown})"
+        part.write_bytes(data[start : start + size])
+        parts.append(part)
+    return parts
 
 
 @contextmanager
@@ -61,8 +83,12 @@ def unpacked(wheel: Path) -> Iterator[Path]:
                 for entry in archive.infolist():
                     with archive.open(entry) as stream:
                         head = stream.read(HEAD)
-                    if not entry.is_dir() and (starts_with_code(head) or _is_mach_o(head)):
-                        archive.extract(entry, folder)
+                    is_split = _is_universal(head)
+                    if not entry.is_dir() and (is_split or starts_with_code(head) or head.startswith(MACH_O)):
+                        path = Path(archive.extract(entry, folder))
+                        if is_split:
+                            split(path, path.parent)
+                            path.unlink()
         except Exception as problem:  # of zipfile, of the decompressor, and of names that the OS refuses
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None
         yield Path(folder)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
 from ..model.plan_file import plans_in
 from ..processors.registry import decoded
 from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded
-from .files import WHEEL, Progress, files_in, other_format, unpacked, unseen
+from .files import UNIVERSAL, WHEEL, Progress, files_in, other_format, split, unpacked, unseen
 from .findings import Result, failed_result
 from .foreign import audit_foreign
 from .recorded import audit_linked
@@ -49,6 +50,11 @@ def require_audited(results: Sequence[Result]) -> None:
     )
 
 
+def _not_read(name: str, shown: str) -> Result:
+    """Return the result of a file of a format that isagen does not read."""
+    return Result(name, f"not audited: a file of the format {shown or 'data'}, which is not read", decoded=False)
+
+
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
     """Yield the results of an audit, then a failed result if the audit raises an error."""
     try:
@@ -81,6 +87,11 @@ class _Audit:
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
             # `is_zipfile` is true for a binary that has an end-of-archive record near its end, but it is no wheel.
             yield from self._wheel(target, target.name)
+        elif other_format(target) == UNIVERSAL:
+            with TemporaryDirectory(prefix="isagen-audit-") as folder:
+                for part in split(target, Path(folder)):
+                    name = str(target.with_name(part.name))
+                    yield self._file(part, name) if is_binary(part) else _not_read(name, other_format(part))
         else:
             self.progress(shown, 1, 1)
             yield self._file(target, shown)
@@ -109,8 +120,7 @@ class _Audit:
                 judged = "not audited: an archive of objects; audit what they are linked into"
                 results.append(Result(name, judged, decoded=False))
             elif other := other_format(path):
-                judged = f"not audited: a file of the format {other}, which is not read"
-                results.append(Result(name, judged, decoded=False))
+                results.append(_not_read(name, other))
             elif path.suffix == WHEEL and not in_wheel:
                 parts = _or_failed(name, partial(self._wheel, path, name))
                 results += [replace(part, group=name) for part in parts]

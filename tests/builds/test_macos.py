@@ -4,8 +4,10 @@ No macOS was at hand. x86-64 programs run on this machine's CPU, and arm64 ones 
 `sysctlbyname` on Apple's CPUs.
 """
 
+import json
 import random
 import re
+import shutil
 import struct
 import subprocess
 import tomllib
@@ -131,16 +133,111 @@ def test_a_mac_that_lacks_a_feature_of_the_baseline(portable, family):
     assert "error: this program or library is compiled for features that CPU or OS lack: sha3\n" in done.stderr
 
 
-def test_the_matrix_is_read_from_the_program_and_an_audit_says_what_it_does_not_read(portable):
-    program = portable.path("portable")
-    found = matrix(portable, program)
+def test_the_matrix_is_read_from_the_program(portable):
+    found = matrix(portable, portable.path("portable"))
     assert [level["verdict"] for level in found["levels"]] == list(verdicts(portable).values())
     kernels = [kernel["levels"]["DEFAULT"]["stubs"] for kernel in found["kernels"]]
     assert sorted(stub for stubs in kernels for stub in stubs) == STUBS
-    for where in (program, portable.build):
-        done = portable.isagen("audit", where, check=False)
-        assert done.returncode == 2
-        assert "portable: code for macOS (linked Mach-O files) is not decoded\n  only ELF files of" in done.stdout
+
+
+def audited(project: Project, path: Path | str, *options: str) -> tuple[list[tuple[str, str]], dict]:
+    """The kind and the symbol of each finding in a file, and the audit's data of it."""
+    done = project.isagen("audit", path, "--format", "json", *options, check=False)
+    (target,) = json.loads(done.stdout)["targets"]
+    return sorted((finding["kind"], finding["symbol"]) for finding in target["findings"]), target
+
+
+def strip(project: Project, path: Path) -> Path:
+    """A copy of a linked file without the symbols that other files cannot bind to."""
+    need("llvm-strip-16")
+    project.run("llvm-strip-16", "-x", path, "-o", stripped := path.with_name(f"{path.name}.stripped"))
+    return stripped
+
+
+LOST = "stripped: functions without names may be of levels; of these, only what runs at load is judged"
+
+
+def test_an_audit_of_what_was_built_finds_nothing(portable, tmp_path):
+    program = portable.path("portable")
+    built = {level for level, verdict in verdicts(portable).items() if verdict == "built"}
+    with open_binary(program) as binary:
+        assert binary.levels == built
+    for path in (portable.build, program):
+        found, target = audited(portable, path)
+        assert (found, target["notes"]) == ([], [])
+    shutil.copy(program, tmp_path)
+    found, target = audited(portable, strip(portable, tmp_path / "portable"))
+    assert (found, target["notes"]) == ([], [LOST])
+
+
+WIDE = """\
+#include <stdlib.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#define WIDE(p) _mm256_storeu_si256((void *)(p), _mm256_abs_epi32(_mm256_loadu_si256((void *)(p))))
+#else
+#include <arm_neon.h>
+#define WIDE(p) vst1q_s32(p, vmmlaq_s32(vld1q_s32(p), vld1q_s8((void *)(p)), vld1q_s8((void *)(p))))
+#endif
+static int data[64];
+"""
+FLAGS = {"x86_64": "-mavx2", "aarch64": "-march=armv8.2-a+i8mm"}
+NOINLINE = "__attribute__((noinline))"
+# By place: the source, and the findings in the program, and in the stripped one.
+PLANTED = {
+    "constructor": (
+        "__attribute__((constructor)) static void planted(void) { WIDE(data); }",
+        *([("load", "planted")], [("load", "function")]),
+    ),
+    "handler at exit": (
+        "static void planted(void) { WIDE(data); }\n"
+        "__attribute__((constructor)) static void start(void) { atexit(planted); }",
+        *([("load", "planted")], [("load", "function")]),
+    ),
+    "ordinary code": (
+        f"{NOINLINE} static void planted(int *p) {{ WIDE(p); }}\nint use(int *p) {{ planted(p); return *p; }}",
+        *([("baseline", "planted")], []),
+    ),
+    "exported function": ("void planted(int *p) { WIDE(p); }", [("baseline", "planted")], [("baseline", "planted")]),
+}
+
+
+@pytest.mark.parametrize("place", PLANTED)
+def test_planted_code_beyond_the_baseline_is_found(portable, family, tmp_path, place):
+    text, findings, if_stripped = PLANTED[place]
+    source, compilers, linked = tmp_path / "planted.c", MACOS[family].compilers, tmp_path / "program"
+    source.write_text(WIDE + text)
+    portable.run(*compilers["c"], "-O2", FLAGS[family], "-c", source, "-o", tmp_path / "planted.o")
+    objects = [*portable.path("isagen").glob("isa_*.o"), *portable.path("portable.p").glob("*.o")]
+    portable.run(*compilers["cpp"], tmp_path / "planted.o", *objects, "-o", linked)
+    assert audited(portable, linked)[0] == findings
+    found, target = audited(portable, strip(portable, linked))
+    assert [(kind, symbol.partition(" ")[0]) for kind, symbol in found] == if_stripped
+    assert target["notes"] == [LOST]
+
+
+def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portable, family, dot, tmp_path):
+    """A kernel with code of another level, and ordinary code that names a level's function or holds its address."""
+    source, text = dot
+    wide = "vpxord %zmm0, %zmm0, %zmm0" if family == "x86_64" else ".inst 0x2598e080"  # ptrue p0.s
+    source.write_text(
+        text + f'\n__attribute__((used)) int helper(int x) {{ __asm__ volatile("{wide}"); return x * 3; }}\n'
+    )
+    portable.ninja(check=False)
+    found = {finding[:2] for finding in audited(portable, portable.build)[0]}
+    assert {kind for kind, _ in found} == {"level"}
+    name = min(symbol for _, symbol in found if ".default." not in symbol)
+    planted = tmp_path / "planted.c"
+    planted.write_text(
+        f'int helper(int) __asm__("_{name}");\n'
+        "int call(int x) { return helper(x) + 1; }\nint (*hook)(int) = helper;\n"
+    )
+    compilers = MACOS[family].compilers
+    portable.run(*compilers["c"], "-O2", "-c", planted, "-o", tmp_path / "planted.o")
+    objects = [*portable.path("isagen").glob("isa_*.o"), *portable.path("portable.p").glob("*.o")]
+    portable.run(*compilers["cpp"], tmp_path / "planted.o", *objects, "-o", tmp_path / "program")
+    found = {(kind, symbol) for kind, symbol in audited(portable, tmp_path / "program")[0] if kind != "level"}
+    assert found == {("past", name), ("address", "hook")}
 
 
 def test_equal_copies_are_linked_once(portable, family):
