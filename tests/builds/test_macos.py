@@ -221,7 +221,8 @@ def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portab
     source, text = dot
     wide = "vpxord %zmm0, %zmm0, %zmm0" if family == "x86_64" else ".inst 0x2598e080"  # ptrue p0.s
     source.write_text(
-        text + f'\n__attribute__((used)) int helper(int x) {{ __asm__ volatile("{wide}"); return x * 3; }}\n'
+        f"{text}\n#ifdef CPU_CAPABILITY_DEFAULT\n#define TIMES 3\n#else\n#define TIMES 5\n#endif\n"
+        f'__attribute__((used)) int helper(int x) {{ __asm__ volatile("{wide}"); return x * TIMES; }}\n'
     )
     portable.ninja(check=False)
     found = {finding[:2] for finding in audited(portable, portable.build)[0]}

@@ -1,0 +1,159 @@
+"""Linked Mach-O files as the audit reads them: what lief finds in them too, damaged ones, and universal ones.
+
+LLVM's linker writes them with chained fixups, and with the older opcodes.
+"""
+
+import random
+import struct
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from isagen.audit.foreign import audit_foreign
+from isagen.audit.records import Baseline
+from isagen.binary.formats import open_binary
+from isagen.binary.protocol import SymbolKind
+from isagen.code.code import Code
+from isagen.model.errors import IsagenError
+from isagen.processors.registry import decoder_of
+from support.projects import need
+
+SOURCE = """\
+extern "C" { int atoi(const char *); char *getenv(const char *); void abort(); void exit(int); void free(int (*)(int)); }
+struct A { virtual ~A(); virtual int f(); };
+A::~A() {}
+int A::f() { return atoi("1"); }
+struct B : A { int f() override; };
+__attribute__((weak)) int w = 1;
+thread_local int t = 2;
+int (*hook)(const char *) = atoi;
+int (*own)(int);
+static A early;
+int B::f() { return w + t; }
+extern "C" int run(int n)
+{
+  switch (n) {
+  case 1: abort(); break;
+  case 2: return 7;
+  case 3: exit(3); break;
+  case 4: return atoi("4");
+  case 5: free(own); return 8;
+  case 6: return hook("6");
+  }
+  return hook ? w++ : early.f();
+}
+static int quiet(int n) { return n * 3; }
+static int (*table[])(int) = {run, quiet};
+__attribute__((constructor)) static void begin() { own = table[w & 1]; hook(getenv("X")); }
+"""
+FIXUPS = ("fixup_chains", "no_fixup_chains")
+LINKED = [*product(("x86_64", "arm64"), FIXUPS, ("-dylib", "-bundle"))]
+
+
+def linked(folder: Path, processor: str, fixups: str, kind: str) -> Path:
+    """A dylib or bundle."""
+    need("clang++-16", "ld64.lld-16")
+    (folder / "k.cpp").write_text(SOURCE)
+    target = f"--target={processor}-apple-macos13"
+    subprocess.run(["clang++-16", target, "-O2", "-c", folder / "k.cpp", "-o", folder / "k.o"], check=True)
+    words = [f"-{fixups}", "-arch", processor, "-platform_version", "macos", "13", "13", kind]
+    library = folder / "library.so"
+    command = ["ld64.lld-16", *words, "-undefined", "dynamic_lookup", folder / "k.o", "-o", library]
+    subprocess.run(command, check=True)
+    return library
+
+
+@pytest.mark.parametrize(("processor", "fixups", "kind"), LINKED)
+def test_lief_finds_the_same(tmp_path, processor, fixups, kind):
+    lief = pytest.importorskip("lief")
+    path = linked(tmp_path, processor, fixups, kind)
+    file = lief.MachO.parse(str(path))
+    part = file.at(0)
+    with open_binary(path) as binary:
+        code = Code(binary, decoder_of(binary.architecture, str(path)))
+        pointers = code.pointers
+        names = {symbol.address: binary.name(symbol) for symbol in binary.symbols() if symbol.section}
+        binds = {one.address: one.symbol.name.removeprefix("_") for one in part.bindings}
+        slots = [slot for start, end in pointers.slot_ranges for slot in range(start, end, 8)]
+        assert {"getenv", "abort", "free"} <= {pointers.follow(slot).name for slot in slots}
+        assert all(pointers.follow(slot).name == binds.get(slot, "") for slot in slots)
+        trie = part.dyld_info if part.has_dyld_info else part.dyld_exports_trie
+        exported = {one.symbol.name.removeprefix("_"): one.address for one in trie.exports}
+        assert {binary.name(s): s.address for s in binary.exports() if s.defined and s.visible} == exported
+        assert set(part.function_starts.functions) <= set(code.functions.starts)
+        in_data = dict(pointers.in_data())
+        places = {place.address for place in part.relocations} - binds.keys()
+        assert places <= in_data.keys()
+        assert all(binary.section_at(target) is not None for target in in_data.values())
+        assert {names[address] for address, _ in pointers.called_by_loader()} == {"_ZL5beginv"}
+        (run,) = [symbol for symbol in binary.symbols() if binary.name(symbol) == "run"]
+        assert run.kind == SymbolKind.FUNCTION
+        assert [in_data[place] for place in in_data if names.get(place) == "_ZL5table"] == [run.address]
+
+
+@pytest.mark.parametrize("option", ["-data_in_code_info", "-no_data_in_code_info"])
+def test_jump_tables_are_no_code(tmp_path, option):
+    """Apple's newer linkers do not list them."""
+    path = linked(tmp_path, "x86_64", "fixup_chains", "-dylib")
+    if option.startswith("-no"):
+        data = bytearray(path.read_bytes())
+        place = data.index(struct.pack("<II", 0x29, 16))
+        data[place + 12 : place + 16] = bytes(4)
+        path.write_bytes(data)
+    with open_binary(path) as binary:
+        sections = [section for section in binary.sections if section.name == "__TEXT,__text"]
+        assert [section.executable for section in sections] == [True, False, True]
+        assert sections[1].size == 6 * 4
+
+
+def changed(path: Path, number: int):
+    """Yield damaged copies of a file: changes of its commands, of what it has for the loader, of anything, and cuts."""
+    whole, dice = path.read_bytes(), random.Random(32)
+    commands = 32 + struct.unpack_from("<I", whole, 20)[0]
+    odd = (0, 1, 7, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 40, (1 << 62) - 1, (1 << 63) - 8, (1 << 64) - 1)
+    for turn in range(number):
+        data = bytearray(whole)
+        for _ in range(dice.choice((1, 1, 2, 5))):
+            if turn % 4 == 0:
+                struct.pack_into("<I", data, dice.randrange(0, commands - 8, 4), dice.choice(odd) & 0xFFFFFFFF)
+            elif turn % 4 == 1:
+                struct.pack_into("<Q", data, dice.randrange(0, commands - 8, 4), dice.choice(odd))
+            elif turn % 4 == 2:
+                data[dice.randrange(len(data) - 3000, len(data))] = dice.randrange(256)
+            else:
+                struct.pack_into("<Q", data, dice.randrange(0, len(data) - 8, 8), dice.choice(odd))
+        yield bytes(data) if turn % 9 else bytes(data[: dice.randrange(len(data))])
+
+
+@pytest.mark.parametrize(("processor", "fixups"), [*product(("x86_64", "arm64"), FIXUPS)])
+def test_damaged_files_are_refused_or_audited(tmp_path, processor, fixups):
+    """Thousands of changes: an error that names the file, or an audit."""
+    path, damaged, refused = linked(tmp_path, processor, fixups, "-dylib"), tmp_path / "damaged", 0
+    for data in changed(path, 1500):
+        damaged.write_bytes(data)
+        try:
+            with open_binary(damaged) as binary:
+                audit_foreign(binary, Baseline("", ()))
+        except IsagenError as error:
+            assert str(error).startswith(f"{damaged}: ")
+            refused += 1
+    assert 100 < refused < 1400
+
+
+def test_files_that_are_not_read_say_why(tmp_path):
+    path = linked(tmp_path, "arm64", "fixup_chains", "-dylib")
+    data = path.read_bytes()
+    whats = {
+        "its pointers are signed (arm64e), which is not read": data[:8] + b"\2" + data[9:],
+        "it is loaded at fixed addresses (it is no PIE), which is not read": data[:12] + b"\2" + data[13:],
+    }
+    start = data.index(struct.pack("<HH", 0x4000, 2))  # the size of pages, and the format of pointers
+    signed = data[: start + 2] + b"\1" + data[start + 3 :]
+    whats["it is damaged: its pointers are of format 1 of arm64e, which is not read"] = signed
+    for what, content in whats.items():
+        path.write_bytes(content)
+        with pytest.raises(IsagenError) as raised, open_binary(path) as binary:
+            audit_foreign(binary, Baseline("", ()))
+        assert str(raised.value) == f"{path}: is not a Mach-O file that can be read: {what}"
