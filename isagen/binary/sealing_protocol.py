@@ -144,6 +144,10 @@ class Format(Protocol):
     def links_are_read(self) -> bool:
         """Whether the audit reads linked files of the format."""
 
+    @property
+    def links_by_script(self) -> bool:
+        """Whether a script takes the linker's place, so that links are audited when they are made."""
+
     def starts(self, head: bytes) -> bool:
         """Return whether a file with these first bytes is of the format."""
 

@@ -51,6 +51,8 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     written = format_under(compiler.baseline_macros)
     if limit.opaque or written is None or not written.links_are_read:
         return LinkAudit(mode, UNREAD_LINKS)
+    if not written.links_by_script:
+        return LinkAudit(mode, f"isagen does not take the linker's place where objects are {written.shown}")
     if mode == "off":
         return LinkAudit(mode, "switched off by the Meson option isa_audit")
     undecoded = LinkAudit(mode, f"only code for {decoded()} is decoded")

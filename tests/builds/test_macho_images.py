@@ -21,7 +21,8 @@ from isagen.processors.registry import decoder_of
 from support.projects import need
 
 SOURCE = """\
-extern "C" { int atoi(const char *); char *getenv(const char *); void abort(); void exit(int); void free(int (*)(int)); }
+extern "C" { int atoi(const char *); char *getenv(const char *); }
+extern "C" { void abort(); void exit(int); void free(int (*)(int)); }
 struct A { virtual ~A(); virtual int f(); };
 A::~A() {}
 int A::f() { return atoi("1"); }
