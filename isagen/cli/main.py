@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from ..model.errors import IsagenError, reported
-from .output import flush
+from .output import flush, wrapped
 
 # The command that the Meson fragment calls; help and messages do not name it.
 FOR_MESON = "configure"
@@ -24,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (IsagenError, OSError) as problem:
         error = reported(problem)
-        print(f"isagen: error: {error}", file=sys.stderr)
+        text = wrapped(f"isagen: error: {error}".split("\n"), code="    ", stream=sys.stderr)
+        print(text, end="", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -36,12 +36,16 @@ def standard_output() -> TextIO:
     return sys.stdout
 
 
-def wrapped(lines: Iterable[str]) -> str:
-    """Return lines as text, wrapped to the width of the terminal if the standard output is one."""
-    if sys.stdout is not None and sys.stdout.isatty():
-        wrapper = TextWrapper(get_terminal_size().columns, subsequent_indent="    ")
+def wrapped(lines: Iterable[str], indent: str = "    ", code: str = "", stream: TextIO | None = None) -> str:
+    """Return lines as text, wrapped to the width of the terminal if `stream`, the standard output by default, is one.
+
+    Further lines of each begin with `indent`. Lines that begin with `code`, if it is given, stay as they are.
+    """
+    stream = stream or sys.stdout
+    if stream is not None and stream.isatty():
+        wrapper = TextWrapper(get_terminal_size().columns, subsequent_indent=indent)
         wrapper.break_long_words = wrapper.break_on_hyphens = False
-        lines = map(wrapper.fill, lines)
+        lines = (line if code and line.startswith(code) else wrapper.fill(line) for line in lines)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..project.demo import run_demo
 from ..project.doctor import examine
 from ..project.init import init_project
+from .output import wrapped
 from .parser import Commands
 
 
@@ -35,7 +36,7 @@ def run_init(options: argparse.Namespace) -> int:
     """Run `isagen init`."""
     done = init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force)
     for line in list(done):  # complete before the first line is printed, which may fail
-        print(line)
+        print(wrapped(line.split("\n"), code=" "), end="")
     return 0
 
 
@@ -51,9 +52,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     problems = 0
     for check in examine(options.folder):
         problems += not check.ok
-        print(f"{'ok' if check.ok else 'problem':<8} {check.message}", flush=True)
-        if check.remedy:
-            print(f"{'':<8}   {check.remedy}")
+        lines = [f"{'ok' if check.ok else 'problem':<8} {check.message}"]
+        lines += [f"{'':<8}   {check.remedy}"] if check.remedy else []
+        print(wrapped(lines, indent=" " * 13), end="", flush=True)
     return int(problems > 0)
 
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import platform
+import subprocess
 import sys
 from argparse import Namespace
 from dataclasses import replace
@@ -14,6 +15,7 @@ from isagen.cli.output import wrapped, write
 from isagen.matrix.terminal import print_matrix
 from isagen.matrix.where import Found
 from support.matrices import matrix_of
+from support.projects import need
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "abc", "-5", ""])
@@ -99,3 +101,28 @@ def test_answers_are_as_wide_as_the_terminal(monkeypatch, terminal):
     assert " ".join(" ".join(shown).split()) == f"short {line}".strip()
     assert (max(map(len, shown)) <= 60) is terminal
     assert (len(shown) == 2) is not terminal
+
+
+def test_a_terminal_wraps_init_doctor_and_errors_but_no_code(tmp_path):
+    need("script")
+    (tmp_path / "meson.build").write_text("project('mine', 'c')\n")
+    script = f"stty cols 60; cd {tmp_path}; {sys.executable} -m isagen"
+    for command in ("init .", "doctor .", "matrix no_such_folder"):
+        done = subprocess.run(
+            ["script", "-qc", f"{script} {command}", "/dev/null"],
+            capture_output=True,
+            env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
+            text=True,
+            check=True,
+        )
+        lines = done.stdout.replace("\r", "").splitlines()
+        assert len(lines) > 2
+        prose = [line for line in lines if str(tmp_path) not in line and sys.prefix not in line]
+        assert [line for line in prose if len(line) > 60 and not line.startswith("  isa_kernels = ")] == []
+
+
+def test_code_in_an_answer_is_not_wrapped(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    lines = ["a text that is too wide", "    project('long', 'cpp', version: '1')"]
+    assert wrapped(lines, code="    ", indent=" ") == f"a text that is too\n wide\n{lines[1]}\n"
