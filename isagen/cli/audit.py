@@ -19,7 +19,7 @@ from ..audit.targets import audit_each, require_audited
 from ..model.errors import AuditError, did_you_mean
 from ..processors.registry import baseline_tables
 from ..processors.table import load_table
-from .output import flush, standard_output
+from .output import flush, standard_output, wrapped
 from .parser import Commands
 from .progress import progress
 
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         flush(json.dumps(data, **layout) + "\n")
     else:
         if options.summary or len(results) > 1:
-            flush(summary_text(results, fail_on))
+            flush(_shown(summary_text(results, fail_on)))
         flush("".join(f"{sentence}\n" for sentence in allowances.unused()))
     problems = [result.problem for result in results if result.problem]
     for problem in problems:
@@ -115,10 +115,16 @@ def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result
             if options.format == "text" and not options.summary and any(result.decoded for result in results):
                 line.hide()
                 waiting = results[printed:]
-                flush("".join(text_of(result, every=options.all, counted=options.list_counted) for result in waiting))
+                texts = (text_of(result, every=options.all, counted=options.list_counted) for result in waiting)
+                flush(_shown("".join(texts)))
                 printed = len(results)
     require_audited(results)
     return results
+
+
+def _shown(text: str) -> str:
+    """Return whole lines as wide as the terminal, if the standard output is one."""
+    return wrapped(text.split("\n")[:-1], indent=" " * 6)
 
 
 def kinds_of(text: str) -> Collection[str] | None:

@@ -21,7 +21,7 @@ from ..matrix.where import Found, find_matrices
 from ..matrix.why import Explanation, explain
 from ..model.errors import ConfigError, ProjectError
 from ..tune.results import read_results
-from .output import add_output, standard_output, wrapped, write, write_data
+from .output import add_output, standard_output, write, write_data, write_lines
 from .parser import Commands
 
 WHERE = "a build folder, a binary, a wheel, a folder of builds, binaries or wheels, or the name of an installed module"
@@ -122,7 +122,7 @@ def run_why(options: argparse.Namespace) -> int:
     for label, explanation in explanations:
         lines.append((f"{label}: " if len(matrices) > 1 else "") + explanation.sentence)
         lines += [f"  {detail}" for detail in explanation.details]
-    write(options, wrapped(lines))
+    write_lines(options, lines)
     return 0
 
 
@@ -151,7 +151,7 @@ def run_diff(options: argparse.Namespace) -> int:
         for name, change in changes:
             lines.append(f"{name}: {change.what}" if len(pairs) > 1 else change.what)
             lines += [f"  - {change.before or '(none)'}", f"  + {change.after or '(none)'}"]
-        write(options, "".join(f"{line}\n" for line in lines or ["nothing differs"]))
+        write_lines(options, lines or ["nothing differs"], indent=" " * 6)
     return 1 if changes else 0
 
 

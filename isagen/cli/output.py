@@ -63,6 +63,11 @@ def write(options: argparse.Namespace, text: str) -> None:
         raise
 
 
+def write_lines(options: argparse.Namespace, lines: Sequence[str], indent: str = "    ") -> None:
+    """Write lines, wrapped where they go to a terminal; further lines of each begin with `indent`."""
+    write(options, wrapped(lines, indent) if options.output is None else "".join(f"{line}\n" for line in lines))
+
+
 def write_data(options: argparse.Namespace, data: Any) -> None:
     """Write data as indented JSON."""
     write(options, json.dumps(data, indent=2) + "\n")

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from isagen.cli import main
-from isagen.cli.output import wrapped, write
+from isagen.cli.output import wrapped, write, write_lines
 from isagen.matrix.terminal import print_matrix
 from isagen.matrix.where import Found
 from support.matrices import matrix_of
@@ -119,6 +119,13 @@ def test_a_terminal_wraps_init_doctor_and_errors_but_no_code(tmp_path):
         assert len(lines) > 2
         prose = [line for line in lines if str(tmp_path) not in line and sys.prefix not in line]
         assert [line for line in prose if len(line) > 60 and not line.startswith("  isa_kernels = ")] == []
+
+
+def test_a_file_gets_whole_lines_from_a_terminal(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    write_lines(Namespace(output=tmp_path / "file"), ["a text that is too wide", ""])
+    assert (tmp_path / "file").read_text() == "a text that is too wide\n\n"
 
 
 def test_code_in_an_answer_is_not_wrapped(monkeypatch):
