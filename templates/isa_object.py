@@ -29,7 +29,7 @@ class Isa:
                 level: "selected" if level == selected else "registered" if level in registered else ""
                 for level, *_ in levels()
             }
-            for stub, selected, registered in stubs()
+            for stub, selected, _, registered in stubs()
         }
 
     @property
@@ -73,7 +73,7 @@ class Isa:
             f"- Python: {platform.python_implementation()} {platform.python_version()}",
         ]
         lines += [f"- {self.why(level)}" for level in self.levels]
-        lines += [f"- {stub}: {selected or 'no level'}" for stub, selected, _ in stubs()]
+        lines += [f"- {stub}: {selected or 'no level'}" for stub, selected, *_ in stubs()]
         return "\n".join(lines)
 
     def use(self, level):
@@ -113,16 +113,19 @@ class Use:
 
 
 def called(name):
-    every = [(stub, level) for stub, level, _ in stubs()]
+    every = [one[:3] for one in stubs()]
     found = [one for one in every if name in (one[0], one[0].removesuffix("_stub"))]
     if not found and str(name).upper() not in isa.levels:
         found = [one for one in every if one[0].startswith(f"{name}_")]
     return "; ".join(calls(*one) for one in found)
 
 
-def calls(stub, level):
-    instead = "" if level == isa.current else f", because it has none at {isa.current}"
-    return f"{stub} calls the copy of {level}{instead}" if level else f"{stub} has no kernel"
+def calls(stub, level, copy):
+    if not level:
+        return f"{stub} has no kernel"
+    why = f", because {level}'s has the same code" if copy != level else ""
+    why += f", because it has none at {isa.current}" if level != isa.current and not why else ""
+    return f"{stub} calls the copy of {copy}{why}"
 
 
 def known(level):

@@ -43,6 +43,7 @@ FUNCTIONS = (
     "isa_matrix_text",
     "isa_program_missing",
     "isa_start",
+    "isa_stub_copy_level",
     "isa_stub_count",
     "isa_stub_has_kernel",
     "isa_stub_level",

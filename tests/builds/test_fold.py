@@ -106,6 +106,27 @@ def test_the_override_selects_a_folded_level(both):
         assert said == f"{level} selected\n"
 
 
+WHY = """
+import json, folds
+isa = folds.isa
+usable = [level for level, (built, supported, _) in isa.levels.items() if built and supported]
+print(json.dumps({level: isa.use(level) and {stub: isa.why(stub) for stub in isa.kernels} for level in usable}))
+"""
+
+
+def test_isa_says_whose_copy_runs(both):
+    for project in both:
+        (extension,) = project.path("").glob("folds*.so")
+        said = json.loads(project.run("python3", "-c", WHY, PYTHONPATH=str(project.path(""))).stdout)
+        assert said
+        for kernel in matrix(project, extension)["kernels"]:
+            for level, cell in kernel["levels"].items():
+                lower = cell["folded"]
+                copy = f"{lower}, because {level}'s has the same code" if lower else level
+                for stub in cell["stubs"] if level in said else ():
+                    assert said[level][stub] == f"{stub} calls the copy of {copy}"
+
+
 def test_fewer_bytes_and_nothing_to_audit(both):
     sizes = list(map(code_bytes, both))
     fold = {level for level, kernels in folded(both[0]).items() if kernels}

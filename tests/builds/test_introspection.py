@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -132,7 +133,8 @@ def test_why(module, levels, avx2):
 def test_why_of_a_stub(module, levels):
     stub, best = module.run("print(next(iter(isa.kernels)), isa.current)").split()
     said = module.run(f"for x in ({stub!r}, {stub.removesuffix('_stub')!r}): print(isa.why(x))").splitlines()
-    assert said == [f"{stub} calls the copy of {best}"] * 2
+    assert re.fullmatch(rf"{stub} calls the copy of ({best}|\w+, because {best}'s has the same code)", said[0])
+    assert said[1] == said[0]
 
 
 def test_why_another_level_is_in_use(module, levels, avx2):

@@ -46,7 +46,8 @@ def test_the_tutorial(new_project, wheelhouse, tmp_path):
             lines = block.replace("AVX512_BF16", supported_levels()[-1]).splitlines()
             shown = [line.rstrip() for line in said.splitlines()]
             for line in lines[:1] if "x 8 levels" in lines[0] else lines:  # marks depend on the compiler
-                assert line.rstrip() in shown, said
+                begin, copy, _ = line.partition(" calls the copy of ")  # so does which copies have the same code
+                assert any(one.startswith(begin + copy) if copy else one == line.rstrip() for one in shown), said
     shutil.rmtree(project.folder)
 
 
