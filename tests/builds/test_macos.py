@@ -18,6 +18,7 @@ import pytest
 
 from isagen.binary.formats import open_binary
 from isagen.binary.macho.objects import MachoObject
+from isagen.binary.macho.sealing import sealed
 from isagen.model.errors import IsagenError
 from support.checkout import ROOT
 from support.damaged import refused
@@ -275,6 +276,10 @@ ADDED = {
         "inline int lanes = sizeof(int) * (WIDE + 1);\nint use() { return lanes++; }\n",
         r"lanes: all levels share this variable, but its initial value is 4 \(4 bytes\) at DEFAULT and 8 \(4 bytes\)",
     ),
+    "a variable of each thread that differs": (
+        "inline thread_local int lanes = WIDE + 1;\nint use() { return lanes++; }\n",
+        r"lanes: all levels share this variable, but its initial value is .*: 1\) .*: 2\)",
+    ),
     "a shared variable that points to code": (
         "static int twice(int x) { return 2 * x; }\ninline int (*hook)(int) = twice;\nint use() { return hook(1); }\n",
         r"hook: this variable of kernels/dot.cpp is shared by all levels, but points to twice\(int\)",
@@ -349,6 +354,21 @@ def test_weak_definitions_are_private_to_a_level_and_not_exported(portable, fami
     exported = portable.run("llvm-objdump-16", "--macho", "--exports-trie", portable.path("portable")).stdout
     assert "_calls" in exported
     assert f".{level.lower()}." not in exported
+
+
+def test_names_of_assembly_stay_apart_from_those_of_c(tmp_path):
+    """Compilers put an underscore before a name in C, and not before one that the source gives in assembly."""
+    need("clang++-16", "llvm-nm-16")
+    source, made = tmp_path / "kernel.cpp", tmp_path / "kernel.o"
+    source.write_text(
+        'extern "C" inline int twice(int x) { return 2 * x; }\ninline int other(int x) __asm__("twice");\n'
+        "inline int other(int x) { return 3 * x; }\nint use(int x) { return twice(x) + other(x); }\n"
+    )
+    words = ["--target=x86_64-apple-macos13", "-std=c++17", "-c", source, "-o", made]
+    subprocess.run(["clang++-16", *words], check=True)
+    made.write_bytes(sealed(MachoObject.load(made), "AVX2", "1", {}))
+    listed = subprocess.run(["llvm-nm-16", "-j", made], capture_output=True, text=True, check=True).stdout.split()
+    assert {"_twice.avx2.1", "twice.avx2.1"} <= set(listed)
 
 
 @pytest.fixture(scope="module")

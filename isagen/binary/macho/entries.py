@@ -131,4 +131,5 @@ def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
         return SymbolKind.COMMON
     if section.executable:
         return SymbolKind.FUNCTION if entry.name.startswith("_") else SymbolKind.LABEL
-    return SymbolKind.THREAD_DATA if section.type in m.THREAD_LOCAL else SymbolKind.DATA
+    # The descriptor is the variable. Its initial value, which it points to, is data.
+    return SymbolKind.THREAD_DATA if section.type == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA

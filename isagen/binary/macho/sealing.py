@@ -50,14 +50,18 @@ class _Renaming:
         self._file = macho = file.file
         self._data = bytearray(macho.data)
         self._names = bytearray(macho.data[macho.names_at : macho.names_end])
-        self._offsets: dict[str, int] = {}
+        self._offsets: dict[bytes, int] = {}
 
     def rename_symbol(self, number: int, name: str) -> None:
-        """Give a symbol another name in C."""
-        if name not in self._offsets:
-            self._offsets[name] = len(self._names)
-            self._names += b"_" + name.encode(errors="surrogateescape") + b"\0"
-        struct.pack_into("<I", self._data, self._place(number), self._offsets[name])
+        """Give a symbol another name in C; it starts with an underscore if the symbol's own one does."""
+        place = self._place(number)
+        old = self._file.names_at + int.from_bytes(self._data[place : place + 4], "little")
+        start = b"_" if self._data.startswith(b"_", old) else b""
+        text = start + name.encode(errors="surrogateescape")
+        if text not in self._offsets:
+            self._offsets[text] = len(self._names)
+            self._names += text + b"\0"
+        struct.pack_into("<I", self._data, place, self._offsets[text])
 
     def hide_symbol(self, number: int) -> None:
         """Hide a symbol from other programs and libraries."""

@@ -181,6 +181,11 @@ def _compile_c(base: Base, project: Random, source: Path) -> Path:
 
 def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output: Path, audit: str) -> Built:
     if base.system is not None:  # its links are not audited
+        if base.system.last:
+            source, last = folder / "last.c", folder / "zz_last.o"  # zig sorts objects by name
+            source.write_text(base.system.last)
+            _run([base.cc, "-O2", "-fomit-frame-pointer", "-c", str(source), "-o", str(last)])
+            inputs = [*inputs, last]
         _run([base.cxx, *base.system.links[project.kind], *map(str, inputs), *project.link_args, "-o", str(output)])
         return Built(BUILT, output, _program(base, project, folder, output))
     words: list[str] = []

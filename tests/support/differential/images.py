@@ -144,6 +144,6 @@ def _levels_of_names(listed: Sequence[tuple[str, str, int]]) -> Mapping[str, str
     """Return the level that defines a function of each name; sections have symbols, too."""
     found: dict[str, str] = {}
     for level, name, _ in listed:
-        if not name.startswith((".", "ltmp")):
+        if not name.startswith((".text", "ltmp")):
             found[name] = level if found.get(name, level) == level else SHARED
     return found
