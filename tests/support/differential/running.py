@@ -70,15 +70,17 @@ class Stepping:
         command = [self.program, trace, output.resolve(), kind, f"{marker:x}", *regions, "--"]
         command += self.system.words(program.resolve()) if self.system else [program.resolve()]
         environment = self.system.environment() if self.system else {}
-        done = subprocess.run(
-            [str(word) for word in command],
-            env={**os.environ, **environment, OVERRIDE: override, "LD_BIND_NOW": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        said = program.with_name("said.txt")
+        with said.open("w") as file:  # not a pipe: services of wine, which stay for a while, keep it open
+            done = subprocess.run(
+                [str(word) for word in command],
+                env={**os.environ, **environment, OVERRIDE: override, "LD_BIND_NOW": ""},
+                stdout=file,
+                stderr=file,
+                check=False,
+            )
         if done.returncode != 0:
-            raise TracerError(f"status {done.returncode}: {done.stderr}")
+            raise TracerError(f"status {done.returncode}: {said.read_text(errors='replace')}")
         return trace.read_text(encoding="ascii").splitlines()
 
 
