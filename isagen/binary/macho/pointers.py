@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
-from ..object_reader import ObjectPointers, ObjectReader
+from ..object_reader import ObjectPointers, ObjectReader, ObjectSection
 from ..protocol import RelocationTypes, Target, within
 from . import layout as m
 from .entries import name_in_c
@@ -22,16 +23,8 @@ class MachoPointers(ObjectPointers):
         self, file: ObjectReader, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int, resolvers: Sequence[int]
     ) -> None:
         super().__init__(file, kinds)
-        self.resolvers = resolvers
-        sections = [(s, s.flags & m.SECTION_TYPE) for s in file.sections if s.in_file and s.size]
-        ends = {s.index: (s.address, s.address + s.size) for s, _ in sections}
-        self._arrays = [(s, kind) for s, kind in sections if s.when_called]
-        tables = [s for s, kind in sections if kind in m.POINTERS or s.name.endswith(GOT)]
-        arrays = [s for s, kind in self._arrays if kind != m.INIT_OFFSETS]
-        jumps = [s for s, kind in sections if kind == m.SYMBOL_STUBS or s.name.endswith(m.STUB_HELPER)]
-        self.slot_ranges = sorted(ends[section.index] for section in (*tables, *arrays))
-        self.plt_ranges = sorted(ends[section.index] for section in jumps)
-        self._base = base
+        self._base, self._resolvers = base, resolvers
+        self._sections = [(s, s.flags & m.SECTION_TYPE) for s in file.sections if s.in_file and s.size]
         own = {symbol.text: symbol.address for symbol in file.symbols() if symbol.defined and symbol.visible}
         self._targets: dict[int, Target] = {}
         for fixup in fixups:
@@ -39,15 +32,30 @@ class MachoPointers(ObjectPointers):
             found = own.get(name, 0) if fixup.own else 0
             self._targets[fixup.place] = Target(found + fixup.addend if found else fixup.address, name)
 
+    @property
+    def resolvers(self) -> Sequence[int]:
+        return self._resolvers
+
+    @cached_property
+    def slot_ranges(self) -> list[tuple[int, int]]:
+        array = [s for s, kind in self._sections if s.when_called and kind != m.INIT_OFFSETS]
+        return _ranges([*array, *(s for s, kind in self._sections if kind in m.POINTERS or s.name.endswith(GOT))])
+
+    @cached_property
+    def plt_ranges(self) -> list[tuple[int, int]]:
+        return _ranges(s for s, kind in self._sections if kind == m.SYMBOL_STUBS or s.name.endswith(m.STUB_HELPER))
+
     def follow(self, slot: int) -> Target:
         return self._targets.get(slot, Target()) if within(self.slot_ranges, slot) else Target()
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         for address in self.resolvers:
             yield address, "when loaded, as a resolver"
-        for section, kind in self._arrays:
-            content = self._file.content(section)
+        for section, kind in self._sections:
+            if not section.when_called:
+                continue
             if kind == m.INIT_OFFSETS:
+                content = self._file.read(section.address, section.size)
                 words = struct.iter_unpack("<I", content[: len(content) // 4 * 4])
                 targets = [self._base + offset for (offset,) in words]
             else:
@@ -59,3 +67,8 @@ class MachoPointers(ObjectPointers):
         for place, target in self._targets.items():
             if target.address:
                 yield place, target.address
+
+
+def _ranges(sections: Iterable[ObjectSection]) -> list[tuple[int, int]]:
+    """Return (first address, address after the last) of each section, in order."""
+    return sorted((section.address, section.address + section.size) for section in sections)
