@@ -109,11 +109,13 @@ def test_numbers_and_texts():
         Stream(b"ab", 1, 2)
 
 
-def test_jump_tables_behind_a_function():
-    """LEA of the table, a jump; the table, whose entries are distances to code; another function."""
+def test_jump_tables():
+    """LEA of the table, a jump; the table, whose entries are distances to code; code, or another function."""
     code = b"\x48\x8d\x05" + struct.pack("<i", 9) + b"\xff\xe0".ljust(9, b"\x90")
     table = struct.pack("<4i", -9, -16, -5, -1)
     assert list(jump_tables(code + table + b"\xc3" * 8, [0, 32])) == [(16, 32)]
     assert list(jump_tables(code + table[:8] + b"\xc3" * 8, [0, 24])) == []
     again = code + struct.pack("<4i", -9, -25, -5, -1)  # the second entry leads to no code of the function
     assert list(jump_tables(again, [0])) == []
+    inside = code + struct.pack("<4i", 16, 24, 20, 17) + b"\xc3\0\0\0" * 4  # 0xc3 could be an entry, too
+    assert list(jump_tables(inside + bytes(300), [0])) == [(16, 32)]

@@ -1,6 +1,7 @@
 """Jump tables in the code of x86-64, which Apple's newer linkers do not list (LC_DATA_IN_CODE).
 
-Compilers put those of a function behind its code: each entry is the distance from its table to code before it.
+An entry is the distance from its table to code of the function. LLVM puts tables behind the function's code, and GCC
+behind the jump.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ def jump_tables(raw: bytes, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
     seen: set[int] = set()
     for found in LEA.finditer(raw):
         place = found.start() + LEA_SIZE + int.from_bytes(found[1], "little", signed=True)
-        if place <= found.start() or place % ENTRY or place in seen:
-            continue
         number = bisect_right(starts, found.start())
         first = starts[number - 1] if number else 0
-        limit = starts[number] if number < len(starts) else len(raw)
+        limit = after = starts[number] if number < len(starts) else len(raw)
+        if not first < place < limit or place % ENTRY or place in seen:
+            continue
         end = place
-        while end + ENTRY <= limit and end not in seen:
-            target = end + int.from_bytes(raw[end : end + ENTRY], "little", signed=True)
-            if not first <= target < end:
+        while end + ENTRY <= after and end not in seen:
+            target = place + int.from_bytes(raw[end : end + ENTRY], "little", signed=True)
+            if not first <= target < limit or place <= target < end + ENTRY:
                 break
+            after = min(after, target) if target > place else after
             seen.add(end)
             end += ENTRY
         if end - place >= FEWEST * ENTRY or end in seen:
