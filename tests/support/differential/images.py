@@ -61,7 +61,7 @@ class Image:
         self._contents = [
             (base + section.virtual_address, bytes(section.content)) for section, flags in sections if flags & of_code
         ]
-        # What ends a stretch of code of a level: a symbol that is of another one, or data.
+        # By address, the level of the code that starts there; of several symbols, one of a level tells it.
         self._levels = {address: "" for address, _ in self._contents}
         for name, address in self._names:
             self._levels[address] = self._levels.get(address) or levels.get(name, "")
@@ -84,7 +84,7 @@ class Image:
                 for first, after in pairwise([*inside, end])
                 for low, high in _without(first, after, data)
             ]
-            for (level, _), run in groupby(enumerate_gaps(pieces), key=lambda piece: piece[0]):
+            for (level, _), run in groupby(_by_gap(pieces), key=lambda piece: piece[0]):
                 of_level = [piece for _, piece in run]
                 yield Code(of_level[0][1], of_level[-1][2] - of_level[0][1], level)
 
@@ -114,8 +114,8 @@ class Image:
         return symbol.text
 
 
-def enumerate_gaps(pieces: Sequence[tuple[str, int, int]]) -> Iterator[tuple[tuple[str, int], tuple[str, int, int]]]:
-    """Yield each piece with its level and a number, which both are those of the piece before it if they touch."""
+def _by_gap(pieces: Sequence[tuple[str, int, int]]) -> Iterator[tuple[tuple[str, int], tuple[str, int, int]]]:
+    """Yield each piece with its level and a number, which changes where a piece does not touch the one before it."""
     number = before = 0
     for piece in pieces:
         number += piece[1] != before

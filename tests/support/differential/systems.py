@@ -26,7 +26,6 @@ class System:
     links: Mapping[str, Sequence[str]]
     suffixes: Mapping[str, str] = field(default_factory=lambda: {"program": "", "library": ".dylib"})
     replaced: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
-
     last: str = ""
 
     def require(self) -> None:
