@@ -23,7 +23,7 @@ WARNING = (
 )
 COMPILED_TWICE = (
     "isagen: warning: meson.build: {source} is in isa_kernels, and a target compiles it too\n"
-    "  name it in one of the two"
+    "  name it in one of the two, but for a tool of the build (native: true)"
 )
 COMMANDS = "compile_commands.json"
 # Only Meson's entries have this key; entries for editors lack it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle, product
 from pathlib import Path
 
 from ..model.aliases import Alias
@@ -135,7 +136,11 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
     section = kernel.section("register")
     functions: dict[str, str] = {}
     for name, value in section.texts().items():
-        for stub, function in _expanded(name, value):
+        try:
+            expanded = list(_expanded(name, value))
+        except ValueError as error:
+            raise section.fail(name, str(error), "write {} in the function's name once for each list") from None
+        for stub, function in expanded:
             if stub in functions:
                 raise section.fail(name, f"gives {stub} a function, as another key does", "give each stub one function")
             functions[stub] = function
@@ -153,15 +158,20 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
 
 
 def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
-    """Yield a stub and its function for each word in ``{word,word}`` of the stub's name; ``{}`` in the function's name
-    stands for the word.
+    """Yield a stub and its function for each word in ``{word,word}`` of the stub's name, and for all combinations of
+    the words of several lists; each ``{}`` in the function's name stands for the word of a list, in their order, or for
+    that of the only one.
+
+    Raises `ValueError` where several lists have another number of ``{}``.
     """
-    start, _, rest = stub.partition("{")
-    words, closed, end = rest.partition("}")
-    for word in map(str.strip, words.split(",")) if closed else ():
-        yield start + word + end, function.replace("{}", word)
-    if not closed:
-        yield stub, function
+    start, *rest = re.split(r"\{([^{}]*)\}", stub)
+    lists = [[word.strip() for word in words.split(",")] for words in rest[::2]]
+    first, *texts = function.split("{}")
+    if len(lists) > 1 and len(texts) != len(lists):
+        raise ValueError(f"has {len(lists)} lists of words, and {function!r} takes {len(texts)}")
+    for words in product(*lists):
+        name = start + "".join(word + text for word, text in zip(words, rest[1::2], strict=True))
+        yield name, first + "".join(word + text for word, text in zip(cycle(words), texts)) if lists else function
 
 
 def _withhold(top: Section) -> str:
