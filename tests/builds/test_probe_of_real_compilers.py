@@ -24,7 +24,7 @@ on_x86 = pytest.mark.skipif(
 
 @on_x86
 @pytest.mark.parametrize("language", ["c", "cpp"])
-@pytest.mark.parametrize("name", ["x86", "ipex", "numpy"])
+@pytest.mark.parametrize("name", ["x86", "ipex", "numpy", "sse"])
 def test_builtin_table(name, language):
     compiler = find_compiler(language, ["c++" if language == "cpp" else "cc"])
     tab = load_table(name, Path())

@@ -114,6 +114,11 @@ V2 = "-msse -msse2 -msse3 -mssse3 -msse4.1 -msse4.2 -mpopcnt -msahf -mcx16"
 V3 = f"{V2} -mavx -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mf16c -mmovbe"
 V4 = f"{V3} -mavx512f -mavx512cd -mavx512vl -mavx512bw -mavx512dq"
 ICL = f"{V4} -mavx512vbmi -mavx512vbmi2 -mavx512vnni -mavx512bitalg -mavx512vpopcntdq -mavx512ifma -mvaes -mgfni"
+SSE = ["-msse2", "-mssse3", "-msse4.1", "-msse4.2 -mpopcnt", "-mavx"]
+SSE_STEPS = [" ".join(SSE[: count + 1]) for count in range(len(SSE))]
+SSE_ABOVE_AVX = {
+    name: (f"{SSE_STEPS[-1]} {ABOVE_DEFAULT[name][0]}", *ABOVE_DEFAULT[name][1:]) for name in ("AVX2", "AVX2_VNNI")
+}
 NUMPY = {
     "DEFAULT": ("", None, ""),
     "X86_V2": (V2, None, None),
@@ -140,6 +145,16 @@ FLAGS = {
         "X86_64_V4": ("-march=x86-64-v4", None, "/arch:AVX512"),
     },
     "numpy": NUMPY,
+    "sse": {
+        "DEFAULT": ("", None, ""),
+        **{
+            name: (flags, None, None)
+            for name, flags in zip(("SSE2", "SSSE3", "SSE41", "SSE42", "AVX"), SSE_STEPS, strict=True)
+        },
+        **ABOVE_DEFAULT,
+        **SSE_ABOVE_AVX,
+        **X86_ABOVE_BF16,
+    },
     "generic": {"DEFAULT": ("", None, "")},
     "armv8": {
         **{f"ARMV8{minor}_A": (f"-march=armv8{minor.replace('_', '.')}-a", None, None) for minor in MINOR_VERSIONS},

@@ -56,7 +56,7 @@ def test_recordings_have_what_linux_says(name):
 
 
 @pytest.mark.parametrize("command", ["gcc-11", "gcc-12", "gcc"])
-@pytest.mark.parametrize("table", ["x86", "numpy", "x86-64"])
+@pytest.mark.parametrize("table", ["x86", "numpy", "sse", "x86-64"])
 def test_gccs_list_of_options_and_its_macros_agree(table, command):
     """`-Q --help=target` says which instruction sets flags turn on; isagen reads that from macros."""
     need(command)
