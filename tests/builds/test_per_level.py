@@ -97,6 +97,44 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
     ) in project.ninja(check=False)
 
 
+def test_a_table_that_chooses_by_more_than_the_cpu(new_project):
+    """The table of the page: rows by format, with flags that a host gives, and one stub for its search."""
+    project = new_project("per_level")
+    page = PAGE.read_text()
+    code = next(text for text in re.findall(r"```c\n(.*?)```", page, re.S) if "find_row" in text)
+    header = (
+        '#include "ops.h"\n#define S16 1\n#define CPU_AVX2 2u\n#ifdef HAVE_AVX2\n#define scale_s16_avx2 scale_avx2\n'
+        "#endif\n#define scale_s16_c scale_c\n"
+        "struct row { int format; scale_fn scale; unsigned cpu; };\n"
+        "typedef const struct row *(*find_fn)(int format, unsigned cpu);\nISA_DECLARE_DISPATCH(find_fn, find_row)\n"
+    )
+    search = (
+        "const struct row *r = rows;\n  while (r->format != format || (r->cpu & cpu) != r->cpu)\n    r++;\n  return r;"
+    )
+    (project.folder / "rows.h").write_text(header)
+    (project.folder / "rows.c").write_text('#include "rows.h"\n' + re.sub(r"/\* the first.*?\*/", search, code))
+    project.edit("main.c", '#include "ops.h"', '#include "rows.h"\nISA_DEFINE_DISPATCH(find_row)')
+    project.edit(
+        "main.c", "  return 0", '  printf("%u %u\\n", find_row(S16, ~0u)->cpu, find_row(S16, 0)->cpu);\n  return 0'
+    )
+    project.edit("meson.build", "files('ops-c.c'", "files('rows.c', 'ops-c.c'")
+    without_direct_calls(project)
+    table = 'extends = "x86"\n[levels.AVX2]\ndefines = ["HAVE_AVX2"]\n'
+    (project.folder / "isagen/ops.toml").write_text(table)
+    project.edit("isagen/isa.toml", 'table = "x86"', 'table = "ops.toml"')
+    with (project.folder / "isagen/isa.toml").open("a") as stream:
+        stream.write(
+            re.search(r'`(kernels."ops.c".*?)`', page)[1]
+            .replace("ops.c", "rows.c")
+            .replace("kernels.", "\n[kernels]\n")
+        )
+    project.setup()
+    project.ninja()
+    for level in {"DEFAULT", "AVX2", "AVX512"}.intersection(supported_levels()):
+        found = project.run(project.path("ops"), OPS_ISA=level).stdout.splitlines()[-1]
+        assert found == ("0 0" if level == "DEFAULT" else "2 0")
+
+
 def test_the_page_shows_this_package(tmp_path):
     page = PAGE.read_text()
     blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.S)
