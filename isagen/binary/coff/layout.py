@@ -5,6 +5,8 @@ Objects with more than 65,279 sections have a larger header and symbol (`-mbig-o
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+from hashlib import blake2b
 from struct import Struct
 
 from ..protocol import Architecture
@@ -51,3 +53,11 @@ def architecture_of(head: bytes) -> Architecture | None:
     place = 6 if head.startswith(BIG_START) else 0
     machine = int.from_bytes(head[place : place + 2], "little")
     return Architecture("coff", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
+
+
+def code_section(level: str) -> str:
+    """Return the name of the sections that contain a sealed level's code.
+
+    In linked files, a section's name has at most eight characters, so four of them are a digest of the level's name.
+    """
+    return f".isa{urlsafe_b64encode(blake2b(level.encode(), digest_size=3).digest()).decode()}"

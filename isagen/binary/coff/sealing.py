@@ -7,6 +7,8 @@ section of code or constants that only local symbols name, as assembly may write
 Microsoft's ABI, names of sections contain no symbols, and unwind data is associated with its function's section: only
 symbols are renamed.
 
+The code of a level moves to a section of its own: what stands before the `$` is its name in the linked file.
+
 A directive to export or to retain a name is removed when the name becomes private, because that symbol is gone.
 
 A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
@@ -20,7 +22,7 @@ from collections.abc import Collection, Mapping
 
 from ..private_names import private_name
 from ..protocol import SymbolKind
-from .layout import HEADER, SECTION
+from .layout import HEADER, SECTION, code_section
 from .objects import CoffObject
 
 LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
@@ -51,10 +53,14 @@ def sealed(
     sections = {}
     for section in file.file.sections[1:]:
         start, dollar, name = section.name.partition("$")
+        if section.executable and section.size:
+            start = code_section(level)
         if dollar and name in names:
-            sections[section.index] = f"{start}${names[name]}"
+            name = names[name]
         elif section.constant and section.index in file.file.unnamed:
-            sections[section.index] = private_name(section.name, level, mark)
+            dollar, name = "$", private_name(name, level, mark)
+        if f"{start}{dollar}{name}" != section.name:
+            sections[section.index] = f"{start}{dollar}{name}"
     for index, section_name in sections.items():
         changes.rename_section(index, section_name)
     changes.drop_directives(names)
