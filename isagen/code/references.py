@@ -72,12 +72,21 @@ class References:
                 jump = resolved.kind in (Kind.JUMP, Kind.BRANCH)
                 if not (jump and self.code.covers(number, resolved.target)):
                     yield resolved
-                for address, name in arguments.get(reference.at, ()) if self._takes_callbacks(resolved) else ():
-                    callback = address if self._functions.is_code(address) else 0
-                    yield ResolvedReference(resolved.at, Kind.CALL, callback, name)
+                if self._takes_callbacks(resolved):
+                    for address, name in self._callbacks_in(arguments.get(reference.at, ())):
+                        yield ResolvedReference(resolved.at, Kind.CALL, address, name)
         end = self.code.falls_through_to(number, last)
         if end:
             yield ResolvedReference(end, Kind.JUMP, end, "")
+
+    def _callbacks_in(self, arguments: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield (address, name) of each function among arguments, and of those in an array between two of them."""
+        ends = sorted(address for address, _ in arguments if self._binary.section_at(address) is not None)
+        if len(ends) == len(arguments) == 2 and not any(map(self._functions.is_code, ends)):
+            yield from self._between(*ends)
+            return
+        for address, name in arguments:
+            yield address if self._functions.is_code(address) else 0, name
 
     def _takes_callbacks(self, resolved: ResolvedReference) -> bool:
         """Return whether a reference calls a function in `callbacks`."""
@@ -218,12 +227,10 @@ class References:
     def possible_targets(self, number: int) -> Iterator[int]:
         """Yield the addresses that a function of a linked file may call, jump to or use."""
         for address in self.code.operand_addresses(number):
-            if not within(self._tables, address):
-                yield address
-            elif self._functions.is_code(address):
-                yield self.resolve_plt(address)[0]
+            if not self._functions.is_code(address):
+                yield self._pointers.follow(address).address or address
             else:
-                yield self._pointers.follow(address).address
+                yield self.resolve_plt(address)[0] if within(self._tables, address) else address
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 AnyPath = str | Path
@@ -19,6 +20,12 @@ def read_bytes(path: AnyPath) -> bytes:
     """Return the content of a file. Raises OSError."""
     with open(path, "rb", 0) as stream:
         return stream.read()
+
+
+def mapped(path: AnyPath) -> bytes | mmap:
+    """Map a file into memory, and return its content. Raises OSError."""
+    with open(path, "rb") as stream:
+        return mmap(stream.fileno(), 0, access=ACCESS_READ) if os.fstat(stream.fileno()).st_size else b""
 
 
 def content_digest(content: bytes) -> str:

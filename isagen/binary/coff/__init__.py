@@ -1,7 +1,7 @@
 """COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
 MinGW's compilers mangle names of C++ by the Itanium ABI, clang-cl and cl by Microsoft's: each name shows its ABI.
-Linked files (PE) are read for their build matrix alone: they are not audited.
+Linked files are PE files. Builds do not audit their links, because no script takes the linker's place; `isagen audit` does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...model.files import AnyPath
 from ..notes import note_text as record
 from ..protocol import Architecture, Binary, Mangling
 from . import layout, names
-from .images import ARCHITECTURE, MAGIC, PeImage, is_image
+from .image_pointers import PeImage
 from .objects import CoffObject
 from .reader import Coff
 from .sealing import emptied
@@ -34,19 +34,19 @@ load_object = CoffObject.load
 
 def starts(head: bytes) -> bool:
     """Return whether a file with these first bytes is an object, or a linked file."""
-    return is_image(head) or layout.is_object(head)
+    return layout.is_image(head) or layout.is_object(head)
 
 
 def architecture(head: bytes) -> Architecture | None:
     """Return the architecture that a file's first bytes name."""
-    return ARCHITECTURE if is_image(head) else layout.architecture_of(head)
+    return layout.architecture_of_image(head) if layout.is_image(head) else layout.architecture_of(head)
 
 
 def open(path: AnyPath, shown: str = "") -> Binary:
     """Open a file; messages name it `shown`."""
     with Path(path).open("rb") as stream:
-        reader = PeImage if stream.read(len(MAGIC)) == MAGIC else Coff
-    return reader(path, shown)
+        linked = stream.read(len(layout.IMAGE_MAGIC)) == layout.IMAGE_MAGIC
+    return PeImage(path, shown) if linked else Coff(path, shown)
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:

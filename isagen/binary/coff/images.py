@@ -1,50 +1,249 @@
-"""Reading PE files, the programs and libraries of Windows: their sections and notes, for the build matrix."""
+"""Reading PE files, the programs and libraries of Windows: their sections, symbols, exports and notes."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from mmap import mmap
+from struct import Struct
+from typing import Any, cast
 
+from ...model.files import AnyPath, mapped
+from ...model.record import RECORD_OWNER, record_from_json
 from ..notes import notes_of
-from ..protocol import Architecture
+from ..object_reader import ObjectSection, ObjectSymbol
+from ..protocol import Binding, SymbolKind
 from . import layout as c
-from .entries import CoffSection
+from .entries import NULL, CoffSection, kind_of
 from .reader import Coff
 
-MAGIC = b"MZ"
-SIGNATURE_AT = 60  # the offset of the signature's offset
-SIGNATURE = b"PE\0\0"
 NOTES = ".isagen"
-ARCHITECTURE = Architecture("pe", 0, 64, "little", "Windows (PE files)")
+END = 1 << 62  # no address is beyond it
+LONGEST_NAME = 1 << 16
+# The symbols of GNU's linker at the arrays of functions that it puts between functions.
+ARRAYS = frozenset({"__CTOR_LIST__", "___CTOR_LIST__", "__DTOR_LIST__", "___DTOR_LIST__"})
 
 
-def is_image(head: bytes) -> bool:
-    """Return whether a file with these first bytes is a PE file."""
-    place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little")
-    return head.startswith(MAGIC) and head[place : place + 4] == SIGNATURE
+@dataclass(frozen=True)
+class ImageSection(CoffSection):
+    """A section of a PE file, `size` bytes in memory, of which the file contains `stored`."""
+
+    stored: int = 0
 
 
-class PeImage(Coff):
-    """A PE file. It has no symbols that are read."""
+class Image(Coff):
+    """A PE file (`isagen.binary.protocol.Binary`, but for its pointers)."""
 
-    relocatable, fixed, stripped = False, False, True
+    unreadable = "is not a PE file that can be read: "
+    relocatable = False
+
+    def __init__(self, path: AnyPath, shown: str = "") -> None:
+        # It is mapped into memory, which can be sliced, searched and unpacked as bytes can.
+        super().__init__(path, shown, cast(bytes, mapped(path)))
 
     def _read(self) -> None:
-        if not is_image(self.data):
+        if not c.is_image(self.data[: 1 << 16]):
             raise self.fail("it does not start as one")
-        place = int.from_bytes(self.data[SIGNATURE_AT : SIGNATURE_AT + 4], "little")
-        self.machine, count, _, _, _, optional, _ = c.HEADER.unpack_from(self.data, place + 4)
-        self.architecture = ARCHITECTURE
-        self.headers_at = place + 4 + c.HEADER.size + optional
-        self.sections = tuple(self._sections(count))
-        self._symbols = {}
+        self.architecture = c.architecture_of_image(self.data[: 1 << 16])
+        place = int.from_bytes(self.data[c.SIGNATURE_AT : c.SIGNATURE_AT + 4], "little") + len(c.SIGNATURE)
+        header = c.HEADER.unpack_from(self.data, place)
+        self.machine, count, _, self.symbols_at, self.symbol_count, optional_size, self.flags = header
+        self.headers_at = place + c.HEADER.size + optional_size
+        optional = self.data[place + c.HEADER.size : self.headers_at]
+        kind = int.from_bytes(optional[:2], "little")
+        if kind not in c.OPTIONAL:
+            raise self.fail("its optional header is of an unknown kind")
+        base_at, base_size, directories_at = c.OPTIONAL[kind]
+        self.base = int.from_bytes(optional[base_at : base_at + base_size], "little")
+        entry = int.from_bytes(optional[c.ENTRY_AT : c.ENTRY_AT + 4], "little")
+        self.entry_point = self.base + entry if entry else 0
+        directories = optional[directories_at:]
+        self._directories = tuple(c.DIRECTORY.iter_unpack(directories[: len(directories) // 8 * 8]))
+        if self.base > END or self.headers_at + count * c.SECTION.size > len(self.data):
+            raise self.fail("its headers are cut off, or its address is one that no process has")
+        self.fixed = bool(self.flags & c.FILE_RELOCS_STRIPPED)
+        self.stripped = not (self.symbols_at and self.symbol_count)
+        self._read_symbol_places()
+        self.sections = (NULL, *self._sections(count))
+        self._loaded = sorted((s for s in self.sections if s.size), key=lambda section: section.address)
+        self._starts = [section.address for section in self._loaded]
+        symbols = [*self._of_table(), *self._exported()]
+        self._symbols = {symbol.number: symbol for symbol in symbols}
+
+    def _read_symbol_places(self) -> None:
+        self.entry = c.SYMBOL
+        if self.stripped:
+            self.symbols_at, self.symbol_count = len(self.data), 0
+        self.strings_at = self.symbols_at + self.symbol_count * self.entry.size
+        self.strings_end = len(self.data)
+        if self.strings_at > len(self.data):
+            raise self.fail("its table of symbols is cut off")
 
     def _sections(self, count: int) -> Iterator[CoffSection]:
         for index in range(1, count + 1):
             header = c.SECTION.unpack_from(self.data, self.headers_at + (index - 1) * c.SECTION.size)
-            raw, _, address, size, offset, *_, flags = header
+            raw, size, address, stored, offset, *_, flags = header
             name = raw.rstrip(b"\0").decode(errors="surrogateescape")
-            yield CoffSection(index, name, address, offset, size, flags, 0, 0)
+            stored = min(stored, size or stored)
+            if offset + stored > len(self.data):
+                raise self.fail(f"section {name} is cut off")
+            if flags & c.SCN_MEM_EXECUTE:
+                size = stored  # what follows is zero: no code
+            yield ImageSection(index, name, self.base + address, offset, size or stored, flags, 0, 0, stored)
+
+    # ---- bytes
+
+    def directory(self, number: int) -> tuple[int, int]:
+        """Return the address and the size of a table that the optional header names; (0, 0) if there is none."""
+        address, size = self._directories[number] if number < len(self._directories) else (0, 0)
+        return (self.base + address, size) if address and size else (0, 0)
+
+    def section_at(self, address: int) -> CoffSection | None:
+        index = bisect_right(self._starts, address) - 1
+        section = self._loaded[index] if index >= 0 else None
+        return section if section is not None and address < section.address + section.size else None
+
+    def content(self, section: ObjectSection) -> bytes:
+        assert isinstance(section, ImageSection)
+        return self.data[section.offset : section.offset + section.stored]
+
+    def read(self, address: int, size: int) -> bytes:
+        section = self.section_at(address)
+        if not isinstance(section, ImageSection):
+            return b""
+        start, end = section.offset + address - section.address, section.offset + section.stored
+        return self.data[start : min(start + max(size, 0), end)] if start < end else b""
+
+    def unpack(self, form: Struct, address: int) -> tuple[Any, ...]:
+        """Return the values of a structure at an address."""
+        raw = self.read(address, form.size)
+        if len(raw) < form.size:
+            raise self.fail(f"a table at {address:#x} is cut off")
+        return form.unpack(raw)
+
+    def numbers(self, address: int, count: int, form: Struct) -> list[int]:
+        """Return `count` numbers of a table at an address."""
+        raw = self.read(address, count * form.size)
+        if len(raw) < count * form.size:
+            raise self.fail(f"a table at {address:#x} is cut off")
+        return [number for (number,) in form.iter_unpack(raw)]
+
+    def text(self, address: int) -> str:
+        """Return the text at an address, which ends at a zero."""
+        section = self.section_at(address)
+        if isinstance(section, ImageSection):
+            start = section.offset + address - section.address
+            limit = min(section.offset + section.stored, start + LONGEST_NAME)
+            end = self.data.find(b"\0", start, limit)
+            if start < limit and end >= 0:
+                return self.data[start:end].decode(errors="surrogateescape")
+        raise self.fail(f"a name at {address:#x} is cut off")
+
+    def __exit__(self, *details: object) -> None:
+        if isinstance(self.data, mmap):
+            self.data.close()
+
+    # ---- levels
+
+    @cached_property
+    def _levels(self) -> dict[str, str]:
+        """The levels that records name, by the name of the section of each."""
+        records = [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
+        names = dict.fromkeys(name for record in records for name in record.levels)
+        levels = {c.code_section(name): name for name in names}
+        if len(levels) < len(names):
+            raise self.fail("two of its levels have a section of one name: rename one of them in its table")
+        return levels
+
+    @property
+    def levels(self) -> frozenset[str]:  # type: ignore[override]
+        names = (section.name for section in self.sections if section.executable and section.size)
+        return frozenset(self._levels[name] for name in names if name in self._levels)
+
+    def level_at(self, address: int) -> str:
+        section = self.section_at(address)
+        return self._levels.get(section.name, "") if section is not None and section.executable else ""
+
+    # ---- symbols, notes and unwind tables
+
+    def _of_table(self) -> Iterator[ObjectSymbol]:
+        """Yield the symbols of the table that GNU's linker writes. Data ends where the next symbol starts."""
+        entries = [entry for entry in self._entries() if entry.section >= 0]
+        places = sorted({self.sections[one.section].address + one.value for one in entries if one.section})
+        for entry in entries:
+            section = self.sections[entry.section]
+            kind, address, size = kind_of(entry, section), section.address + entry.value if entry.section else 0, 0
+            if entry.storage == c.CLASS_STATIC and entry.auxiliary and entry.kind != c.TYPE_FUNCTION:
+                kind = SymbolKind.SECTION
+            elif entry.name in ARRAYS:
+                kind = SymbolKind.DATA
+            if kind == SymbolKind.DATA and entry.section:
+                following = bisect_right(places, address)
+                end = section.address + section.size
+                size = max(min(end, *places[following : following + 1]) - address, 0)
+            binding = Binding.LOCAL if entry.storage in (c.CLASS_STATIC, c.CLASS_FILE) else Binding.GLOBAL
+            defined = entry.section != 0
+            yield ObjectSymbol(
+                entry.number, entry.name, kind, binding, entry.section, address, size, defined, hidden=True
+            )
+
+    def _exported(self) -> Iterator[ObjectSymbol]:
+        """Yield the exported symbols, except those of other files."""
+        start, size = self.directory(c.EXPORTS)
+        if not start:
+            return
+        *_, first, count, named, addresses, names, ordinals = self.unpack(c.EXPORT_DIRECTORY, start)
+        places = self.numbers(self.base + addresses, count, c.WORD)
+        texts = dict(
+            zip(
+                self.numbers(self.base + ordinals, named, c.HALF) if named else (),
+                self.numbers(self.base + names, named, c.WORD) if named else (),
+                strict=True,
+            )
+        )
+        for number, place in enumerate(places):
+            address = self.base + place
+            section = self.section_at(address)
+            if place and section is not None and not start <= address < start + size:
+                name = self.text(self.base + texts[number]) if number in texts else f"#{first + number}"
+                kind = SymbolKind.FUNCTION if section.executable else SymbolKind.DATA
+                number += self.symbol_count
+                yield ObjectSymbol(number, name, kind, Binding.GLOBAL, section.index, address, 0, True)
+
+    def exports(self) -> Iterator[ObjectSymbol]:
+        return (symbol for symbol in self.symbols() if symbol.visible)
 
     def notes(self, owner: str) -> list[bytes]:
         contents = (self.content(section) for section in self.sections if section.name == NOTES)
         return [text for content in contents for text in notes_of(content, owner, "<")]
+
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
+        """Yield the functions of .pdata. An entry that continues the one before it is of the same function."""
+        table, size = self.directory(c.EXCEPTIONS)
+        form = c.UNWIND_ENTRY.get(self.machine)
+        if form is None or not table:
+            return
+        raw = self.read(table, size // form.size * form.size)
+        start = end = 0
+        for begin, *stops, unwinding in sorted(form.iter_unpack(raw[: len(raw) // form.size * form.size])):
+            stop = stops[0] if stops else begin + self._unwound_size(unwinding)
+            if begin == end and self._is_chained(unwinding):
+                end = stop
+                continue
+            if start < end:
+                yield self.base + start, end - start
+            start, end = begin, stop
+        if start < end:
+            yield self.base + start, end - start
+
+    def _is_chained(self, unwinding: int) -> bool:
+        flags = self.read(self.base + unwinding, 1) if self.machine == c.AMD64 else b""
+        return bool(flags and flags[0] >> 3 & c.UNWIND_CHAINED)
+
+    def _unwound_size(self, unwinding: int) -> int:
+        """Return the size of a function of arm64, which is in packed unwind information, or where that leads."""
+        if unwinding & 3:
+            return (unwinding >> 2 & 0x7FF) * 4
+        return (int.from_bytes(self.read(self.base + unwinding, 4), "little") & 0x3FFFF) * 4

@@ -40,6 +40,28 @@ CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 
+HALF, WORD, POINTER = Struct("<H"), Struct("<I"), Struct("<Q")
+# Linked files (PE). A program for DOS comes first; it contains the offset of the signature.
+IMAGE_MAGIC, SIGNATURE_AT, SIGNATURE = b"MZ", 60, b"PE\0\0"
+IMAGE_MACHINES = {**MACHINES, 0x14C: "x86 (32-bit)", 0x1C4: "Arm (32-bit)"}
+FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
+# By the number that starts the optional header: where it has the address that the file is linked for, the size of that
+# address, and where its table of directories starts.
+OPTIONAL = {0x10B: (28, 4, 96), 0x20B: (24, 8, 112)}
+ENTRY_AT = 16  # the offset of the entry point's address in the optional header
+DIRECTORY = Struct("<II")  # address and size; all addresses but those of the TLS directory are relative to the image
+EXPORTS, IMPORTS, EXCEPTIONS, BASE_RELOCATIONS, TLS, DELAYED_IMPORTS = 0, 1, 3, 5, 9, 13
+# Flags, time, version, name, first ordinal; numbers of addresses and names; tables of addresses, names and ordinals.
+EXPORT_DIRECTORY = Struct("<IIIIIIIIII")
+IMPORT_DIRECTORY = Struct("<IIIII")  # names, time, forwarders, name of the DLL, slots
+DELAYED_IMPORT_DIRECTORY = Struct("<IIIIIIII")  # flags, name of the DLL, its handle, slots, names, and two more
+BY_ORDINAL = 1 << 63
+TLS_CALLBACKS_AT = 24  # the offset of the array's address in the directory
+BASE_RELOCATION_BLOCK = Struct("<II")  # address and size
+DIR64 = 10
+UNWIND_ENTRY = {AMD64: Struct("<III"), ARM64: Struct("<II")}  # start, end (x86-64 only), unwind information
+UNWIND_CHAINED = 4
+
 
 def is_object(head: bytes) -> bool:
     """Return whether a file with these first bytes is an object for a processor of `MACHINES`."""
@@ -53,6 +75,20 @@ def architecture_of(head: bytes) -> Architecture | None:
     place = 6 if head.startswith(BIG_START) else 0
     machine = int.from_bytes(head[place : place + 2], "little")
     return Architecture("coff", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
+
+
+def is_image(head: bytes) -> bool:
+    """Return whether a file with these first bytes is a PE file."""
+    place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little")
+    return head.startswith(IMAGE_MAGIC) and head[place : place + 4] == SIGNATURE
+
+
+def architecture_of_image(head: bytes) -> Architecture:
+    """Return the architecture that the first bytes of a PE file name."""
+    place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little") + len(SIGNATURE)
+    machine = int.from_bytes(head[place : place + 2], "little")
+    shown = IMAGE_MACHINES.get(machine, f"machine {machine:#x}")
+    return Architecture("coff", machine, 64 if machine in MACHINES else 32, "little", shown)
 
 
 def code_section(level: str) -> str:

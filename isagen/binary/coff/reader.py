@@ -69,7 +69,7 @@ class Coff(ObjectReader):
 
     def _string(self, offset: int) -> str:
         start = self.strings_at + offset
-        end = self.data.find(0, start, self.strings_end)
+        end = self.data.find(b"\0", start, self.strings_end)
         if offset < 4 or end < 0:
             raise self.fail("a name is not in the table of names")
         return self.data[start:end].decode(errors="surrogateescape")

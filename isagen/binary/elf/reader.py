@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
+from mmap import mmap
 from pathlib import Path
 from typing import Self
 
 from ...model.errors import AuditError
-from ...model.files import AnyPath
+from ...model.files import AnyPath, mapped
 from .. import itanium
 from ..notes import notes_of
 from ..protocol import Mangling, Symbol, SymbolKind
@@ -26,11 +25,6 @@ LONGEST_NAME = 1 << 16
 # The prefix of a sealed level's executable sections. A linker defines no __start_NAME for it: it is no C identifier.
 CODE_SECTION = ".isa_text."
 UNREADABLE = "is not an ELF file that can be read: "
-
-
-def _mapped(path: AnyPath) -> bytes | mmap:
-    with open(path, "rb") as stream:
-        return mmap(stream.fileno(), 0, access=ACCESS_READ) if os.fstat(stream.fileno()).st_size else b""
 
 
 class Elf:
@@ -47,7 +41,7 @@ class Elf:
         self.path = Path(path)
         self.shown = shown or str(path)
         try:
-            self._data = data if data is not None else _mapped(path)
+            self._data = data if data is not None else mapped(path)
             self._read_headers()
         except OSError as problem:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None

@@ -1,0 +1,171 @@
+"""The pointers of a PE file: to functions of other files, in arrays that are called at load, in constants and data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from ..object_reader import ObjectPointers
+from ..protocol import RelocationTypes, Target, within
+from . import layout as c
+from .images import Image
+
+WORD = 8
+LOADED, LOADED_OR_AT_EXIT = "when loaded", "when loaded or at exit"
+# Where GNU's linker joins the arrays of functions that the C library calls when a file is loaded; others join them
+# with constants.
+ARRAYS = ".CRT"
+# A jump through a pointer at a distance, by machine: what import libraries define functions of DLLs as.
+THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
+
+
+class PeImage(Image):
+    """A PE file with its pointers (`isagen.binary.protocol.Binary`)."""
+
+    def pointers(self, kinds: RelocationTypes) -> ImagePointers:
+        return ImagePointers(self, kinds)
+
+
+class ImagePointers(ObjectPointers):
+    """The pointers of a PE file (`isagen.binary.protocol.Pointers`)."""
+
+    def __init__(self, file: Image, kinds: RelocationTypes) -> None:
+        super().__init__(file, kinds)
+        self._image = file
+
+    # ---- pointers to other files
+
+    @cached_property
+    def _imports(self) -> dict[int, str]:
+        """The names of the functions of other files, by the slot of each."""
+        image, slots = self._image, dict[int, str]()
+        for number, form in ((c.IMPORTS, c.IMPORT_DIRECTORY), (c.DELAYED_IMPORTS, c.DELAYED_IMPORT_DIRECTORY)):
+            place, size = image.directory(number)
+            end = place + size
+            while place and place + form.size <= end:
+                values = image.unpack(form, place)
+                place += form.size
+                if number == c.IMPORTS:
+                    names, _, _, library, first = values
+                    names = names or first
+                else:
+                    _, library, _, first, names, *_ = values
+                if not (library and first):
+                    break
+                self._add_imports(slots, image.base + names, image.base + first, image.text(image.base + library))
+        return slots
+
+    def _add_imports(self, slots: dict[int, str], names: int, slot: int, library: str) -> None:
+        while slot not in slots:  # a damaged table may lead back into another one
+            (value,) = self._image.unpack(c.POINTER, names)
+            if not value:
+                return
+            ordinal = value & 0xFFFF
+            name = f"{library}#{ordinal}" if value & c.BY_ORDINAL else self._image.text(self._image.base + value + 2)
+            slots[slot] = name
+            names, slot = names + WORD, slot + WORD
+
+    @cached_property
+    def plt_ranges(self) -> list[tuple[int, int]]:  # type: ignore[override]
+        thunk, ranges = THUNKS.get(self._image.machine), []
+        for section in self._image.sections if thunk is not None else ():
+            for found in thunk.finditer(self._image.content(section)) if thunk and section.executable else ():
+                after = section.address + found.end()
+                if after + int.from_bytes(found[1], "little", signed=True) in self._imports:
+                    ranges.append((section.address + found.start(), after))
+        return ranges
+
+    # ---- arrays of functions
+
+    @cached_property
+    def _arrays(self) -> list[tuple[int, int]]:
+        """(First address, address after the last) of each array of functions that are called at load or exit.
+
+        GNU's linker marks the start of its two arrays by -1, and the end by 0.
+        """
+        image = self._image
+        high = re.escape((image.base >> 32).to_bytes(4, "little"))
+        marked = re.compile(rb"\xff{8}((?:.{4}" + high + rb")+)\0{8}", re.DOTALL)
+        arrays = []
+        for section in image.sections:
+            if section.name == ARRAYS:
+                arrays.append((section.address, section.address + section.size))
+            elif section.in_file and section.constant and section.size:
+                for found in marked.finditer(image.content(section)):
+                    if all(map(self._is_code, (word for (word,) in c.POINTER.iter_unpack(found[1])))):
+                        arrays.append((section.address + found.start(1), section.address + found.end(1)))
+        return arrays
+
+    def _is_code(self, address: int) -> bool:
+        section = self._image.section_at(address)
+        return section is not None and section.executable
+
+    @cached_property
+    def slot_ranges(self) -> list[tuple[int, int]]:  # type: ignore[override]
+        return sorted([*((slot, slot + WORD) for slot in self._imports), *self._arrays])
+
+    def follow(self, slot: int) -> Target:
+        if slot in self._imports:
+            return Target(name=self._imports[slot])
+        section = self._image.section_at(slot)
+        if section is None or not (section.constant or within(self._arrays, slot)):
+            return Target()
+        return Target(self._own.get(slot, 0))  # compilers refer to what another source defines by such constants
+
+    def called_by_loader(self) -> Iterator[tuple[int, str]]:
+        image = self._image
+        if image.flags & c.FILE_DLL and image.entry_point:
+            yield image.entry_point, LOADED
+        tls, _ = image.directory(c.TLS)
+        slot = image.unpack(c.POINTER, tls + c.TLS_CALLBACKS_AT)[0] if tls else 0
+        while slot and (function := int.from_bytes(image.read(slot, WORD), "little")):
+            yield function, LOADED
+            slot += WORD
+        for start, end in self._arrays:
+            for function in (self._own.get(slot, 0) for slot in range(start, end - WORD + 1, WORD)):
+                if function:
+                    yield function, LOADED_OR_AT_EXIT
+
+    # ---- pointers in data
+
+    def in_data(self) -> Iterator[tuple[int, int]]:
+        yield from self._own.items()
+
+    @cached_property
+    def _own(self) -> dict[int, int]:
+        """The address that each pointer to this file contains, by the pointer's address."""
+        image = self._image
+        if image.fixed:
+            return dict(self._words_that_are_addresses())
+        pointers = {}
+        for place in self._relocated():
+            raw = image.read(place, WORD)
+            if len(raw) == WORD:
+                pointers[place] = int.from_bytes(raw, "little")
+        return pointers
+
+    def _relocated(self) -> Iterator[int]:
+        """Yield the addresses of the pointers that the loader relocates."""
+        table, size = self._image.directory(c.BASE_RELOCATIONS)
+        raw = self._image.read(table, size)
+        place = 0
+        while place + c.BASE_RELOCATION_BLOCK.size <= len(raw):
+            page, length = c.BASE_RELOCATION_BLOCK.unpack_from(raw, place)
+            if length < c.BASE_RELOCATION_BLOCK.size:
+                return
+            block = raw[place + c.BASE_RELOCATION_BLOCK.size : place + length]
+            for (entry,) in c.HALF.iter_unpack(block[: len(block) // 2 * 2]):
+                if entry >> 12 == c.DIR64:
+                    yield self._image.base + page + (entry & 0xFFF)
+            place += length
+
+    def _words_that_are_addresses(self) -> Iterator[tuple[int, int]]:
+        """Yield (address, value) of the words in data that may be pointers: nothing marks those of a fixed program."""
+        image = self._image
+        high = max((section.address + section.size for section in image.sections), default=0)
+        for section in image.sections:
+            content = image.content(section) if section.in_file and not section.executable else b""
+            for number, (value,) in enumerate(c.POINTER.iter_unpack(content[: len(content) // WORD * WORD])):
+                if image.base <= value < high and image.section_at(value) is not None:
+                    yield section.address + WORD * number, value
