@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from mmap import mmap
 from struct import Struct
 from typing import Any, cast
@@ -232,11 +233,21 @@ class Image(Coff):
             if begin == end and self._is_chained(unwinding):
                 end = stop
                 continue
-            if start < end:
-                yield self.base + start, end - start
+            yield from self._function(start, end)
             start, end = begin, stop
-        if start < end:
-            yield self.base + start, end - start
+        yield from self._function(start, end)
+
+    def _function(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the code of a function without the tables after it: cl puts the addresses there that a switch jumps to.
+
+        Two of them in a row mark the first table. Like `start` and `end`, they are relative to the image.
+        """
+        place = -(-start // 4) * 4
+        raw = self.read(self.base + place, end - place)
+        words = (start <= word < end for (word,) in c.WORD.iter_unpack(raw[: len(raw) // 4 * 4]))
+        table = next((place + 4 * number for number, both in enumerate(pairwise(words)) if all(both)), end)
+        if start < table:
+            yield self.base + start, table - start
 
     def _is_chained(self, unwinding: int) -> bool:
         flags = self.read(self.base + unwinding, 1) if self.machine == c.AMD64 else b""
