@@ -161,7 +161,8 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
         if not codes or (code.body(number) in skip and not level) or code.name(number) in (others or ()):
             continue
         missing = sets.missing(codes, allowed)
-        nameless = (subject.nameless_allowed or others is not None) and code.symbol(number) is None
+        of_toolchain = subject.binary.stripped and sets.rules.nameless.keys() >= set(missing)
+        nameless = (subject.nameless_allowed or others is not None or of_toolchain) and code.symbol(number) is None
         checked = not level and subject.is_checked(number)
         if nameless or checked or behind.covers(number, missing):
             subject.count(number, missing)

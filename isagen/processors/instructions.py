@@ -33,7 +33,8 @@ class Instructions:
     maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a mnemonic
     to another one that makes it harmless in the same function. `alike` maps a mnemonic that older CPUs execute as
     another instruction to the macros under which compilers write it for CPUs that have it. `checked` maps patterns of
-    symbols of the toolchain's own functions to the reason why the instructions in them need no check.
+    symbols of the toolchain's own functions to the reason why the instructions in them need no check. `nameless` maps
+    features to such functions that have no names in stripped files.
     """
 
     features: tuple[str, ...] = ()
@@ -44,6 +45,7 @@ class Instructions:
     alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cpu_checks: CpuChecks = field(default_factory=CpuChecks)
     checked: Mapping[str, str] = field(default_factory=dict)
+    nameless: Mapping[str, str] = field(default_factory=dict)
 
 
 OR = " or "  # between names of features of which a CPU needs only one
