@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.objects import CoffObject
-from support.platforms import WINDOWS, ZIG, surroundings
-from support.projects import Project, make_project, need
+from support.platforms import WINDOWS, surroundings
+from support.projects import Project, make_project
 
 STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 ADD = 'asm volatile("vpaddd %ymm0, %ymm1, %ymm2");'

@@ -176,19 +176,20 @@ class Image(Coff):
         for entry in entries:
             section = self.sections[entry.section]
             kind, address, size = kind_of(entry, section), section.address + entry.value if entry.section else 0, 0
+            name = entry.name
             if entry.storage == c.CLASS_STATIC and entry.auxiliary and entry.kind != c.TYPE_FUNCTION:
-                kind = SymbolKind.SECTION
-            elif entry.name in ARRAYS:
+                kind, function = SymbolKind.SECTION, name.partition("$")[2]
+                if function and section.executable:  # libraries without local symbols keep the names of sections
+                    kind, name = SymbolKind.FUNCTION, function
+            elif name in ARRAYS:
                 kind = SymbolKind.DATA
             if kind == SymbolKind.DATA and entry.section:
                 following = bisect_right(places, address)
-                end = section.address + section.size
-                size = max(min(end, *places[following : following + 1]) - address, 0)
+                ends = section.address + section.size, *places[following : following + 1]
+                size = max(min(ends) - address, 0)
             binding = Binding.LOCAL if entry.storage in (c.CLASS_STATIC, c.CLASS_FILE) else Binding.GLOBAL
             defined = entry.section != 0
-            yield ObjectSymbol(
-                entry.number, entry.name, kind, binding, entry.section, address, size, defined, hidden=True
-            )
+            yield ObjectSymbol(entry.number, name, kind, binding, entry.section, address, size, defined, hidden=True)
 
     def _exported(self) -> Iterator[ObjectSymbol]:
         """Yield the exported symbols, except those of other files."""
