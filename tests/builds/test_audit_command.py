@@ -122,8 +122,8 @@ def test_wheels_and_folders_without_machine_code_are_no_error(house, tmp_path):
         (b"\xcf\xfa\xed\xfe" + bytes(60), "a file of the format Mach-O, which is not read"),
         (b"\xca\xfe\xba\xbe\0\0\0\2" + bytes(60), "a file of the format universal Mach-O, which is not read"),
         (
-            b"MZ" + bytes(58) + struct.pack("<I", 128) + bytes(64) + b"PE\0\0",
-            "code for Windows (PE files) is not decoded",
+            b"MZ" + bytes(58) + struct.pack("<I", 128) + bytes(64) + b"PE\0\0\x4c\x01",
+            "code for x86 (32-bit) is not decoded",
         ),
     ],
 )

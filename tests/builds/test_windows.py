@@ -50,7 +50,8 @@ def test_all_levels_are_built_and_sealed(portable):
     built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
     assert {"DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16"} <= set(built)
     assert re.search(r"sealed +: yes", portable.last)
-    assert re.search(r"audited +: not when linked: isagen does not read what this build links\n", portable.last)
+    reason = "no script takes the place of a linker of COFF files; run `isagen audit`"
+    assert re.search(rf"audited +: not when linked: {reason}\n", portable.last)
     assert not matrix(portable)["baseline_only"]
 
 
@@ -67,15 +68,11 @@ def test_the_level_of_the_cpu_or_of_the_override_runs(portable, request, cell):
         assert said(portable, portable.path("portable.exe"), PORTABLE_ISA=asked).endswith(f"{expected}\n")
 
 
-def test_the_matrix_is_read_from_the_program_and_an_audit_says_what_it_does_not_read(portable):
+def test_the_matrix_is_read_from_the_program(portable):
     program = portable.path("portable.exe")
     found = matrix(portable, program)
     assert [level["verdict"] for level in found["levels"]] == list(verdicts(portable).values())
     assert {stub for kernel in found["kernels"] for stub in kernel["levels"]["AVX2"]["stubs"]} == set(STUBS)
-    for where in (program, portable.build):
-        done = portable.isagen("audit", where, check=False)
-        assert done.returncode == 2
-        assert "portable.exe: code for Windows (PE files) is not decoded\n  only ELF or Mach-O files of" in done.stdout
 
 
 def test_equal_copies_are_linked_once(portable):

@@ -1,14 +1,23 @@
 """The audit of PE files: planted instructions are found in what MinGW's GCC and zig link, stripped or not."""
 
 import json
+import random
 import re
+import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from isagen.audit.findings import Result
+from isagen.audit.records import Baseline
+from isagen.audit.targets import audit_each
+from isagen.binary.coff.image_pointers import PeImage
 from isagen.binary.coff.objects import CoffObject
+from isagen.processors.x86.abi import COFF
+from support import clang_cl
 from support.platforms import WINDOWS, surroundings
-from support.projects import Project, make_project
+from support.projects import Project, make_project, need
 
 STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 ADD = 'asm volatile("vpaddd %ymm0, %ymm1, %ymm2");'
@@ -103,3 +112,132 @@ def test_the_boundaries_of_levels_are_checked(tmp_path):
     project.ninja()
     exported = {one["symbol"] for one in audited(project, program) if "exported" in one["detail"]}
     assert {called, taken} <= exported
+
+
+LIBRARY = """
+#include <stdlib.h>
+__declspec(dllexport) int shown = 3;
+static int sum(int x) { return x * 3 + abs(x); }
+int (*const table[])(int) = {sum, sum, 0};
+__attribute__((noinline)) static void add(void) { __asm__ volatile("vpaddd %ymm0, %ymm1, %ymm2"); }
+__attribute__((constructor)) static void first(void) { add(); }
+__attribute__((constructor)) static void again(void) { atexit(first); }
+__declspec(dllexport) int run(int i) { return table[i](i) + shown + atoi("3"); }
+"""
+
+
+@pytest.fixture
+def library(tmp_path):
+    """Link sources for Windows to a DLL by MinGW's GCC, stripped; return its path."""
+    need("x86_64-w64-mingw32-gcc")
+
+    def linked(text: str, *options: str, suffix: str = ".c") -> Path:
+        source = tmp_path / f"library{suffix}"
+        source.write_text(text)
+        made = tmp_path / "library.dll"
+        command = ["x86_64-w64-mingw32-gcc", "-O2", "-shared", "-s", *options, source, "-o", made]
+        subprocess.run([str(word) for word in command], check=True)
+        return made
+
+    return linked
+
+
+def result_of(path: Path) -> Result:
+    """The audit of a file by the baseline of x86-64."""
+    (result,) = audit_each([path], {"x86": Baseline("x86-64", ())})
+    return result
+
+
+def test_another_reader_finds_the_same_tables(library):
+    lief = pytest.importorskip("lief")
+    path = library(LIBRARY)
+    everything = lief.PE.ParserConfig()
+    everything.parse_exceptions = True
+    parsed = lief.PE.parse(str(path), everything)
+    base = parsed.optional_header.imagebase
+    with PeImage(path) as image:
+        pointers = image.pointers(COFF.relocations)
+        exports = {image.name(symbol): symbol.address for symbol in image.exports()}
+        assert exports == {entry.name: base + entry.address for entry in parsed.get_export().entries}
+        assert {"run", "shown"} <= exports.keys()
+        imports = {base + one.iat_address: one.name for library in parsed.imports for one in library.entries}
+        assert {slot: pointers.follow(slot).name for slot in imports} == imports
+        places = [base + one.address for block in parsed.relocations for one in block.entries if int(one.type) == 10]
+        assert [place for place, _ in pointers.in_data()] == places
+        starts = {base + one.rva_start for one in parsed.exceptions}
+        assert {start for start, _ in image.unwind_table_functions()} == starts
+        called = {address for address, _ in pointers.called_by_loader()}
+        assert {base + parsed.optional_header.addressof_entrypoint, *parsed.tls.callbacks} - {0} <= called
+
+
+def test_what_a_library_runs_when_loaded_is_found(library):
+    """By the array that GNU's linker makes, in a stripped file."""
+    (finding,) = result_of(library(LIBRARY)).findings
+    assert (finding.kind, finding.detail) == ("load", "runs when loaded or at exit")
+
+
+def test_what_microsofts_library_runs_when_loaded_is_found(tmp_path):
+    """The start of a DLL gives it the ends of the array, which no symbol and no section shows."""
+    version = clang_cl.VERSIONS[-1]
+    clang_cl.require(version)
+    clang_cl.tools(tmp_path, version)
+    (tmp_path / "library.cpp").write_text(
+        'typedef void function();\nextern "C" __declspec(dllimport) void _initterm(function **, function **);\n'
+        '#pragma section(".CRT$XCA", read)\n#pragma section(".CRT$XCZ", read)\n'
+        '__declspec(allocate(".CRT$XCA")) function *first[] = {nullptr};\n'
+        '__declspec(allocate(".CRT$XCZ")) function *last[] = {nullptr};\n'
+        'int add(int x) { __asm__ volatile("vpaddd %ymm0, %ymm1, %ymm2"); return x; }\n'
+        "volatile int one = 1;\nstatic int sum = add(one);\n"
+        'extern "C" int start(void *, unsigned, void *) { _initterm(first, last); return sum; }\n'
+    )
+    made = clang_cl.compiled(tmp_path, tmp_path / "library.cpp", "/GS-", "/Zl")
+    words = [
+        "/dll",
+        "/entry:start",
+        "/nodefaultlib",
+        "/merge:.CRT=.rdata",
+        f"/out:{tmp_path}/library.dll",
+        made,
+        *clang_cl.LIBRARIES,
+    ]
+    subprocess.run([str(word) for word in (tmp_path / "bin/lld-link", *words)], check=True)
+    (finding,) = result_of(tmp_path / "library.dll").findings
+    assert (finding.kind, finding.detail, len(finding.path)) == ("load", "runs when loaded", 2)
+
+
+def test_tables_of_switches_are_no_code(library):
+    """cl puts them at the end of a function; here, a part of one is an instruction of AVX2."""
+    text = (
+        ".globl switch\n.def switch; .scl 2; .type 32; .endef\n.seh_proc switch\nswitch: sub $8, %rsp\n"
+        ".seh_stackalloc 8\n.seh_endprologue\nadd $8, %rsp\none: ret\n.balign 4\n.rva one, one\n"
+        "vpaddd %ymm0, %ymm1, %ymm2\n.seh_endproc\n"
+        '.section .drectve,"yn"\n.ascii " -export:switch"\n'
+    )
+    result = result_of(library(text, "-nostdlib", "-Wl,--entry=switch", suffix=".s"))
+    assert result.findings == ()
+    assert "undecodable" not in result.counted
+
+
+def test_damaged_files_are_one_clear_error_or_a_report(library, tmp_path):
+    """Changes of headers, of tables that the headers name, and of anything; and files that are cut off."""
+    path = library(LIBRARY)
+    whole, dice = path.read_bytes(), random.Random(32)
+    header = int.from_bytes(whole[60:64], "little")
+    with PeImage(path) as image:
+        tables = [image.directory(number) for number in range(16)]
+        sections = {address: image.section_at(address) for address, _ in tables if address}
+        starts = [section.offset + address - section.address for address, section in sections.items() if section]
+    odd = (0, 1, 7, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF8, 0xFFFFFFFF, 0x1000)
+    damaged, refused = tmp_path / "damaged.dll", 0
+    for turn in range(300):
+        raw = bytearray(whole)
+        for _ in range(dice.choice((1, 1, 2, 5))):
+            place = dice.choice(
+                (header + dice.randrange(700), dice.choice(starts) + dice.randrange(64), dice.randrange(len(raw) - 4))
+            )
+            struct.pack_into("<I", raw, min(place, len(raw) - 4), dice.choice((*odd, dice.randrange(1 << 16))))
+        damaged.write_bytes(raw[: dice.choice((len(raw), dice.randrange(len(raw)))) if turn % 5 == 0 else len(raw)])
+        problem = result_of(damaged).problem
+        refused += problem is not None
+        assert problem is None or str(problem).startswith(f"{damaged}: ")
+    assert 20 < refused < 300

@@ -27,7 +27,7 @@ macros = ("__MINGW64__", "_MSC_VER")
 # On Windows, GCC aligns the stack to 16 bytes, and stores wider vectors there as if it were aligned to their size
 # (https://gcc.gnu.org/PR54412). GNU as 2.38 turns such moves into unaligned ones.
 gcc_args = ("-Wa,-muse-unaligned-vector-move",)
-links_are_read = links_by_script = False
+links_are_read, links_by_script = True, False
 mangling: Mangling = names
 load_object = CoffObject.load
 
