@@ -170,9 +170,10 @@ def test_another_reader_finds_the_same_tables(library):
         assert {base + parsed.optional_header.addressof_entrypoint, *parsed.tls.callbacks} - {0} <= called
 
 
-def test_what_a_library_runs_when_loaded_is_found(library):
+@pytest.mark.parametrize("options", [[], ["-Wl,--disable-reloc-section,--disable-dynamicbase"]], ids=["", "fixed"])
+def test_what_a_library_runs_when_loaded_is_found(library, options):
     """By the array that GNU's linker makes, in a stripped file."""
-    (finding,) = result_of(library(LIBRARY)).findings
+    (finding,) = result_of(library(LIBRARY, *options)).findings
     assert (finding.kind, finding.detail) == ("load", "runs when loaded or at exit")
 
 

@@ -97,6 +97,11 @@ class ImagePointers(ObjectPointers):
                         arrays.append((section.address + found.start(1), section.address + found.end(1)))
         return arrays
 
+    def _function(self, slot: int) -> int:
+        """Return the function that a pointer of an array leads to; 0 if it leads to none."""
+        address = int.from_bytes(self._image.read(slot, WORD), "little")
+        return address if self._is_code(address) else 0
+
     def _is_code(self, address: int) -> bool:
         section = self._image.section_at(address)
         return section is not None and section.executable
@@ -108,10 +113,11 @@ class ImagePointers(ObjectPointers):
     def follow(self, slot: int) -> Target:
         if slot in self._imports:
             return Target(name=self._imports[slot])
+        if within(self._arrays, slot):
+            return Target(self._function(slot))
         section = self._image.section_at(slot)
-        if section is None or not (section.constant or within(self._arrays, slot)):
-            return Target()
-        return Target(self._own.get(slot, 0))  # compilers refer to what another source defines by such constants
+        # Compilers refer to what another source defines by such constants.
+        return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         image = self._image
@@ -123,7 +129,7 @@ class ImagePointers(ObjectPointers):
             yield function, LOADED
             slot += WORD
         for start, end in self._arrays:
-            for function in (self._own.get(slot, 0) for slot in range(start, end - WORD + 1, WORD)):
+            for function in map(self._function, range(start, end - WORD + 1, WORD)):
                 if function:
                     yield function, LOADED_OR_AT_EXIT
 
