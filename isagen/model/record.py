@@ -1,7 +1,8 @@
 """The record: facts of a build inside its binaries, so that the binaries can be audited without the build folder.
 
 The record is an ELF note of the owner ``isagen``, whose content is JSON. `strip` and `--gc-sections` do not remove
-notes. The code of a sealed level is in sections called `.isa_text.LEVEL`, which show the level in stripped files too.
+notes. The code of a sealed level is in sections of its own, such as `.isa_text.LEVEL`: they show the level in stripped
+files too.
 """
 
 from __future__ import annotations
