@@ -242,3 +242,19 @@ def test_damaged_files_are_one_clear_error_or_a_report(library, tmp_path):
         refused += problem is not None
         assert problem is None or str(problem).startswith(f"{damaged}: ")
     assert 20 < refused < 300
+
+
+def test_a_library_of_arm64_is_audited(tmp_path):
+    need("clang-16", "lld-link-16")
+    (tmp_path / "library.c").write_text(
+        '__attribute__((noinline)) static void add(void) { __asm__ volatile(".inst 0x4e809420"); }\n'  # SDOT
+        "int start(void *module, unsigned reason, void *unused) { add(); return 1; }\n"
+    )
+    commands = (
+        ["clang-16", "--target=aarch64-windows-msvc", "-O2", "-c", "library.c", "-o", "library.obj"],
+        ["lld-link-16", "/dll", "/entry:start", "/nodefaultlib", "/out:library.dll", "library.obj"],
+    )
+    for command in commands:
+        subprocess.run(command, cwd=tmp_path, check=True)
+    (result,) = audit_each([tmp_path / "library.dll"], {"arm64": Baseline("ARMV8_A", ())})
+    assert [(one.kind, one.features) for one in result.findings] == [("load", ("dotprod",))]

@@ -88,7 +88,7 @@ def architecture_of_image(head: bytes) -> Architecture:
     place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little") + len(SIGNATURE)
     machine = int.from_bytes(head[place : place + 2], "little")
     shown = IMAGE_MACHINES.get(machine, f"machine {machine:#x}")
-    return Architecture("coff", machine, 64 if machine in MACHINES else 32, "little", shown)
+    return Architecture("pe", machine, 64 if machine in MACHINES else 32, "little", shown)
 
 
 def code_section(level: str) -> str:

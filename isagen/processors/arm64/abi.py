@@ -42,4 +42,6 @@ MACHO_RELOCATIONS = RelocationTypes(
     resolved=-1,
 )
 MACHO = replace(ELF, machine=0x0100000C, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_ARM64
-ABIS = {"elf": ELF, "macho": MACHO}
+# Linked files of Windows, without relocations of instructions (Microsoft, "Overview of ARM64 ABI conventions").
+PE = replace(ELF, machine=0xAA64)  # IMAGE_FILE_MACHINE_ARM64
+ABIS = {"elf": ELF, "pe": PE, "macho": MACHO}

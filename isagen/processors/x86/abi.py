@@ -57,4 +57,4 @@ MACHO_RELOCATIONS = RelocationTypes(
 )
 # macOS has the calling convention of System V.
 MACHO = replace(ELF, machine=0x01000007, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_X86_64
-ABIS = {"elf": ELF, "coff": COFF, "macho": MACHO}
+ABIS = {"elf": ELF, "coff": COFF, "pe": COFF, "macho": MACHO}
