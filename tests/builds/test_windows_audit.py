@@ -85,6 +85,25 @@ def test_planted_instructions_are_found_in_builds(tmp_path, compiler):
             } == expected
 
 
+@pytest.mark.parametrize("package", ["leak", "leaks", "mixed", "names"])
+def test_projects_have_no_finding(tmp_path, package):
+    """With the C++ library linked statically, whose functions lose their names in the stripped file."""
+    project = configured(tmp_path, "mingw", package)
+    project.ninja()
+    assert audited(project, "build") == []
+    (program,) = project.path("").glob("*.exe")
+    assert audited(project, stripped(project, program)) == []
+
+
+def test_levels_that_are_not_sealed_are_compared(tmp_path):
+    project = configured(tmp_path, "mingw", "leak", "-Disa_seal=false", "-Disa_levels=AVX2")
+    project.ninja()
+    found = audited(project, "build")
+    assert {one["kind"] for one in found} == {"shared"}
+    assert "_Z18width_of_this_codeIiEiT_" in {one["symbol"] for one in found}
+    assert [one["kind"] for one in audited(project, stripped(project, project.path("leak.exe")))] == ["unsealed"]
+
+
 def test_the_boundaries_of_levels_are_checked(tmp_path):
     """Ordinary code that calls a level's code or takes its address, and a DLL that exports it."""
     project = configured(tmp_path, "mingw", "portable", "-Disa_levels=AVX2")

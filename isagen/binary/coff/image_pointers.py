@@ -125,7 +125,7 @@ class ImagePointers(ObjectPointers):
             yield image.entry_point, LOADED
         tls, _ = image.directory(c.TLS)
         slot = image.unpack(c.POINTER, tls + c.TLS_CALLBACKS_AT)[0] if tls else 0
-        while slot and (function := int.from_bytes(image.read(slot, WORD), "little")):
+        while function := self._function(slot):
             yield function, LOADED
             slot += WORD
         for start, end in self._arrays:

@@ -234,7 +234,7 @@ class Image(Coff):
             if begin == end and self._is_chained(unwinding):
                 end = stop
                 continue
-            yield from self._function(start, end)
+            yield from self._function(start, min(end, begin))
             start, end = begin, stop
         yield from self._function(start, end)
 
