@@ -90,7 +90,7 @@ class ImagePointers(ObjectPointers):
         arrays = []
         for section in image.sections:
             if section.name == ARRAYS:
-                arrays.append((section.address, section.address + section.size))
+                arrays.append((section.address, section.address + len(image.content(section))))
             elif section.in_file and section.constant and section.size:
                 for found in marked.finditer(image.content(section)):
                     if all(map(self._is_code, (word for (word,) in c.POINTER.iter_unpack(found[1])))):
