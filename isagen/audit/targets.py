@@ -45,9 +45,7 @@ def require_audited(results: Sequence[Result]) -> None:
             raise result.problem
     first = results[0]
     message = first.judged.removeprefix("not audited: ")
-    raise AuditError(
-        message, where=first.target, remedy=f"only {format_names(linked=True)} files of {decoded()} are decoded"
-    )
+    raise AuditError(message, where=first.target, remedy=f"only {format_names()} files of {decoded()} are decoded")
 
 
 def _not_read(name: str, shown: str) -> Result:

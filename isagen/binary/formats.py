@@ -51,10 +51,10 @@ def starts_with_code(head: bytes) -> bool:
     return head.startswith(ARCHIVES) or _format_of(head) is not None
 
 
-def format_names(linked: bool = False) -> str:
-    """Return the formats' names, for messages; with `linked`, of those whose linked files are read."""
-    *others, last = (format.shown for format in FORMATS if format.links_are_read or not linked)
-    return f"{', '.join(others)} or {last}" if others else last
+def format_names() -> str:
+    """Return the formats' names, for messages."""
+    *others, last = (format.shown for format in FORMATS)
+    return f"{', '.join(others)} or {last}"
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:

@@ -141,10 +141,6 @@ class Format(Protocol):
         """The options without which GCC's code is wrong; where GCC refuses one, no levels are built."""
 
     @property
-    def links_are_read(self) -> bool:
-        """Whether the audit reads linked files of the format."""
-
-    @property
     def links_by_script(self) -> bool:
         """Whether a script takes the linker's place, so that links are audited when they are made."""
 

@@ -49,7 +49,7 @@ def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, l
     """
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     written = format_under(compiler.baseline_macros)
-    if limit.opaque or written is None or not written.links_are_read:
+    if limit.opaque or written is None:
         return LinkAudit(mode, UNREAD_LINKS)
     if not written.links_by_script:
         return LinkAudit(mode, f"isagen does not take the linker's place where objects are {written.shown}")

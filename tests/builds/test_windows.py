@@ -50,7 +50,7 @@ def test_all_levels_are_built_and_sealed(portable):
     built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
     assert {"DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16"} <= set(built)
     assert re.search(r"sealed +: yes", portable.last)
-    reason = "no script takes the place of a linker of COFF files; run `isagen audit`"
+    reason = "isagen does not take the linker's place where objects are COFF; run `isagen audit`"
     assert re.search(rf"audited +: not when linked: {reason}\n", portable.last)
     assert not matrix(portable)["baseline_only"]
 

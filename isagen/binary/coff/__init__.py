@@ -1,7 +1,7 @@
 """COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
 MinGW's compilers mangle names of C++ by the Itanium ABI, clang-cl and cl by Microsoft's: each name shows its ABI.
-Linked files are PE files. Builds do not audit their links, because no script takes the linker's place; `isagen audit` does.
+Linked files are PE files. No script takes the linker's place, so `isagen audit` audits links, and builds do not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ macros = ("__MINGW64__", "_MSC_VER")
 # On Windows, GCC aligns the stack to 16 bytes, and stores wider vectors there as if it were aligned to their size
 # (https://gcc.gnu.org/PR54412). GNU as 2.38 turns such moves into unaligned ones.
 gcc_args = ("-Wa,-muse-unaligned-vector-move",)
-links_are_read, links_by_script = True, False
+links_by_script = False
 mangling: Mangling = names
 load_object = CoffObject.load
 

@@ -67,7 +67,7 @@ class ImagePointers(ObjectPointers):
             names, slot = names + WORD, slot + WORD
 
     @cached_property
-    def plt_ranges(self) -> list[tuple[int, int]]:  # type: ignore[override]
+    def plt_ranges(self) -> list[tuple[int, int]]:
         thunk, ranges = THUNKS.get(self._image.machine), []
         for section in self._image.sections if thunk is not None else ():
             for found in thunk.finditer(self._image.content(section)) if thunk and section.executable else ():
@@ -107,7 +107,7 @@ class ImagePointers(ObjectPointers):
         return section is not None and section.executable
 
     @cached_property
-    def slot_ranges(self) -> list[tuple[int, int]]:  # type: ignore[override]
+    def slot_ranges(self) -> list[tuple[int, int]]:
         return sorted([*((slot, slot + WORD) for slot in self._imports), *self._arrays])
 
     def follow(self, slot: int) -> Target:

@@ -19,7 +19,7 @@ systems = ("android", "dragonfly", "freebsd", "gnu", "linux", "netbsd", "openbsd
 object_suffixes, archive_suffixes = (".o",), (".a",)
 macros = ("__ELF__",)
 gcc_args = ()
-links_are_read = links_by_script = True
+links_by_script = True
 mangling: Mangling = itanium
 open = LoadedElf
 load_object = ElfObject.load

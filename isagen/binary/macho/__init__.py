@@ -23,7 +23,7 @@ systems = ("darwin",)
 object_suffixes, archive_suffixes = (".o",), (".a",)
 macros = ("__MACH__",)
 gcc_args = ()
-links_are_read, links_by_script = True, False
+links_by_script = False
 mangling: Mangling = itanium
 load_object = MachoObject.load
 
