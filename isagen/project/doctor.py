@@ -201,11 +201,9 @@ def _excludes_this(requirement: str) -> bool:
 def _kernels(sources: Sources, fragment: str) -> Check:
     place = sources.find(KERNELS)
     if place is None:
-        return Check(
-            False,
-            f"{sources.main}: isa_kernels is not set",
-            f"write isa_kernels = files('kernels/one.cpp') before subdir('{fragment}')",
-        )
+        main, inner = sources.above(fragment)
+        remedy = f"write isa_kernels = files('kernels/one.cpp') before subdir('{inner}')"
+        return Check(False, f"{main}: isa_kernels is not set", remedy)
     if re.match(r"\s*\[?\s*'", sources.text_after(place)):
         return Check(False, f"{place}: isa_kernels holds strings", "write isa_kernels = files('kernels/one.cpp')")
     if re.match(r"\s*files\s*\(", sources.text_after(place)):
@@ -225,11 +223,9 @@ def _subdir(sources: Sources, fragment: str) -> Check:
     place, kernels = sources.place_of_subdir(fragment), sources.find(KERNELS)
     given, taken = _variables(sources)
     if place is None:
-        return Check(
-            False,
-            f"{sources.main}: subdir('{fragment}') is missing",
-            f"write subdir('{fragment}') after {given}, and before the target that takes {taken}",
-        )
+        main, inner = sources.above(fragment)
+        remedy = f"write subdir('{inner}') after {given}, and before the target that takes {taken}"
+        return Check(False, f"{main}: subdir('{inner}') is missing", remedy)
     if kernels is not None and kernels.file == place.file and kernels.line > place.line:
         return Check(False, f"{place}: subdir('{fragment}') stands before {given} is set", "put it after that line")
     return Check(True, f"{place}: subdir('{fragment}')")

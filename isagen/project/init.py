@@ -258,14 +258,13 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     """Yield what remains to be done."""
     has_package = (folder / "pyproject.toml").exists()
     if not (fresh or _is_used(Sources(folder), fragment)):
-        path = PurePosixPath(fragment)
-        above = next((place for place in path.parents if (folder / place / NAME).is_file()), PurePosixPath())
-        where = ", after project()," if above == PurePosixPath() else ""
+        above, inner = Sources(folder).above(fragment)
+        where = ", after project()," if above == NAME else ""
         suffix = "cpp" if Sources(folder).has_cpp() else "c"
         yield (
-            f"\nAdd two lines to {above / NAME}{where} and isa_kernels_dep to a target's dependencies:\n\n"
+            f"\nAdd two lines to {above}{where} and isa_kernels_dep to a target's dependencies:\n\n"
             f"  isa_kernels = files('kernels/one.{suffix}')   # your kernel sources\n"
-            f"  subdir('{path.relative_to(above)}')\n"
+            f"  subdir('{inner}')\n"
         )
         if has_package:
             yield 'Add "isagen" to build-system.requires in pyproject.toml.'

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")
@@ -78,6 +78,12 @@ class Sources:
             if match:
                 return _place(name, text, match)
         return None
+
+    def above(self, fragment: str) -> tuple[str, str]:
+        """Return the nearest meson.build above a fragment, and the fragment's folder as its subdir() names it."""
+        path = PurePosixPath(fragment)
+        place = next((place for place in path.parents if (self.folder / place / NAME).is_file()), PurePosixPath())
+        return str(place / NAME), str(path.relative_to(place))
 
     def text_after(self, place: Place) -> str:
         """Return the text after a place in its file."""

@@ -207,6 +207,17 @@ def test_a_project_whose_kernels_are_in_a_folder_of_their_own(project):
     (project / "meson.build").write_text(text.replace(KERNELS, "").replace("subdir('isagen')", "subdir('kernels')"))
     (project / "isagen").rename(project / "kernels/isagen")
     assert problems(project) == []
+    (project / "kernels/meson.build").write_text("")
+    assert [said for said in problems(project) if "kernels/meson.build" in said[0]] == [
+        (
+            "kernels/meson.build: isa_kernels is not set",
+            "write isa_kernels = files('kernels/one.cpp') before subdir('isagen')",
+        ),
+        (
+            "kernels/meson.build: subdir('isagen') is missing",
+            "write subdir('isagen') after isa_kernels, and before the target that takes isa_kernels_dep",
+        ),
+    ]
 
 
 def test_what_a_build_folder_and_a_subproject_hold_does_not_count(project):
