@@ -62,16 +62,20 @@ def _is_universal(head: bytes) -> bool:
     return head.startswith(FAT) and int.from_bytes(head[4:8], "big") < OLDEST_CLASS
 
 
-def split(path: Path, folder: Path) -> list[Path]:
-    """Write the parts of a universal file for single processors to a folder, named as ``NAME (arm64)``."""
+def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
+    """Write those parts of a universal file to a folder that are read, as ``NAME (arm64)``.
+
+    Return their paths, and whether the file has no others.
+    """
     data, parts = path.read_bytes(), []
-    for number in range(int.from_bytes(data[4:8], "big")):
-        kind, subtype, start, size, _ = PART.unpack(data[8 + number * PART.size :][: PART.size].ljust(PART.size, b"\0"))
-        shown = PROCESSORS.get((kind, subtype & 0xFF), f"processor {kind:#x} {subtype:#x}")
-        part = folder / f"{path.name} ({shown})"
-        part.write_bytes(data[start : start + size])
-        parts.append(part)
-    return parts
+    count = int.from_bytes(data[4:8], "big")
+    for place in range(8, 8 + count * PART.size, PART.size):
+        kind, subtype, start, size, _ = PART.unpack(data[place : place + PART.size].ljust(PART.size, b"\0"))
+        part = folder / f"{path.name} ({PROCESSORS.get((kind, subtype & 0xFF), f'{kind:#x} {subtype:#x}')})"
+        if starts_with_code(data[start : start + HEAD]):
+            part.write_bytes(data[start : start + size])
+            parts.append(part)
+    return parts, len(parts) == count
 
 
 @contextmanager
@@ -86,8 +90,7 @@ def unpacked(wheel: Path) -> Iterator[Path]:
                     is_split = _is_universal(head)
                     if not entry.is_dir() and (is_split or starts_with_code(head) or head.startswith(MACH_O)):
                         path = Path(archive.extract(entry, folder))
-                        if is_split:
-                            split(path, path.parent)
+                        if is_split and split(path, path.parent)[1]:
                             path.unlink()
         except Exception as problem:  # of zipfile, of the decompressor, and of names that the OS refuses
             raise AuditError(f"cannot be unpacked: {problem}", where=str(wheel)) from None

@@ -50,7 +50,7 @@ def require_audited(results: Sequence[Result]) -> None:
 
 def _not_read(name: str, shown: str) -> Result:
     """Return the result of a file of a format that isagen does not read."""
-    return Result(name, f"not audited: a file of the format {shown or 'data'}, which is not read", decoded=False)
+    return Result(name, f"not audited: a file of the format {shown}, which is not read", decoded=False)
 
 
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
@@ -87,9 +87,10 @@ class _Audit:
             yield from self._wheel(target, target.name)
         elif other_format(target) == UNIVERSAL:
             with TemporaryDirectory(prefix="isagen-audit-") as folder:
-                for part in split(target, Path(folder)):
-                    name = str(target.with_name(part.name))
-                    yield self._file(part, name) if is_binary(part) else _not_read(name, other_format(part))
+                parts, are_all = split(target, Path(folder))
+                yield from (self._file(part, str(target.with_name(part.name))) for part in parts)
+                if not are_all:
+                    yield _not_read(shown, UNIVERSAL)
         else:
             self.progress(shown, 1, 1)
             yield self._file(target, shown)

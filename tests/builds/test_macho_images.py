@@ -6,6 +6,7 @@ LLVM's linker writes them with chained fixups, and with the older opcodes.
 import random
 import struct
 import subprocess
+import zipfile
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from isagen.audit.foreign import audit_foreign
 from isagen.audit.records import Baseline
+from isagen.audit.targets import audit_each
 from isagen.binary.formats import open_binary
 from isagen.binary.protocol import SymbolKind
 from isagen.code.code import Code
@@ -158,3 +160,27 @@ def test_files_that_are_not_read_say_why(tmp_path):
         with pytest.raises(IsagenError) as raised, open_binary(path) as binary:
             audit_foreign(binary, Baseline("", ()))
         assert str(raised.value) == f"{path}: is not a Mach-O file that can be read: {what}"
+
+
+def test_the_parts_of_universal_files_are_audited(tmp_path):
+    """In a wheel, and where the file is named; a part for another processor is named as not read."""
+    folders = {kind: tmp_path / kind for kind in ("x86_64", "arm64")}
+    for folder in folders.values():
+        folder.mkdir()
+    parts = [(0x01000007, 3, linked(folders["x86_64"], "x86_64", "fixup_chains", "-bundle").read_bytes())]
+    parts += [(0x0100000C, 0, linked(folders["arm64"], "arm64", "fixup_chains", "-bundle").read_bytes())]
+    audited = ["(arm64)", "(x86_64)"]
+    for more, others in (([], []), ([(7, 3, b"\xce\xfa\xed\xfe" + bytes(60))], ["both.so"])):
+        head, content = struct.pack(">II", 0xCAFEBABE, len(parts) + len(more)), b""
+        for kind, subtype, data in (*parts, *more):
+            head += struct.pack(">IIIII", kind, subtype, 4096 + len(content), len(data), 12)
+            content += data
+        file, wheel = tmp_path / "both.so", tmp_path / "both.whl"
+        file.write_bytes(head.ljust(4096, b"\0") + content)
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.write(file, "pkg/both.so")
+        for target in (file, wheel):
+            results = {result.target.split()[-1].rpartition("/")[2]: result for result in audit_each([target], {})}
+            assert sorted(results) == [*audited, *others]
+            assert all(results[name].decoded and not results[name].problem for name in audited)
+            assert all("universal Mach-O, which is not read" in results[name].judged for name in others)
