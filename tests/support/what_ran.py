@@ -63,7 +63,7 @@ ON_X86 = {
     "mingw gcc": ["x86_64-w64-mingw32-g++"],
 }
 TABLE_COMPILERS = {
-    **dict.fromkeys(("x86", "aten", "ipex", "numpy", "x86-64"), ON_X86),
+    **dict.fromkeys(("x86", "aten", "ipex", "numpy", "sse", "x86-64"), ON_X86),
     **{
         target.table: {
             compiler: target.compiler(compiler)
