@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from ..model.command_words import split_words
 from ..model.errors import AuditError
 from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..model.record import Record
+from ..probe.compiler import CLANG_CL
 from ..processors.features import features_of
 from .build_objects import BuildObjects
 from .findings import Finding
@@ -19,7 +21,8 @@ from .subject import Subject
 
 COMMANDS = "compile_commands.json"
 # Options that name inputs and outputs, with a value in the next word and without.
-WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S"}
+WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S", "--"}
+OUTPUTS = ("/c", "/Fo", "/Fd", "/showIncludes")  # options of clang-cl, which takes those above too
 
 # A folder, and the words of a command that runs there.
 Command = tuple[Path, tuple[str, ...]]
@@ -94,25 +97,30 @@ def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]
 
 
 def _without_files(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a compile command without the names of files, and then the option for the language.
+    """Yield the words of a compile command without the names of files, and then those that list macros.
 
     The last word is the source, whose suffix tells the language; the compiler's name tells nothing
     (`python -m ziglang c++`). gfortran prints its macros only in C, and warns of options that C does not have.
     """
-    is_value = False
+    is_value, is_clang_cl = False, any(Path(word).name.startswith(CLANG_CL) for word in words[:2])
+    outputs = OUTPUTS if is_clang_cl else ()
     for word in words[:-1]:
-        if not is_value and word not in WITH_VALUE and word not in ALONE:
+        if not is_value and word not in WITH_VALUE and word not in ALONE and not word.startswith(outputs):
             yield word
         is_value = not is_value and word in WITH_VALUE
     language = LANGUAGE_OF_SUFFIX.get(Path(words[-1]).suffix, "cpp")
+    if is_clang_cl:
+        yield from ("/TP" if language == "cpp" else "/TC", "/clang:-dM", "/clang:-E", "--")
+        return
     yield from ("-x", "c++" if language == "cpp" else "c", *(["-Wno-error"] if language == "fortran" else []))
+    yield from ("-dM", "-E")
 
 
 def _macros(command: Command) -> Mapping[str, str]:
     """Return the macros that are predefined under a compile command."""
     folder, words = command
     try:
-        asked = [*words, "-dM", "-E", "/dev/null"]
+        asked = [*words, os.devnull]
         done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     except OSError as problem:
         raise AuditError(f"cannot be run: {problem.strerror}", where=words[0]) from None

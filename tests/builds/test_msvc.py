@@ -93,6 +93,12 @@ def test_the_matrix_is_read_from_the_program(portable):
     assert {stub for kernel in found["kernels"] for stub in kernel["levels"]["AVX2"]["stubs"]} == set(STUBS)
 
 
+def test_the_link_is_audited(portable):
+    """An instruction of a level's is no finding, nor is the library of C; the level of code is that of its section."""
+    for where in (portable.path("portable.exe"), portable.build):
+        assert "nothing found" in portable.isagen("audit", where).stdout
+
+
 def test_an_older_clang(tmp_path):
     project = configured(tmp_path, clang_cl.VERSIONS[0], "portable", *STRICT)
     project.ninja()
