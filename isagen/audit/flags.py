@@ -13,7 +13,6 @@ from ..model.command_words import split_words
 from ..model.errors import AuditError
 from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..model.record import Record
-from ..probe.compiler import CLANG_CL
 from ..processors.features import features_of
 from .build_objects import BuildObjects
 from .findings import Finding
@@ -21,8 +20,9 @@ from .subject import Subject
 
 COMMANDS = "compile_commands.json"
 # Options that name inputs and outputs, with a value in the next word and without.
-WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S", "--"}
-OUTPUTS = ("/c", "/Fo", "/Fd", "/showIncludes")  # options of clang-cl, which takes those above too
+WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S", "/c", "--"}
+CLANG_CL = "clang-cl"
+OUTPUTS = ("/Fo", "/Fd", "/showIncludes")  # options of clang-cl, which takes those above too
 
 # A folder, and the words of a command that runs there.
 Command = tuple[Path, tuple[str, ...]]
