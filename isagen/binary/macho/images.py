@@ -84,22 +84,26 @@ class MachoImage(Macho):
 
     def _parts(self) -> Iterator[MachoSection]:
         """Yield the sections, code apart from the data in it."""
+        code = [section for section in self.sections if section.executable]
+        data = sorted([*self._listed_data(), *self._jump_tables(code if self.machine == m.X86_64 else [])])
+        for section in self.sections[1:]:
+            yield from _divided(section, data if section.executable else [])
+
+    def _listed_data(self) -> Iterator[tuple[int, int]]:
+        """Yield (first offset in the file, end) of each piece of data in code that the file lists."""
         start, size = self._link_data(m.DATA_IN_CODE)
         raw = self.data[start : start + size]
-        entries = m.DATA_ENTRY.iter_unpack(raw[: len(raw) // m.DATA_ENTRY.size * m.DATA_ENTRY.size])
-        listed = [(offset, offset + length) for offset, length, _ in entries]
-        symbols = (entry.value for entry in self._entries() if entry.section)
-        starts = sorted({*symbols, *self._function_starts})
-        for section in self.sections[1:]:
-            data = listed if section.executable else []
-            if section.executable and self.machine == m.X86_64:
-                first, after = (
-                    bisect_left(starts, place) for place in (section.address, section.address + section.size)
-                )
-                inside = [start - section.address for start in starts[first:after]]
-                tables = jump_tables(self.content(section), inside)
-                data = [*listed, *((section.offset + low, section.offset + high) for low, high in tables)]
-            yield from _divided(section, sorted(data))
+        for offset, length, _ in m.DATA_ENTRY.iter_unpack(raw[: len(raw) // m.DATA_ENTRY.size * m.DATA_ENTRY.size]):
+            yield offset, offset + length
+
+    def _jump_tables(self, code: Sequence[MachoSection]) -> Iterator[tuple[int, int]]:
+        """Yield (first offset in the file, end) of each jump table in the sections `code`."""
+        starts = sorted({*(entry.value for entry in self._entries() if entry.section), *self._function_starts})
+        for section in code:
+            first, after = (bisect_left(starts, at) for at in (section.address, section.address + section.size))
+            inside = [start - section.address for start in starts[first:after]]
+            for start, end in jump_tables(self.content(section), inside):
+                yield section.offset + start, section.offset + end
 
     @cached_property
     def _loaded(self) -> list[MachoSection]:
@@ -194,24 +198,27 @@ class MachoImage(Macho):
 
     @cached_property
     def _levels(self) -> dict[int, str]:
-        """The level of each named function, by its address, in order; only the names of ordinary code have none."""
+        """The level of each named function, by its address, in order. A name of ordinary code counts first."""
         records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
         names = {level.lower(): level for record in records for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
-        found = sorted(((s.address, names.get(level_of_name(s.text), "")) for s in functions), reverse=True)
-        return dict(reversed(list(dict(found).items())))
+        levels: dict[int, str] = {}
+        for address, level in sorted((s.address, names.get(level_of_name(s.text), "")) for s in functions):
+            levels.setdefault(address, level)
+        return levels
 
     @cached_property
     def _level_starts(self) -> list[int]:
         return list(self._levels)
 
     def level_at(self, address: int) -> str:
-        index = bisect_right(self._level_starts, address) - 1
-        if index < 0 or not self._levels[self._level_starts[index]]:
+        number = bisect_right(self._level_starts, address) - 1
+        section = self.section_at(address)
+        if number < 0 or section is None or not section.executable:
             return ""
-        section, first = self.section_at(address), self.section_at(self._level_starts[index])
-        is_code = section is not None and first is not None and section.executable and section.name == first.name
-        return self._levels[self._level_starts[index]] if is_code else ""
+        start = self._level_starts[number]
+        before = self.section_at(start)
+        return self._levels[start] if before is not None and before.name == section.name else ""
 
     # ---- pointers
 
