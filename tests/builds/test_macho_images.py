@@ -184,3 +184,25 @@ def test_the_parts_of_universal_files_are_audited(tmp_path):
             assert sorted(results) == [*audited, *others]
             assert all(results[name].decoded and not results[name].problem for name in audited)
             assert all("universal Mach-O, which is not read" in results[name].judged for name in others)
+
+
+@pytest.mark.parametrize("processor", ["x86_64", "arm64"])
+def test_what_every_mac_has_is_no_finding(tmp_path, processor):
+    """Clang turns on SSE4.1, and the atomic instructions of the M1, for macOS. A baseline that is asked for counts."""
+    need("clang-16", "ld64.lld-16")
+    (tmp_path / "k.c").write_text(
+        "#ifdef __x86_64__\nvoid f(int *a) { for (int i = 0; i < 64; i++) a[i] = a[i] > 3 ? a[i] : 3; }\n"
+        "#else\nlong f(long *p) { return __atomic_fetch_add(p, 1, 5); }\n#endif\n"
+    )
+    subprocess.run(
+        ["clang-16", f"--target={processor}-apple-macos13", "-O2", "-c", tmp_path / "k.c", "-o", tmp_path / "k.o"],
+        check=True,
+    )
+    words = ["-arch", processor, "-platform_version", "macos", "13", "13", "-dylib"]
+    subprocess.run(["ld64.lld-16", *words, tmp_path / "k.o", "-o", tmp_path / "k.dylib"], check=True)
+    name = {"x86_64": "x86", "arm64": "arm64"}[processor]
+    found = {}
+    for everywhere in (False, True):
+        (result,) = audit_each([tmp_path / "k.dylib"], {name: Baseline("LEVEL", (), everywhere)})
+        found[everywhere] = [(finding.kind, finding.symbol) for finding in result.findings]
+    assert found == {False: [], True: [("bindable", "f")]}
