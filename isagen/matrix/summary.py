@@ -7,7 +7,7 @@ from ..model.plan import BUILT, UNAVAILABLE, UNREAD_LINKS, Build, LevelRow
 from ..processors.registry import find_processor
 from .baseline import additions_text
 from .planned import planned_matrix
-from .words import count_text, facts
+from .words import count_text, disabled_levels, facts
 
 
 def summary_lines(build: Build) -> list[tuple[str, str]]:
@@ -15,10 +15,11 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
     plan, matrix_facts = build.plan, dict(facts(planned_matrix(build)))
     lines = {"table": plan.table, "levels": matrix_facts.get("levels"), "baseline": matrix_facts.get("baseline")}
     for number, level in enumerate(plan.levels):
-        if level.verdict != UNAVAILABLE or level.reason != build.limit.reason:
+        if level.verdict == BUILT or (level.verdict == UNAVAILABLE and level.reason != build.limit.reason):
             built = sum(kernel.cells[number].verdict == BUILT for kernel in plan.kernels)
             kernels = f"{built} of {count_text(len(plan.kernels), 'kernel')}"
             lines[level.name] = _level(level, kernels, "above" if "baseline" in matrix_facts else "of the compiler")
+    lines["disabled"] = disabled_levels(plan.levels)
     names = [level.name for level in plan.levels if level.verdict == BUILT]
     for kernel in plan.kernels:
         built_at = [cell.level for cell in kernel.cells if cell.verdict == BUILT]

@@ -19,6 +19,7 @@ from .words import (
     LEVEL_HEADS,
     TO_BUILD,
     disabled,
+    disabled_levels,
     facts,
     flags_text,
     level_columns,
@@ -38,6 +39,7 @@ MARKS = {
     UNAVAILABLE: ("!", "red"),
 }
 PIPED = 100  # the width in columns of an output that is no terminal
+MOST_DISABLED = 5  # lines about kernels that are disabled at single levels
 NARROWEST = 40  # the smallest width in columns; narrower terminals wrap the lines themselves
 
 
@@ -64,7 +66,8 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
     if matrix.kernels:
         yield ""
         yield _grid(matrix)
-        states = {_state(cell, matrix.level(level)) for _, level, cell in matrix.cells()}
+        shown = {level.name for level in _shown(matrix)}
+        states = {_state(cell, matrix.level(level)) for _, level, cell in matrix.cells() if level in shown}
         marks = ((state, *MARKS[state]) for state in MARKS if state in states)
         yield Text("   ").join(Text(f"{mark} {state}", style) for state, mark, style in marks)
     yield ""
@@ -75,10 +78,15 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
     yield ""
     if here is not None and not here.problem:
         yield _text(f"runs here: {_selected(here)}", "bold")
+    if names := disabled_levels(matrix.levels):
+        yield _text(f"disabled: {names}")
     for name, text in facts(matrix):
         yield _text(f"{name}: {text}")
-    for source, where in disabled(matrix):
+    parts = disabled(matrix)
+    for source, where in parts if len(parts) <= MOST_DISABLED else ():
         yield _text(f"{source}: disabled {where}")
+    if len(parts) > MOST_DISABLED:
+        yield _text(f"{len(parts)} kernels are disabled at single levels; `isagen why LEVEL KERNEL` says where")
     for stub, where in shared_stubs(matrix):
         yield _text(f"stub {stub}: {where}")
 
@@ -104,12 +112,18 @@ def _grid(matrix: Matrix) -> Table:
     """Return the grid with a mark for each kernel at each level; the heads of the columns are the levels' numbers."""
     table = _table(1)
     table.add_column("", overflow="fold")
-    for number in range(1, len(matrix.levels) + 1):
+    levels = _shown(matrix)
+    for number in range(1, len(levels) + 1):
         table.add_column(str(number), no_wrap=True)
     for kernel in matrix.kernels:
-        cells = (MARKS[_state(kernel.levels[level.name], level)] for level in matrix.levels)
+        cells = (MARKS[_state(kernel.levels[level.name], level)] for level in levels)
         table.add_row(_text(kernel.source), *(Text(mark, style) for mark, style in cells))
     return table
+
+
+def _shown(matrix: Matrix) -> list[MatrixLevel]:
+    """Return the levels that are not disabled; those that are have one line for all."""
+    return [level for level in matrix.levels if level.verdict != DISABLED]
 
 
 def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
@@ -125,7 +139,7 @@ def _levels(matrix: Matrix) -> Table:
     for head in ("", *LEVEL_HEADS):
         table.add_column(head, justify="left" if head == LEVEL_HEADS[0] else "right", no_wrap=True)
     table.add_column("", overflow="fold")
-    for number, level in enumerate(matrix.levels, 1):
+    for number, level in enumerate(_shown(matrix), 1):
         name, *sizes = map(_text, level_columns(matrix, level))
         verdict, *more = level_lines(matrix, level, flags=False)
         name.stylize(MARKS[verdict_text(level)][1])

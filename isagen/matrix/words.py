@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
 from ..model.matrix import Matrix, MatrixCell, MatrixLevel, is_plain
 from ..model.optimization import PLAIN_CODE, reason_for_plain_code
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE, LevelRow
 
 NEEDED = "every user's CPU must have them"
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
@@ -173,6 +173,15 @@ def _languages(matrix: Matrix) -> dict[str, list[str]]:
         name = compiler.name if compiler.version in compiler.name else f"{compiler.name} {compiler.version}"
         languages.setdefault(name, []).append(LANGUAGES.get(language, language))
     return languages
+
+
+def disabled_levels(levels: Iterable[MatrixLevel | LevelRow]) -> str:
+    """Return the names of the disabled levels by reason, as one text; "" if there are none."""
+    names: dict[str, list[str]] = {}
+    for level in levels:
+        if level.verdict == DISABLED:
+            names.setdefault(level.reason, []).append(level.name)
+    return "; ".join(f"{' '.join(group)} {reason}" for reason, group in names.items())
 
 
 def disabled(matrix: Matrix) -> list[tuple[str, str]]:

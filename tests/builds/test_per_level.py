@@ -39,7 +39,8 @@ def test_each_stub_takes_the_best_source(prepared):
     }
     shown = project.isagen("matrix", "build").stdout
     assert "\nstub scale: ops-c.c at DEFAULT, ops-avx2.c at AVX2\n" in shown
-    assert "\n3  AVX2_VNNI                   disabled by isa.toml: no kernel source is for it\n" in shown
+    unused = "AVX2_VNNI AVX512_VNNI AVX512_BF16 AVX512_FP16 AMX"
+    assert f" disabled: {unused} by isa.toml: no kernel source is for it " in " ".join(shown.split())
     assert built == {"ops-c.c": {"DEFAULT"}, "ops-avx2.c": {"AVX2"}, "ops-avx512.c": {"AVX512"}}
 
 
