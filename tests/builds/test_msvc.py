@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from isagen.binary.coff.layout import code_section
 from isagen.binary.coff.objects import CoffObject
 from isagen.binary.coff.sealing import sealed
 from isagen.model.errors import IsagenError
@@ -348,7 +349,9 @@ def test_names_that_are_private_and_names_that_are_shared(named):
     assert after >= SHARED
     assert {f"{name}.avx2.1" for name in PRIVATE} <= after
     assert not PRIVATE & after
-    assert [section.name for section in made.file.sections] == [section.name for section in file.file.sections]
+    before = file.file.sections
+    names = [code_section("AVX2") if one.executable and one.size else one.name for one in before]
+    assert [section.name for section in made.file.sections] == names
 
 
 def test_a_demangler_takes_the_suffix():
