@@ -107,13 +107,15 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if symbol is None or section is None or section.name in TOOLCHAIN_SECTIONS:
             continue
         name = subject.binary.name(symbol)
-        if name == LINKER_TABLE:
+        if name == LINKER_TABLE or subject.binary.mangling.is_type(name):
             continue
         registered = next((level for level, prefix in prefixes.items() if name.startswith(prefix)), "")
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
             continue
         if registered and registered not in above and not level:
             continue
+        if registered and place != symbol.address:
+            continue  # a registration is one pointer; formats without sizes add what has no name after it
         what = "points to" if registered else "holds the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"
         findings[name] = subject.fault("address", name, f"{what} {shown}", registered or level)
