@@ -379,6 +379,11 @@ def leaks(tmp_path_factory):
     return project
 
 
+def test_an_audit_of_classes_and_exceptions_that_levels_share(leaks):
+    """zig's linker keeps the data of weak definitions that it does not take, without their names."""
+    assert audited(leaks, leaks.build)[0] == [("split", "buffer")]
+
+
 def linked(project: Project, copies: str, levels: Sequence[str]) -> Path:
     """Link the program by hand: lowest level first after the rest, or highest level first before the rest."""
     rest = sorted(project.path("leaks.p").glob("*.o"))
