@@ -55,6 +55,8 @@ HALVES = """
   vfmacc.vf v0, fa0, v2
 1:
   vfncvt.f.f.w v0, v2
+  vfncvt.rtz.x.f.w v0, v2
+  vfwcvt.f.x.v v2, v1
   vsetivli zero, 4, e8, mf4, ta, ma
   vfwcvt.f.x.v v2, v1
   vfwcvt.x.f.v v2, v1

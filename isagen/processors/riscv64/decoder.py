@@ -29,7 +29,7 @@ class RiscvDecoder(RowDecoder):
     key = 0xF07F
     # C.NOP, NOP, and zeros.
     pad = re.compile(rb"(?:\x01\x00|\x13\x00\x00\x00|(?:\x00\x00)+)*")
-    # These convert between bytes and half precision if elements have eight bits.
+    # These convert between integers and numbers of twice their size: half precision if integers have eight bits.
     of_bytes = (
         *("vfwcvt.f.x.v", "vfwcvt.f.xu.v"),
         *("vfncvt.x.f.w", "vfncvt.xu.f.w", "vfncvt.rtz.x.f.w", "vfncvt.rtz.xu.f.w"),
@@ -46,8 +46,8 @@ class RiscvDecoder(RowDecoder):
         for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
                 needs = "zvfhmin or zvfh" if form.mnemonic in self.of_halves else "zvfh"
-                sizes = (8, 16) if form.mnemonic in self.of_bytes else (16,)
-                self._halves |= {size: self._halves[size] | {code: len(self.encodings.forms)} for size in sizes}
+                size = 8 if form.mnemonic in self.of_bytes else 16
+                self._halves[size][code] = len(self.encodings.forms)
                 self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
@@ -64,7 +64,7 @@ class RiscvDecoder(RowDecoder):
 
     def codes(self, raw: bytes, address: int) -> Codes:
         codes = super().codes(raw, address)
-        if codes.isdisjoint(self._halves[16]):
+        if codes.isdisjoint(self._halves[16].keys() | self._halves[8].keys()):
             return codes
         return frozenset(instruction.code for instruction in self.decode(raw, address))
 
