@@ -193,12 +193,12 @@ def test_folders_with_odd_names(new_project, folder):
 def test_kernels_in_lists_of_lists(scaffold, kernels):
     """As targets take them. Meson said: fs.relative_to takes exactly 2 arguments, but got 3."""
     scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", kernels)
-    assert "AVX2       : 2 of 2 kernels" in scaffold.setup("-Disa_levels=AVX2")
+    assert re.search(r"AVX2 +: 2 of 2 kernels", scaffold.setup("-Disa_levels=AVX2"))
 
 
 def test_one_kernel_that_is_in_no_list(scaffold):
     scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", "files('kernels/level.cpp')[0]")
-    assert "AVX2       : 1 of 1 kernel" in scaffold.setup("-Disa_levels=AVX2")
+    assert re.search(r"AVX2 +: 1 of 1 kernel", scaffold.setup("-Disa_levels=AVX2"))
 
 
 def test_a_packager_narrows_the_levels(scaffold):
@@ -228,7 +228,7 @@ def test_the_matrix_as_a_table(new_project):
     said = project.isagen("matrix", project.build).stdout
     assert "near/a/scale.c" in said
     assert "to build" in said
-    assert re.search(r"AVX512_FP16 +disabled by the Meson option isa_levels *\n", said)
+    assert "\ndisabled: AVX512_FP16 by the Meson option isa_levels\n" in said
     project.ninja()
     assert "to build" not in project.isagen("matrix", project.build).stdout
 
