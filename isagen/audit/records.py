@@ -63,7 +63,8 @@ def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
     """
     name = decoder_of(binary.architecture, binary.shown).name
     baseline, system = baselines.get(name, NO_LIMIT), system_of(binary)
-    more = read_features(name).every_cpu.get(system, ())
+    features = read_features(name)
+    more = sorted(features.having(features.every_cpu.get(system, ())))
     if not more or baseline.everywhere:
         return baseline
     shown = f"{baseline.name}, with what every CPU has that runs {system}"

@@ -21,7 +21,10 @@ OWN_CPU = (
 def beyond_architecture(build: Build) -> tuple[str, ...]:
     """Return the features of the baseline that not every CPU of the architecture, under the build's system, has."""
     features = features_of(build.record.features)
-    always = {*map(normal_name, features.instructions.always), *features.every_cpu.get(build.system, ())}
+    always = {
+        *map(normal_name, features.instructions.always),
+        *features.having(features.every_cpu.get(build.system, ())),
+    }
     return tuple(name for name in build.record.baseline if always.isdisjoint((name, normal_name(name))))
 
 

@@ -20,6 +20,7 @@ EXPECTED = {
     # Intrinsics of GCC 12 pass the stride of tiles as a long, which has 32 bits on Windows.
     ("x86", "mingw gcc"): "is not a valid base/index expression",
     ("ipex", "mingw gcc"): "is not a valid base/index expression",
+    ("sse", "mingw gcc"): "is not a valid base/index expression",
     # zig takes -march= and -mcpu= for CPUs of its own names.
     ("", "zig"): "unknown CPU",
 }
