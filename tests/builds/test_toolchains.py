@@ -144,7 +144,7 @@ def test_sealing_needs_no_tool(new_project, tmp_path, version, linker, called):
     if called != "ld":
         environment["CXX_LD"] = called.removeprefix("ld.")
     said = project.setup("-Disa_levels=AVX2,AVX512", **environment)
-    assert "sealed     : yes" in said
+    assert re.search("sealed +: yes", said)
     assert re.search("audited +: when linked", said)
     project.run("ninja", "-C", project.build, **environment)
     for cpu, width in (("Nehalem", "128"), ("Haswell-v4", "256")):
