@@ -11,25 +11,13 @@ from isagen.binary.coff.objects import CoffObject
 from isagen.binary.coff.sealing import sealed
 from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
-from support.platforms import WINDOWS, ZIG, surroundings
+from support.platforms import STATIC, WINDOWS, ZIG, for_windows, surroundings
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import ON_WINDOWS
 
 STUBS = ["dot_stub", "scale_stub", "wide_dot_stub"]
-STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 LEAKS = ["sort", "growth", "method", "table", "thread_local", "throw", "catch", "lambda", "c_static"]
 WIDTHS = {"DEFAULT": 128, "AVX2": 256, "AVX512": 512}
-
-
-def configured(folder: Path, compiler: str, package: str, *options: str) -> Project:
-    """The package, configured for Windows; the summary is its `last`."""
-    platform = WINDOWS[compiler]
-    platform.require()
-    project = make_project(folder, package)
-    project.environment |= surroundings(folder)
-    static = STATIC if compiler == "mingw" else []
-    project.last = project.setup("--cross-file", str(platform.cross_file(folder)), *static, *options)
-    return project
 
 
 def said(project: Project, program: Path, **environment: str) -> str:
@@ -41,7 +29,7 @@ def said(project: Project, program: Path, **environment: str) -> str:
 def portable(request, tmp_path_factory):
     """The portable project, built by each compiler."""
     folder = tmp_path_factory.mktemp(request.param)
-    project = configured(folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3")
+    project = for_windows(folder, request.param, "portable", "-Dwerror=true", "-Dwarning_level=3", "-Doptimization=3")
     project.ninja()
     return project
 
@@ -199,7 +187,7 @@ def test_a_private_name_is_not_exported(portable):
 @pytest.fixture(scope="module")
 def leaks(tmp_path_factory):
     """The kernels that are built to leak, by MinGW's GCC; zig would compile the C++ library first."""
-    project = configured(tmp_path_factory.mktemp("leaks"), "mingw", "leaks")
+    project = for_windows(tmp_path_factory.mktemp("leaks"), "mingw", "leaks")
     project.ninja()
     return project
 
@@ -241,7 +229,7 @@ def test_unsealed_levels_leak(leaks, order):
 
 
 def test_a_project_with_a_file_per_level(tmp_path):
-    project = configured(tmp_path, "zig", "per_level")
+    project = for_windows(tmp_path, "zig", "per_level")
     project.ninja()
     assert "functions called" in said(project, project.path("direct.exe"))
     best = [level for level in ("DEFAULT", "AVX2", "AVX512") if level in supported_levels()][-1]
@@ -249,7 +237,7 @@ def test_a_project_with_a_file_per_level(tmp_path):
 
 
 def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
-    project = configured(tmp_path, "mingw", "reductions")
+    project = for_windows(tmp_path, "mingw", "reductions")
     project.ninja()
     built = [level for level, verdict in verdicts(project).items() if verdict == "built"]
     lines = said(project, project.path("check.exe")).splitlines()[-len(built) :]
@@ -258,7 +246,7 @@ def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
 
 def test_whole_modules_are_built_once(tmp_path):
     """Their front opens the module of a level by functions of POSIX."""
-    project = configured(tmp_path, "mingw", "raw_modules")
+    project = for_windows(tmp_path, "mingw", "raw_modules")
     assert "only DEFAULT: whole modules have levels only where objects are ELF" in project.last
 
 

@@ -16,23 +16,11 @@ from isagen.binary.coff.image_pointers import PeImage
 from isagen.binary.coff.objects import CoffObject
 from isagen.processors.x86.abi import COFF
 from support import clang_cl
-from support.platforms import WINDOWS, surroundings
-from support.projects import Project, make_project, need
+from support.platforms import WINDOWS, for_windows
+from support.projects import Project, need
 
-STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 ADD = 'asm volatile("vpaddd %ymm0, %ymm1, %ymm2");'
 PLANTED = f"__attribute__((used, noinline)) static void in_NAME() {{ {ADD} }}\n"
-
-
-def configured(folder: Path, compiler: str, package: str, *options: str) -> Project:
-    """A package, configured for Windows."""
-    platform = WINDOWS[compiler]
-    platform.require()
-    project = make_project(folder, package)
-    project.environment |= surroundings(folder)
-    static = STATIC if compiler == "mingw" else []
-    project.setup("--cross-file", str(platform.cross_file(folder)), *static, *options)
-    return project
 
 
 def audited(project: Project, *words) -> list[dict]:
@@ -57,7 +45,7 @@ def test_planted_instructions_are_found_in_builds(tmp_path, compiler):
 
     Not in the level that has it. A clean build has no finding. zig writes no symbols.
     """
-    project = configured(tmp_path, compiler, "portable", "-Disa_levels=AVX2,AVX512")
+    project = for_windows(tmp_path, compiler, "portable", "-Disa_levels=AVX2,AVX512")
     project.ninja()
     program = project.path("portable.exe")
     assert audited(project, program) == audited(project, "build") == []
@@ -88,7 +76,7 @@ def test_planted_instructions_are_found_in_builds(tmp_path, compiler):
 @pytest.mark.parametrize("package", ["leak", "leaks", "mixed", "names"])
 def test_projects_have_no_finding(tmp_path, package):
     """With the C++ library linked statically, whose functions lose their names in the stripped file."""
-    project = configured(tmp_path, "mingw", package)
+    project = for_windows(tmp_path, "mingw", package)
     project.ninja()
     assert audited(project, "build") == []
     (program,) = project.path("").glob("*.exe")
@@ -96,7 +84,7 @@ def test_projects_have_no_finding(tmp_path, package):
 
 
 def test_levels_that_are_not_sealed_are_compared(tmp_path):
-    project = configured(tmp_path, "mingw", "leak", "-Disa_seal=false", "-Disa_levels=AVX2")
+    project = for_windows(tmp_path, "mingw", "leak", "-Disa_seal=false", "-Disa_levels=AVX2")
     project.ninja()
     found = audited(project, "build")
     assert {one["kind"] for one in found} == {"shared"}
@@ -106,7 +94,7 @@ def test_levels_that_are_not_sealed_are_compared(tmp_path):
 
 def test_the_boundaries_of_levels_are_checked(tmp_path):
     """Ordinary code that calls a level's code or takes its address, and a DLL that exports it."""
-    project = configured(tmp_path, "mingw", "portable", "-Disa_levels=AVX2")
+    project = for_windows(tmp_path, "mingw", "portable", "-Disa_levels=AVX2")
     kernel = project.folder / "kernels/dot.cpp"
     kernel.write_text(
         kernel.read_text() + "int called(int x) { return x + (int)sizeof(int); }\nint taken(int x) { return x - 1; }\n"

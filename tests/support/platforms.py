@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.formats import format_names, known_systems
-from support.projects import CACHE, need
+from support.projects import CACHE, Project, make_project, need
 
+STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 ZIG = [sys.executable, "-m", "ziglang"]
 # Runs a WebAssembly program of WASI; the wheel wasmtime has no command.
 WASM = """
@@ -71,6 +72,17 @@ class Platform:
         path = folder / "cross.ini"
         path.write_text("\n".join([*lines, *(f"{key} = '{value}'" for key, value in cpu.items())]) + "\n")
         return path
+
+
+def for_windows(folder: Path, compiler: str, package: str, *options: str) -> Project:
+    """A package, configured for Windows; the summary is its `last`."""
+    platform = WINDOWS[compiler]
+    platform.require()
+    project = make_project(folder, package)
+    project.environment |= surroundings(folder)
+    static = STATIC if compiler == "mingw" else []
+    project.last = project.setup("--cross-file", str(platform.cross_file(folder)), *static, *options)
+    return project
 
 
 def _gnu(prefix: str, system: str, cpu_family: str, reason: str, **more) -> Platform:
