@@ -16,7 +16,7 @@ LOADED, LOADED_OR_AT_EXIT = "when loaded", "when loaded or at exit"
 # Where GNU's linker joins the arrays of functions that the C library calls when a file is loaded; others join them
 # with constants.
 ARRAYS = ".CRT"
-# A jump through a pointer at a distance, by machine: what import libraries define functions of DLLs as.
+# By machine, a jump through the pointer at a distance: import libraries contain one for each function of a DLL.
 THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
 
 
@@ -116,7 +116,7 @@ class ImagePointers(ObjectPointers):
         if within(self._arrays, slot):
             return Target(self._function(slot))
         section = self._image.section_at(slot)
-        # Compilers refer to what another source defines by such constants.
+        # Compiled code reads the address of what another source defines from a constant.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
