@@ -243,8 +243,10 @@ class ObjectPointers:
             return 0
         if relocation.kind in self._kinds.relative:
             return symbol.address + relocation.addend + (after - relocation.address if after else 0)
-        before = self._kinds.after_start.get(relocation.kind, 0)
-        return symbol.address + relocation.addend - before if relocation.kind in self._kinds.absolute else 0
+        if relocation.kind in self._kinds.absolute:
+            return symbol.address + relocation.addend - self._kinds.after_start.get(relocation.kind, 0)
+        # Of another type, such as a distance from the GOT, the addend may not count from the symbol.
+        return symbol.address + (relocation.addend if symbol.kind is SymbolKind.SECTION else 0)
 
     def operand(self, relocation: Relocation, after: int) -> int:
         target = self.target(relocation, after)
