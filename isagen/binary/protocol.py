@@ -67,7 +67,7 @@ class Section(Protocol):
 
     @property
     def findable(self) -> bool:
-        """Whether it contains data that code may find by the section's name, one that compilers do not use."""
+        """Whether it contains data that code may find by the section's name. Compilers do not use such a name."""
 
 
 class Symbol(Protocol):
@@ -98,7 +98,7 @@ class Symbol(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether no other object than the one that defines it could refer to it."""
+        """Whether only the object that defines it could refer to it."""
 
     @property
     def named(self) -> bool:

@@ -25,17 +25,21 @@ def add(commands: Commands) -> None:
         "tune",
         help="say which levels pay for their bytes, by a benchmark",
         description="Run a benchmark of the project at each level in turns, and say which levels pay for their bytes. "
-        "The benchmark prints lines NAME SECONDS, where NAME is a kernel's path, its end, or a stub; without such "
-        "lines the time of the whole command counts, for all kernels together.",
+        "The benchmark prints lines NAME SECONDS, where NAME is a kernel's path, the end of that path, or a stub. "
+        "Without such lines, the time of the whole command counts for all kernels together.",
     )
     parser.add_argument("where", metavar="WHERE", help=WHERE)
     parser.add_argument("--rounds", type=int, default=9, help="how often each level runs; default: 9, at least 6")
-    parser.add_argument("--margin", type=float, default=3, help="percent of speed that are worth a copy; default: 3")
+    parser.add_argument(
+        "--margin", type=float, default=3, help="the gain in percent that makes a copy worth its bytes; default: 3"
+    )
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the times to FILE, to merge on other machines")
     parser.add_argument(
         "--merge", type=Path, action="append", default=[], metavar="FILE", help="count the times of a FILE too"
     )
-    parser.add_argument("--write", type=Path, metavar="ISA_TOML", help="switch levels that do not pay off in this file")
+    parser.add_argument(
+        "--write", type=Path, metavar="ISA_TOML", help="disable levels that gain too little in this file"
+    )
     add_output(parser, ("text", "json"))
     parser.usage = "%(prog)s [options] WHERE -- COMMAND ..."
     parser.rest = "args"

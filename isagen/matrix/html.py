@@ -124,7 +124,7 @@ def _embedded(data: Any) -> Markup:
 
 
 class _Numbers(dict[Hashable, int]):
-    """Numbers of values, which cells contain instead of the values: a new value gets the next number."""
+    """Maps values to numbers, and a new value to the next number. The cells of the data contain the numbers."""
 
     def __missing__(self, value: Hashable) -> int:
         self[value] = len(self)
@@ -137,7 +137,7 @@ def state_of(cell: MatrixCell) -> str:
 
 
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:
-    """Return a matrix as data, and the loops, whose numbers its cells contain."""
+    """Return a matrix as data, and its list of loops. Cells refer to a loop by its index in the list."""
     levels = {level.name: number for number, level in enumerate(matrix.levels)}
     texts, lists, features, loop_numbers = _Numbers(), _Numbers(), _Numbers(), _Numbers()
 

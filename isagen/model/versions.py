@@ -11,7 +11,7 @@ RANGE = re.compile(r"(?=.)(?:>=\s*(\d+(?:\.\d+)*))?(?:(?:(?<=\d),\s*)?<\s*(\d+(?
 def older(version: str, minimum: str) -> bool:
     """Return whether `version` is below `minimum`, number by number.
 
-    A version that says less than the minimum, as "12-posix" against 12.1, is not known to be older.
+    A version with fewer numbers is compared by the numbers that it has: "12-posix" is not below 12.1.
     """
     own, wanted = ([int(number) for number in re.findall(r"\d+", text)] for text in (version, minimum))
     return own < wanted and own != wanted[: len(own)]

@@ -28,15 +28,15 @@ from .kernels import check_kernels, copy_names, settings_of
 from .levels import OPTION, aliases_of, level_words, select_levels
 
 UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
-# The reason of a level that isa.toml disables for each kernel, by different entries.
+# The reason for a level that isa.toml disables for every kernel, if different entries of isa.toml disable it.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
-BY_ENTRY = ": kernels."  # the reason for one kernel contains this
+BY_ENTRY = ": kernels."  # in a cell's reason, it shows that the entry of isa.toml is one of [kernels]
 NO_KERNELS = "there are no kernels"
 
 
 @dataclass(frozen=True)
 class CopyOptions:
-    """Options of copies and shims at all levels: the option before an include folder, and `flags` by language."""
+    """Options of copies and shims at all levels. `include_option` precedes a folder; `flags` are by language."""
 
     include_option: str = "-iquote"
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -65,8 +65,8 @@ def make_plan(
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
     to its path from the build folder's root. `other_kernels` are the kernels of other sets. `module` is the extension
     module that the kernels form, if any. `baseline` are the features that code without a level's flags may use.
-    `native` are the features that CPU and OS of the build lack, by level, if isa_levels asks for them. Raises
-    `ConfigError` and `KernelError`.
+    If isa_levels contains the word native, `native` maps levels to their features that the build machine's CPU or OS
+    lacks. Raises `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
@@ -132,7 +132,7 @@ def make_plan(
 
 
 def is_without_source(level: LevelRow) -> bool:
-    """Return whether a level has no kernel source because the project has none for it."""
+    """Return whether a level is built for no kernel because the project's kernel sources are for other levels."""
     return level.verdict == DISABLED and (level.reason in (NO_KERNELS, NO_SOURCE) or BY_ENTRY in level.reason)
 
 
@@ -148,7 +148,7 @@ def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] |
     why = {level: f": this CPU or OS lacks {' '.join(names)}" for level, names in (native or {}).items() if names}
     named, own = ({name.upper() for name in names} for names in (level_words((words,)), table.names()))
     if named <= table.other_levels - own:
-        why = dict.fromkeys(table.names(), f": table {table.name} has none of the levels that it names")
+        why = dict.fromkeys(table.names(), f": none of the levels named there is in table {table.name}")
     return {level: f"by the {OPTION}{why.get(level, '')}" for level in table.names() if level not in selected}
 
 
@@ -212,7 +212,7 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: all copies in C of a unit get the flags of the first one, which should be a kernel's.
+        # Shims come last: all C copies of a unit get the flags of the first copy, and a kernel's flags take precedence.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
@@ -239,8 +239,9 @@ def _units(
 def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    A copy that includes its source needs none, as compilers look beside the source, unless the copy itself includes a
-    header for registrations. A generated source looks first in its own folder of the build, then in the project's.
+    Compilers look beside an included source, so a copy that includes its source needs no folder. It does need one if
+    the copy itself includes a header for registrations. A generated source has its folder in the build first, then the
+    same folder in the project.
     """
     if kernel.included and not kernel.header:
         return ()

@@ -22,9 +22,11 @@ EMULATORS = Path(__file__).with_name("emulators.toml")
 
 @dataclass(frozen=True)
 class Place:
-    """A machine that runs programs: its name for people, the words before a command, and the features that it lacks.
+    """A machine that runs programs: this one, or an emulator.
 
-    `problem` is the reason why nothing runs there, empty if something does.
+    Messages show its `name`. `before` is the command of the emulator, which precedes a program's command. `lacks` maps
+    the features that the machine lacks to their names in messages. `problem` is the reason why no program runs there,
+    empty if programs run.
     """
 
     name: str
@@ -71,7 +73,7 @@ def _this_cpu(features: str) -> Place:
 
 @cache
 def _emulated(before: tuple[str, ...], features: str) -> Place:
-    """Return the place with the features that detection sees under the emulator."""
+    """Return the emulator as a place; detection, run under the emulator, finds the features that it lacks."""
     name = " ".join(before)
     command = (*before, sys.executable, "-m", "isagen.testing.lacking", features)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

@@ -1,4 +1,4 @@
-"""Writes to isa.toml which levels are off because they are not worth their bytes, with the measurement in a comment."""
+"""Disables levels that are not worth their bytes in isa.toml, with the measurement in a comment."""
 
 from __future__ import annotations
 

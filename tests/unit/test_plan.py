@@ -83,7 +83,7 @@ def test_disabled_cells_say_where(table, levels, option, own, reasons):
 
 def test_an_option_that_names_levels_of_other_processors_alone_says_so(table):
     table = replace(table, other_levels=frozenset({"SVE", "SVE2", "WIDE"}))
-    for option, suffix in (("sve,SVE2", ": table own has none of the levels that it names"), ("SVE,WIDE", "")):
+    for option, suffix in (("sve,SVE2", ": none of the levels named there is in table own"), ("SVE,WIDE", "")):
         reasons = {cell.reason for cell in cells_of(plan_of(table, "a.c", option=option)).values()}
         assert f"by the Meson option isa_levels{suffix.replace('own', table.name)}" in reasons
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..protocol import Binding, SymbolKind
 from . import layout as e
 
-# By the numbers in symbol tables, which the enumerations use too.
+# Kinds and bindings by their number in symbol tables. The enumerations have the same numbers.
 KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
 BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
@@ -35,7 +35,7 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class ElfSection:
-    """A section (`isagen.binary.protocol.Section`). In an object, which has no addresses, `address` is made up."""
+    """A section (`isagen.binary.protocol.Section`). Objects have no addresses: `address` is one that isagen assigns."""
 
     index: int
     name: str
@@ -72,10 +72,10 @@ class ElfSection:
 
     @property
     def findable(self) -> bool:
-        """Whether it contains data that code may find by the section's name, one that compilers do not use.
+        """Whether it contains data that code may find by the section's name. Compilers do not use such a name.
 
-        Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds sections of other names by a symbol in a
-        section that the linker puts beside them.
+        Linkers define ``__start_NAME`` if NAME is a C identifier. With any other name, code can find the section by a
+        symbol in the section that the linker puts before or after it.
         """
         return self.loaded and not self.flags & e.SHF_EXECINSTR and not self.name.startswith(COMMON_DATA)
 
@@ -91,9 +91,10 @@ class ElfSection:
 
 
 class ElfSymbol(NamedTuple):
-    """A symbol (`isagen.binary.protocol.Symbol`), and its fields in the table at section `table`.
+    """A symbol (`isagen.binary.protocol.Symbol`), with more fields of its entry in the symbol table.
 
-    `section` is 0 if the symbol is undefined, absolute or common. Absolute and common ones are a `definition` too.
+    `table` is the index of that table's section. `section` is 0 if the symbol is undefined, absolute or common; the
+    latter two have `definition` set.
     """
 
     number: int
@@ -117,9 +118,9 @@ class ElfSymbol(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether no other object than the one that defines it could refer to it.
+        """Whether only the object that defines it could refer to it.
 
-        A linker makes hidden symbols local, but they stay hidden: other objects of the link could refer to these.
+        A hidden symbol is none: the linker made it local, but other objects of the link could refer to it.
         """
         return self.binding == Binding.LOCAL and self.visibility == e.STV_DEFAULT
 
@@ -134,10 +135,10 @@ def undefined(number: int, table: int) -> ElfSymbol:
 
 
 class Group(NamedTuple):
-    """A COMDAT group. A linker keeps one of all groups whose signatures, which are symbols, have the same `name`.
+    """A COMDAT group. A linker keeps only one of the groups with the same `name`.
 
-    `section` is the index of the group's section, `signature` the number of the symbol, and `members` the indexes of
-    the sections in the group.
+    `section` is the index of the group's section, `signature` the number of the symbol that has the `name`, and
+    `members` the indexes of the sections in the group.
     """
 
     section: int

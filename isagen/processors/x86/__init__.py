@@ -1,4 +1,4 @@
-"""x86-64. Its features are those of 32-bit x86 too, for which isagen builds the baseline alone."""
+"""x86-64, and 32-bit x86, which has the same features, but of which isagen builds only the baseline."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .registers import CPUID, read_state
 
-# In GCC, arch= turns off all features that the command line turns on; in Clang, only those of -march=NAME, not those of
-# -mavx512f or -march=native. The extensions that Clang uses without an intrinsic are therefore turned off by name; SSE3
-# turns off all vector extensions above it. Clang 14 knows these names, except those of APX.
+# In GCC, arch= turns off all features that the command line turns on. In Clang, it turns off only those of -march=NAME,
+# not those of -mavx512f or -march=native. For Clang, the extensions that it uses without an intrinsic are therefore
+# turned off by name. Turning off SSE3 turns off the vector extensions above it. Clang 14 knows all names but APX's.
 CLANG = "arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni"
 OLDEST_CPU = OldestCpu(
     macro="__x86_64__",

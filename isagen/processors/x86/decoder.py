@@ -83,7 +83,7 @@ class X86Decoder(Tracking):
             elif flow in THROUGH and instruction.is_ip_rel_memory_operand:
                 kind, target = THROUGH[flow], instruction.ip_rel_memory_address
             elif flow in UNKNOWN:
-                if fixed:  # a table of jumps
+                if fixed:  # a jump table
                     yield from self._fixed(instruction)
                 kind = UNKNOWN[flow]
             elif instruction.code == Code.INVALID:
@@ -133,7 +133,7 @@ class X86Decoder(Tracking):
         return padding.end() if padding else 0
 
     def takes_features(self, raw: bytes) -> bool:
-        return False  # loaders of x86-64 pass no features to functions
+        return False  # loaders of x86-64 pass no features to the resolvers of IFUNCs
 
     def memory_bytes(self, instruction: Instruction) -> int:
         assert isinstance(instruction, iced_x86.Instruction)
