@@ -23,7 +23,7 @@ FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
 class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
-    `lower` maps names that the objects use to the lower level that defines them. `initialised_variables` are the names
+    `lower` maps each name that the objects take from a lower level to that level. `initialised_variables` are the names
     of weak or unique variables with dynamic initialisation, and of their guards, which are private to the level.
     """
 
@@ -89,7 +89,7 @@ class LevelAddresses:
     def check(self, source: str, compiled: Compiled, registers_ordinary: bool = False) -> None:
         """Raise `BuildError` if the object of a kernel `source` breaks the address rule.
 
-        With `registers_ordinary`, it may register functions that the level does not define.
+        With `registers_ordinary`, the object may register functions that the level does not define.
         """
         for symbol in compiled.symbols:
             if symbol.defined and symbol.name.startswith(self._kernel_prefix):
@@ -121,7 +121,7 @@ class LevelAddresses:
         raise BuildError(
             f"{source} registers no function at {self._level}",
             where=stub,
-            remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) at levels that have no kernel for it",
+            remedy=f"write ISA_REGISTER_NO_DISPATCH({stub}) at levels that have no kernel for it",
         )
 
     def _check_shared(self, source: str, symbol: CompiledSymbol) -> None:

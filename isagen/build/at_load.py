@@ -1,4 +1,4 @@
-"""The check of code that the objects of a level run at load or exit, before they are sealed (`audit.initialisers`)."""
+"""Checks, before a level is sealed, the code that its objects run at load or exit (`audit.initialisers`)."""
 
 from __future__ import annotations
 

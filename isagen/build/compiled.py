@@ -56,7 +56,7 @@ class Compiled:
 
 
 def registration_prefixes(level: str) -> tuple[str, str]:
-    """Return the prefixes of the symbols by which a level registers a stub's kernel, and that it has none."""
+    """Return the prefixes of two symbols: one registers the kernel of a stub, the other that a stub has no kernel."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 

@@ -23,7 +23,7 @@ WARNING = (
 )
 COMPILED_TWICE = (
     "isagen: warning: meson.build: {source} is in isa_kernels, and a target compiles it too\n"
-    "  name it in one of the two, but for a tool of the build (native: true)"
+    "  remove it from one of them, unless the target is a tool of the build (native: true)"
 )
 COMMANDS = "compile_commands.json"
 # Only Meson's entries have this key; entries for editors lack it.
@@ -73,7 +73,10 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
 
 
 def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
-    """Yield the path of each of the project's own kernel sources, with its cell at `level`, below, or else above."""
+    """Yield the path of each of the project's own kernel sources, with the built cell that is nearest to `level`.
+
+    It is the highest cell up to `level`, or the lowest one if there is no such cell.
+    """
     names = [row.name for row in plan.levels]
     for kernel in plan.kernels:
         if kernel.language in LANGUAGES and not kernel.generated:
@@ -85,7 +88,10 @@ def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
 def _entries(
     commands: Iterable[Mapping[str, Any]], copies: Mapping[str, tuple[str, str]], left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source, by the command of its copy; `copies` maps them to sources and levels."""
+    """Yield an entry for each kernel source, with the command of its copy.
+
+    `copies` maps copies to sources and levels.
+    """
     for entry in commands:
         copy = entry["file"]
         command, _, end = entry["command"].rpartition(" -c ")

@@ -84,13 +84,13 @@ def _copies(kernel: KernelRow, path: str, content: str, folder: str) -> Iterator
 def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
     """Return the path of each generated kernel source.
 
-    Raises `KernelError` if the targets' outputs have another number, or other suffixes, than the kernel sources.
+    Raises `KernelError` if the targets' outputs differ from the kernel sources in number or in suffix.
     """
     sources = [kernel.source for kernel in plan.kernels if kernel.generated]
     for source, path in zip(sources, generated, strict=False):
         if os.path.splitext(path)[1] != os.path.splitext(source)[1]:
             raise KernelError(
-                f"the target that generates it gives {path} in its place",
+                f"the target that generates it has the output {path} instead",
                 where=f"isa_kernels: {source}",
                 remedy="name one output of each target: target[0]",
             )
@@ -117,7 +117,7 @@ def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
 def around_source(path: str, kernel: KernelRow, level: str) -> tuple[str, str]:
     """Return the parts of a copy before and after the text of the `kernel` source.
 
-    Messages, debuggers and coverage name the `path`.
+    Compilers' messages, debuggers and coverage then show `path`.
     """
     quoted = _quoted(path)
     if language_of(kernel.source) == "fortran":

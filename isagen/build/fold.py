@@ -54,7 +54,7 @@ class Folding:
 
 
 def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
-    """Return, for each private name of several kernel sources, these sources."""
+    """Map each private name that several kernel sources define to these sources."""
     sources: dict[str, set[str]] = {}
     for source, copies in objects.items():
         for compiled in copies:

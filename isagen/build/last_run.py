@@ -32,7 +32,7 @@ def state_of(path: AnyPath) -> State:
 class LastRun:
     """The last run of a step, as its file at `path` records it.
 
-    `changed` are the files that changed since then. It is None if there is nothing to compare with: a file is missing,
+    `changed` are the files that changed since then. `changed` is None if nothing can be compared: a file is missing,
     the record is missing or damaged, or its arguments differ from `arguments`. `states` are the present states of the
     files, and `memo` is the value that the last run passed to `record`.
     """
@@ -77,5 +77,5 @@ class LastRun:
 
 
 def plan_states(plan: Path) -> dict[str, State]:
-    """Return the states of a plan and of the answer to the fragment beside it, which changes with isagen itself."""
+    """Return the states of a plan's file and of the answer beside it, which changes when isagen changes."""
     return {str(path): state_of(path) for path in (plan, plan.with_suffix(".conf")) if path.is_file()}

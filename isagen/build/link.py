@@ -30,7 +30,7 @@ SHORT_STRIPS, LONG_STRIPS = {"-s", "-x"}, ("strip-all", "discard-all", "retain-s
 WITH_VALUE = "retain-symbols-file"
 # Python's name of an extension module, with its processor: _core.cpython-313-x86_64-linux-gnu.so.
 EXTENSION = re.compile(r"\.(?:cpython|pypy|graalpy)[^.]*-(\w+)-linux-[^.]*\.so$")
-STRIP_WHEN_INSTALLING = "take the option that strips out of the link arguments, and strip when installing"
+STRIP_WHEN_INSTALLING = "remove the option that strips symbols from the link arguments; strip when installing"
 
 
 def finish(linking: Linking, plan_path: str, mode: str) -> int:

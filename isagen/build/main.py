@@ -55,10 +55,10 @@ def _seal(words: Sequence[str]) -> int:
 
 
 def _configured(words: Sequence[str]) -> int:
-    """``configured PLAN SOURCE [LEVEL WORD...]``: warn if no target compiles the dispatch SOURCE, or one a kernel.
+    """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
-    Meson calls this step after configuring. It also gives editors an entry for each kernel source: the command at
-    LEVEL without the arguments WORD.
+    Meson calls this step after configuring. It warns if no target compiles the dispatch SOURCE, and if a target
+    compiles a kernel source. The entry of a kernel source is its command at LEVEL without the arguments WORD.
     """
     from ..model.plan_file import read_plan
     from .configured import COMPILED_TWICE, WARNING, add_entries, is_used

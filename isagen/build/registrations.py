@@ -77,7 +77,7 @@ def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) 
             "no kernel registers itself",
             where="isa_kernels",
             remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces; "
-            "in objects for link-time optimisation that cannot be found: compile kernels without it",
+            "compile kernels without link-time optimisation, whose objects do not show registrations",
         )
     return registrations_of(level, found)
 

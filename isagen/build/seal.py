@@ -57,7 +57,8 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     inputs = plan_states(Path(plan_path))
     work = work_of(Path(plan_path), os.fspath(folder), inputs)
     changed = last_run.changed
-    # Unchanged plan files imply the same isagen. The memo of another version may contain other classes.
+    # The memo is read only if the plan's files are unchanged: another version of isagen, whose memo may contain other
+    # classes, would have changed them.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
     for path in (paths.compiled for level in work.levels for paths in level.objects):
         if os.path.isfile(path):  # a missing object is an error when it is read
@@ -108,11 +109,12 @@ class _Run:
     def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:
         """Return the names that a level uses and does not define, but a level below defines.
 
-        Each comes with the level whose sealed object defines it: the best of these levels, or the one that it folds to.
+        Each comes with the level whose sealed object defines it: the best of these levels, or the level that the
+        object folds to.
         """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
-        # The first of these maps that has a name counts. `below` starts with the lowest level.
+        # A name is looked up in the highest level first. `below` starts with the lowest level.
         owners = ChainMap(*(self._owners.get(below, {}) for below in reversed(level.below)))
         return {name: owners[name] for name in used if name in owners}
 

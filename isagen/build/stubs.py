@@ -97,8 +97,8 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
             raise BuildError(
                 f"{first_sources[stub]} registers it at {', '.join(stub_levels)}, but no kernel does at {lowest}",
                 where=stub,
-                remedy=f"register one at {lowest} too, for CPUs without any higher level; if isa.toml gives the source "
-                f"levels, they may have to name {lowest}",
+                remedy=f"register one at {lowest} too, for CPUs without any higher level; if isa.toml restricts the "
+                f"levels of the source, add {lowest} to them",
             )
     for registrations in levels:
         for source, kernel in registrations.kernels.items():
@@ -107,7 +107,7 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
                     f"{source} registers it at {', '.join(stubs[stub])}, but not at {registrations.level}, "
                     "which it is compiled for too",
                     where=stub,
-                    remedy=f"say ISA_REGISTER_NO_DISPATCH({stub}) there, or leave the level out in isa.toml",
+                    remedy=f"write ISA_REGISTER_NO_DISPATCH({stub}) there, or leave the level out in isa.toml",
                 )
     _check_shared(levels)
     return dict(sorted(stubs.items()))
@@ -124,7 +124,7 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
 
                 raise BuildError(
                     f"all levels share this variable, but its initial value is {first_value} at {first_level} and "
-                    f"{value} at {registrations.level}: each would read the first one's",
+                    f"{value} at {registrations.level}: both would read the value of {first_level}",
                     where=demangle(symbol),
                     remedy="make it static in the kernel source, or put it, or the function that holds it, into an "
                     "anonymous namespace, so that each level has its own; make a constant constexpr; or give it a name "

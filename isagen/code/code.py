@@ -1,4 +1,4 @@
-"""The code of a binary, numbered: functions, and pieces, which are code whose size no symbol gives."""
+"""The code of a binary as numbered functions and pieces. A piece is code whose size no symbol gives."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# Pieces overlap if control enters the middle of one. In one gap between functions, control is followed until the pieces
-# contain OVERLAPS times the bytes of the gap, plus MORE. Further entries share one empty piece.
+# Pieces overlap if control enters the middle of one, so their total size is limited. When the pieces of one gap between
+# functions have OVERLAPS times the bytes of the gap, plus MORE, all further entries into the gap share one empty piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 
@@ -33,8 +33,9 @@ class Code:
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
-        # By the start of code of unknown size: the bytes in its pieces, and the number of its empty piece.
+        # By the start of code of unknown size: the number of bytes in its pieces.
         self._followed: Counter[int] = Counter()
+        # By the same start: the number of the empty piece that further entries share.
         self._empty_piece: dict[int, int] = {}
         self._ends: dict[int, int] = {}
 

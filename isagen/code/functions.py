@@ -40,7 +40,7 @@ class Functions:
         self._number(candidates, [(start, 2, size, 0) for start, size in unwound if self._is_new(start, size)])
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
-        """Number functions by address again, with `added` candidates. At one address, the preferred one counts."""
+        """Number functions by address again, with `added` candidates. At each address, the preferred one is chosen."""
         if not added:
             return
         candidates += added

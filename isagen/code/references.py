@@ -58,7 +58,8 @@ class References:
     def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function or piece in order, except jumps inside it.
 
-        If control falls through at its end, a jump to where it goes comes last. Callback arguments count as called.
+        If control falls through at its end, the last reference is a jump to where control continues. Callback
+        arguments count as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None
@@ -80,7 +81,10 @@ class References:
             yield ResolvedReference(end, Kind.JUMP, end, "")
 
     def _callbacks_in(self, arguments: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield (address, name) of each function among arguments, and of those in an array between two of them."""
+        """Yield (address, name) of each function among arguments; of two arguments that are data, those in between.
+
+        Two arguments that are addresses of data are the ends of an array of functions.
+        """
         ends = sorted(address for address, _ in arguments if self._binary.section_at(address) is not None)
         if len(ends) == len(arguments) == 2 and not any(map(self._functions.is_code, ends)):
             yield from self._between(*ends)
@@ -101,7 +105,7 @@ class References:
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
         """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown.
 
-        `calls` maps the address of a call to the arguments' positions. Only what another file defines has a name.
+        `calls` maps the address of a call to the arguments' positions. `name` is "" for what this file defines.
         """
         formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
         values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
@@ -313,8 +317,8 @@ class References:
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
         """Yield the pieces at `entries` in gaps, except data.
 
-        An entry is (address, whether control arrives there). Without control, an address in a named variable or of
-        undecodable bytes is that of data.
+        An entry is (address, whether control arrives there). If control does not arrive, the address may be one of
+        data: it is if it is in a named variable, or if the bytes there cannot be decoded.
         """
         for address, is_code in entries:
             if within(self.code.gaps, address):

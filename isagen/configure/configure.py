@@ -189,7 +189,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        # Stubs call the copy that folded ones share, and a module has none.
+        # Stubs call the copy that folded copies share, and a whole module has no stubs.
         fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,
     )
     plan = make_plan(

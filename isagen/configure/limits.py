@@ -1,4 +1,4 @@
-"""Chooses the table of levels of a build, and the limit of a build that has its lowest level alone or is not sealed.
+"""Chooses the table of levels of a build, and the limit of a build that has only its lowest level or is not sealed.
 
 isagen can seal and audit only objects whose format it reads, and its tables have the options and macros of certain
 compilers only. With other objects or compilers, it builds the project for the baseline alone.
@@ -23,7 +23,7 @@ UNLISTED = "it does not list its macros (-dM -E)"
 
 
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
-    """Return the table `name`, and the reason if it has its lowest level alone ("" if it has more).
+    """Return the table `name`, and the reason if it has only its lowest level ("" if it has more).
 
     If `name` is for another architecture, the table is this architecture's with its lowest level. A path `name` is
     relative to `folder`. `where` names the setting in messages.

@@ -55,7 +55,7 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
     try:
-        # Not tempfile: only its owner may read its files, and the umask cannot be read safely beside other threads.
+        # Files of `tempfile` are readable only by their owner, and reading the umask is unsafe beside other threads.
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(temporary, flags, mode)

@@ -114,7 +114,7 @@ def load_config(path: Path) -> Config:
     compat = tuple(dict.fromkeys(top.strings("compat", ())))
     for name in compat:
         if name not in COMPAT:
-            raise top.fail("compat", f"isagen does not stand in for {name!r}", did_you_mean(name, COMPAT))
+            raise top.fail("compat", f"isagen has no headers in place of those of {name!r}", did_you_mean(name, COMPAT))
     return top.record(
         Config,
         path=path,
@@ -150,7 +150,9 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    if header and not functions and not WILDCARD.search(key):  # a pattern's may be for kernels with their own register
+    if (
+        header and not functions and not WILDCARD.search(key)
+    ):  # a pattern's header may be for kernels with a register of their own
         raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
@@ -158,11 +160,10 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
 
 
 def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
-    """Yield a stub and its function for each word in ``{word,word}`` of the stub's name, and for all combinations of
-    the words of several lists; each ``{}`` in the function's name stands for the word of a list, in their order, or for
-    that of the only one.
+    """Yield a stub and its function for each combination of words from the lists ``{word,word}`` in the stub's name.
 
-    Raises `ValueError` where several lists have another number of ``{}``.
+    The first ``{}`` in the function's name is replaced by the word from the first list, and so on. If there is only one
+    list, every ``{}`` is replaced by its word. Raises `ValueError` if the numbers of several lists and ``{}`` differ.
     """
     start, *rest = re.split(r"\{([^{}]*)\}", stub)
     lists = [[word.strip() for word in words.split(",")] for words in rest[::2]]
@@ -217,7 +218,7 @@ def _override(top: Section, project: Section | None = None) -> Override:
     variables = [*names[:1], *(alias.variable for alias in aliases)]
     for name in variables:
         if variables.count(name) > 1:
-            raise top.fail("override", f"{name} is there twice", "name every variable once")
+            raise top.fail("override", f"{name} is listed twice", "name every variable once")
     return names[0] if names else None, tuple(aliases)
 
 

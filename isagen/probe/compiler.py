@@ -82,7 +82,7 @@ class Compiler:
 
     @property
     def machine(self) -> str:
-        """The processor that it compiles for, as it prints it: ``aarch64``; "" if it prints none."""
+        """The processor that it compiles for, as the compiler prints it: ``aarch64``; "" if it prints none."""
         asked = [*self.args, *self.spelled(["-dumpmachine"])]
         return self.run(asked).out.partition("-")[0].strip() if self.known else ""
 
@@ -203,7 +203,7 @@ class Compiler:
 
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
-        """The option for the project's linker, if the compiler finds no `ld`; Meson does not list its own in `args`."""
+        """The option for the project's linker, if the compiler finds no `ld`; `args` lack the one that Meson adds."""
         if not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)

@@ -130,7 +130,7 @@ def mistaken(new_project):
         ),
         (
             HEADER_FIRST + "isa_kernels = []\nisa_generated = {'one.cpp': one}",
-            "isa_kernels: one.cpp: the target that generates it gives one.h in its place\n"
+            "isa_kernels: one.cpp: the target that generates it has the output one.h instead\n"
             "  name one output of each target: target[0]",
         ),
     ],

@@ -178,7 +178,7 @@ def test_a_source_of_a_target_among_the_kernels(scaffold):
     said = scaffold.setup("--reconfigure")
     assert (
         "isagen: warning: meson.build: kernels/level.cpp is in isa_kernels, and a target compiles it too\n"
-        "  name it in one of the two, but for a tool of the build (native: true)"
+        "  remove it from one of them, unless the target is a tool of the build (native: true)"
     ) in said
     assert said.count("a target compiles it too") == 1
 

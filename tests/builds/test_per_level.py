@@ -93,8 +93,8 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
     project.setup("-Disa_levels=AVX512")
     assert (
         "isagen: error: total: ops-avx512.c registers it at AVX512, but no kernel does at DEFAULT\n"
-        "  register one at DEFAULT too, for CPUs without any higher level; if isa.toml gives the source levels, they "
-        "may have to name DEFAULT\n"
+        "  register one at DEFAULT too, for CPUs without any higher level; if isa.toml restricts the levels of the "
+        "source, add DEFAULT to them\n"
     ) in project.ninja(check=False)
 
 
