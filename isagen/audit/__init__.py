@@ -1,7 +1,7 @@
 """The audit: after the link, it reports instructions that the CPU may lack and that no check at run time covers.
 
-Modules use modules of their own line of this list and of the lines above it. The package `code` reads functions and
-references from a binary.
+A module imports only modules of its own line of this list and of the lines above it. The package `code` reads functions
+and references from a binary.
 
 - `findings`, `allowances`, `known_functions`: results; the findings that people allow; functions of libraries
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked

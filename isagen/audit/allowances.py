@@ -120,7 +120,7 @@ class AllowFiles:
     def unused(self) -> list[str]:
         """Return a sentence for each entry that allowed nothing."""
         reasons = {
-            True: "allows nothing: it matches no finding, or entries before it do; take it out",
+            True: "allows nothing: no finding matches, or an earlier entry allows it; remove the entry",
             False: "no file of that name was audited",
         }
         return [
@@ -131,7 +131,7 @@ class AllowFiles:
 
 
 def _matches_file(entry: Entry, target: str) -> bool:
-    """Return whether the pattern of an entry matches a file's path, or the end of it that starts at some folder."""
+    """Return whether the pattern of an entry matches a file's path, or the path without its first folders."""
     parts = target.split("/")
     return not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
 

@@ -89,7 +89,7 @@ class BuildObjects:
         return self._origins.get(path.resolve(), ("", ""))[0]
 
     def definition(self, symbol: str, level: str) -> Path | None:
-        """Return the object that defines a function of a level, or of none: the sealed object, if it exists."""
+        """Return the object that defines a function of a level or of no level: the sealed object, if it exists."""
         return self._definitions.get(level, {}).get(symbol)
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:

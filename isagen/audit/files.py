@@ -23,7 +23,7 @@ UNIVERSAL = "universal Mach-O"
 # Universal Mach-O and Java's classes start with the same bytes. The number of processors follows, or the class version.
 FAT = b"\xca\xfe\xba\xbe"
 OLDEST_CLASS = 43  # version
-# What a universal file says of each of its parts (<mach-o/fat.h>): processor, its subtype, offset, size, alignment.
+# The header of each part of a universal file (<mach-o/fat.h>): processor, its subtype, offset, size, alignment.
 PART = struct.Struct(">IIIII")
 PROCESSORS = {
     (0x01000007, 3): "x86_64",
@@ -63,9 +63,9 @@ def _is_universal(head: bytes) -> bool:
 
 
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
-    """Write those parts of a universal file to a folder that are read, as ``NAME (arm64)``.
+    """Write the parts of a universal file that isagen reads into a folder, as ``NAME (arm64)``.
 
-    Return their paths, and whether the file has no others.
+    Return their paths, and whether these are all parts of the file.
     """
     data, parts = path.read_bytes(), []
     count = int.from_bytes(data[4:8], "big")

@@ -1,4 +1,4 @@
-"""Auditing files without a record, whose dispatch is unknown: certain findings are told from unproven ones."""
+"""Auditing files without a record, whose dispatch is unknown: findings are either certain or unproven."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The rule for what a level runs at load or exit: it passes no address of the level's code to code that may store it.
 
-An initialiser receives no address of a level: it can pass on only addresses that its code names. If that code takes the
-address of level code, or of data that contains one, each other name that it uses must be private to the level, or known
-to store no address (`known_functions`).
+An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
+address of level code, or of data that contains such an address, each other name in its code must be private to the
+level, or known to store no address (`known_functions`).
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
 instructions and the names that it uses are judged too. Virtual functions of classes derived from the C++ library's

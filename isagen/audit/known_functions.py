@@ -29,7 +29,7 @@ def _patterns(table: str) -> Pattern[str]:
 def is_harmless(name: str) -> bool:
     """Return whether a function neither stores nor calls its arguments, or a variable contains no address.
 
-    The pointer to one that is in a DLL is alike.
+    The same is returned for the pointer to such a function or variable of a DLL.
     """
     name = name.removeprefix(IMPORTED)
     calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)

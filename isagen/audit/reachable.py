@@ -136,8 +136,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # Name the variable of the first step that refers to one before it calls the next step; the last step may also
-        # refer to it after the instruction.
+        # `variable` is from the first step that refers to a variable before it calls the next step. In the last step,
+        # the reference may also come after the instruction.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,

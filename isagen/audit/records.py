@@ -30,13 +30,13 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return a record whose baseline has no features beyond this one, if this one limits it."""
+        """Return a record without the features of its baseline that this baseline lacks, if this baseline limits it."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
 
     def beyond(self, records: Iterable[Record]) -> Iterator[Finding]:
-        """Yield a finding for each build whose own baseline this one limits and does not contain."""
+        """Yield a finding for each build whose baseline has features beyond this one, if this one limits it."""
         for record in records if self.everywhere else ():
             missing = features_of(record.features).not_implied(record.baseline, self.features)
             if missing:

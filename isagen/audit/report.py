@@ -72,7 +72,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
         names = [demangle(name) for name in (result.outside if every else result.outside[:SHOWN])]
         rest = len(result.outside) - len(names)
         more = f" and {rest} more (--all shows them)" if rest else ""
-        yield f"  code of no level that levels run, one copy for all of them: {', '.join(names)}{more}"
+        yield f"  code outside levels that levels refer to, one copy for all levels: {', '.join(names)}{more}"
     for note in result.notes:
         yield f"  {note}"
 

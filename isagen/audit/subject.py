@@ -74,7 +74,7 @@ class Subject:
 
     @property
     def levels_are_lost(self) -> bool:
-        """Whether levels cannot be told: the names of their functions were stripped."""
+        """Whether the levels of functions are unknown, because their names were stripped."""
         return bool(self.levels) and self.binary.stripped and self.binary.names_tell_levels
 
     @property

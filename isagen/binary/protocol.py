@@ -1,6 +1,6 @@
 """The protocols of binary files as the audit reads them: sections, symbols, relocations, and pointers.
 
-Addresses are those of a process that loads a linked file. An object has none, so its reader makes them up.
+Addresses are those of a process that loads a linked file. An object has no addresses, so its reader assigns them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class RelocationTypes:
     """The relocation types of one processor in one format, by the value that they write.
 
     In an object, `absolute` ones write an address or a part of one, and `relative` ones the distance to an address.
-    `through_slot` ones, which are among these, write the place of a pointer that the loader writes. `of_loader` ones
+    Some of both are `through_slot`: the address is that of a pointer that the loader writes. `of_loader` ones
     mark calls of the loader's own functions. `parts` are not read: they mark places, or write the rest of a value of
     which another relocation writes the first part. `after_start` maps absolute types whose addend counts from the start
     of the instruction to the bytes between that start and the relocated place. In a linked file, `slot` ones write the

@@ -45,8 +45,8 @@ class LevelAddresses:
         """Return the names that are private to the level, without those of weak constants that point to no code.
 
         They are the names of code, of Fortran modules' variables, of `initialised_variables`, and of data that points
-        to code, such as vtables. Levels share all other mergeable variables, so the names of these are not private, and
-        neither are those of registrations.
+        to code, such as vtables. All other mergeable variables are shared by the levels, so their names are not
+        private. Names of registrations are not private either.
         """
         names = set(self.initialised_variables)
         registrations = self._kernel_prefix, self._without_prefix

@@ -53,15 +53,15 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--baseline",
         metavar="LEVEL",
-        help="what a file must run on, outside its levels: X86_64_V2, ARMV8_2_A, ...; default: what its build says, or "
-        "the lowest of its processor",
+        help="the CPU for which code outside levels is judged: X86_64_V2, ARMV8_2_A, ...; default: the baseline in the "
+        "file's record, or else the lowest level of its processor",
     )
     parser.add_argument(
         "--fail-on",
         metavar="KIND,...",
         default=DEFAULT,
         help=f"the kinds of findings that make the exit status 1: some of those below, {ALL}, {NONE} or {DEFAULT} "
-        "(load, and of what isagen built all but unproven and split); other kinds are reported nevertheless",
+        "(load; for files that isagen built, all but unproven and split); other kinds are reported nevertheless",
     )
     parser.add_argument(
         "--allow",

@@ -95,7 +95,9 @@ def add_why(commands: Commands) -> None:
         description="Say why a level, or one kernel at it, is or is not built, supported here, and selected.",
     )
     parser.add_argument("level", metavar="LEVEL", help="a level of the build, in any case")
-    parser.add_argument("kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or its end, or a stub")
+    parser.add_argument(
+        "kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or the end of that path, or a stub"
+    )
     parser.add_argument("where", metavar="WHERE", help=WHERE)
     add_output(parser, ("text", "json"))
     parser.set_defaults(run=run_why)

@@ -37,9 +37,9 @@ def standard_output() -> TextIO:
 
 
 def wrapped(lines: Iterable[str], indent: str = "    ", code: str = "", stream: TextIO | None = None) -> str:
-    """Return lines as text, wrapped to the width of the terminal if `stream`, the standard output by default, is one.
+    """Return lines as text. If `stream` (by default the standard output) is a terminal, they are wrapped to its width.
 
-    Further lines of each begin with `indent`. Lines that begin with `code`, if it is given, stay as they are.
+    The parts of a wrapped line, except the first, begin with `indent`. Lines that begin with `code` are not wrapped.
     """
     stream = stream or sys.stdout
     if stream is not None and stream.isatty():

@@ -24,7 +24,7 @@ class Change:
 def differences(before: Matrix, after: Matrix) -> list[Change]:
     """Return the differences between two matrices: first facts of the build, then levels, then kernels.
 
-    A part is compared only if its whole does not differ. A cell that differs as its whole level does is left out.
+    If a level or a kernel itself differs, its parts are not compared. A cell that differs as its level is left out.
     """
     old, new = dict(_texts(before)), dict(_texts(after))
     changes: dict[tuple[str, ...], tuple[str, str]] = {}

@@ -77,7 +77,7 @@ def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, st
 
 
 def _is_excluded(level: MatrixLevel, asked: MatrixLevel | None, off: MatrixLevel | None) -> bool:
-    """Return whether a level is not allowed if the level `asked` is named, or if the level `off` is switched off."""
+    """Return whether an override excludes a level: `asked` is the level that it allows, `off` one that it disables."""
     if asked is not None:
         return level.name != asked.name and level.name not in asked.requires
     return off is not None and (level.name == off.name or off.name in level.requires)

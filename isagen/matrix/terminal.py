@@ -122,7 +122,7 @@ def _grid(matrix: Matrix) -> Table:
 
 
 def _shown(matrix: Matrix) -> list[MatrixLevel]:
-    """Return the levels that are not disabled; those that are have one line for all."""
+    """Return the levels that are not disabled; all disabled levels share one line."""
     return [level for level in matrix.levels if level.verdict != DISABLED]
 
 

@@ -99,7 +99,7 @@ def _runs_here(running: tuple[MatrixKernel, str] | None, several: bool) -> Itera
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
-    """Return an explanation; where stubs may call a copy, with `details`, the flags, and how to run the copy."""
+    """Return an explanation. If stubs may call a copy, it has `details`, the flags, and how to run the copy."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
     details = (*details, *(f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels))

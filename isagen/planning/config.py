@@ -150,9 +150,8 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    if (
-        header and not functions and not WILDCARD.search(key)
-    ):  # a pattern's header may be for kernels with a register of their own
+    # The header of a pattern may be for kernels that have a register of their own.
+    if header and not functions and not WILDCARD.search(key):
         raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")

@@ -117,8 +117,8 @@ def _check_register(source: str, settings: Settings) -> None:
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
     """Return a unique name for the copies of each kernel.
 
-    It is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. The set's name
-    comes first, because the copies of all sets are in one folder.
+    It is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. It starts
+    with the set's name, because the copies of all sets are in one folder.
     """
     start = f"{kernel_set}." if kernel_set else ""
     names = {source: posixpath.basename(source) for source in kernels}

@@ -58,7 +58,7 @@ class Encodings(dict[int, int]):
         return code
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that each code needs, without codes that every CPU has or that are harmless without them.
+        """Return the features that each code needs, without codes that every CPU has or that harm no CPU.
 
         A feature has the form "a or b" where one of them is enough.
         """

@@ -87,9 +87,9 @@ class Table:
         """Return the macros that a kernel sees at `name`, its own and those of lower levels, each NAME or NAME=VALUE.
 
         A level has the `defines` of the levels below it, without those that it or a level between them drops. It has
-        CPU_CAPABILITY_X of each level X below it, except the lowest, that has the same width: by these macros, ATen's
-        vec headers choose a register width. Levels that the compiler is `lacking` give no such macro: kernels would use
-        intrinsics that it does not have.
+        CPU_CAPABILITY_X of each level X below it that has the same register width, except the lowest: by these macros,
+        ATen's vec headers choose a register width. A level that the compiler cannot build, one of `lacking`, gives no
+        such macro, because kernels would use its intrinsics.
         """
         level = self.level(name)
         defines: dict[str, str] = {}

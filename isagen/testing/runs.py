@@ -81,7 +81,7 @@ def _not_built(matrices: Sequence[Matrix], level: str) -> str:
 def _run_where_it_can(
     matrix: Matrix, level: str, built: Mapping[str, MatrixLevel], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run at the first place that supports the level of every set which has it."""
+    """Run the command at the first place that supports the level as each set of kernels builds it."""
     problems: list[str] = []
     for place in places(matrix, emulated):
         problem = next(filter(None, map(place.problem_of, built.values())), "")

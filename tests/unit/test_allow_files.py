@@ -142,9 +142,10 @@ def test_what_entries_were_used_for():
     assert [(covered.number, len(findings)) for covered, findings in result.excused] == [(0, 2)]
     assert (files.used[first], files.files[first], files.files[third]) == (2, 1, 0)
     assert files.unused() == [
-        "a.toml: allow[1]: fg: allows nothing: it matches no finding, or entries before it do; take it out",
+        "a.toml: allow[1]: fg: allows nothing: no finding matches, or an earlier entry allows it; remove the entry",
         "a.toml: allow[2]: every function in y.so (load): no file of that name was audited",
-        "a.toml: allow[3]: h in x.so: allows nothing: it matches no finding, or entries before it do; take it out",
+        "a.toml: allow[3]: h in x.so: allows nothing: no finding matches, or an earlier entry allows it; "
+        "remove the entry",
     ]
 
 

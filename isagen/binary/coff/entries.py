@@ -27,7 +27,7 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class CoffSection:
-    """A section (`isagen.binary.protocol.Section`); `address` is made up, and `index` counts from 1 as symbols do."""
+    """A section (`isagen.binary.protocol.Section`). The reader assigns `address`; `index` is 1 for the first."""
 
     index: int
     name: str

@@ -16,7 +16,7 @@ LOADED, LOADED_OR_AT_EXIT = "when loaded", "when loaded or at exit"
 # Where GNU's linker joins the arrays of functions that the C library calls when a file is loaded; others join them
 # with constants.
 ARRAYS = ".CRT"
-# By machine, a jump through the pointer at a distance: import libraries contain one for each function of a DLL.
+# The jump through the pointer to a function of a DLL, by machine. Import libraries contain one for each function.
 THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
 
 

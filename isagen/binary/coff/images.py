@@ -179,7 +179,7 @@ class Image(Coff):
             name = entry.name
             if entry.storage == c.CLASS_STATIC and entry.auxiliary and entry.kind != c.TYPE_FUNCTION:
                 kind, function = SymbolKind.SECTION, name.partition("$")[2]
-                if function and section.executable:  # libraries without local symbols keep the names of sections
+                if function and section.executable:  # without local symbols, a function's name remains in its section's
                     kind, name = SymbolKind.FUNCTION, function
             elif name in ARRAYS:
                 kind = SymbolKind.DATA
@@ -239,9 +239,10 @@ class Image(Coff):
         yield from self._function(start, end)
 
     def _function(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the code of a function without the tables after it: cl puts the addresses there that a switch jumps to.
+        """Yield the code of a function without the jump tables that cl puts after it.
 
-        Two of them in a row mark the first table. Like `start` and `end`, they are relative to the image.
+        Two addresses of the function in a row mark the first table. Like `start` and `end`, they are relative to the
+        image.
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)
@@ -255,7 +256,7 @@ class Image(Coff):
         return bool(flags and flags[0] >> 3 & c.UNWIND_CHAINED)
 
     def _unwound_size(self, unwinding: int) -> int:
-        """Return the size of a function of arm64, which is in packed unwind information, or where that leads."""
+        """Return the size of a function of arm64, from packed unwind information, or from the record at its address."""
         if unwinding & 3:
             return (unwinding >> 2 & 0x7FF) * 4
         return (int.from_bytes(self.read(self.base + unwinding, 4), "little") & 0x3FFFF) * 4

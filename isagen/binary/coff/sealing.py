@@ -11,7 +11,7 @@ The code of a level moves to a section of its own: what stands before the `$` is
 
 A directive to export or to retain a name is removed when the name becomes private, because that symbol is gone.
 
-A symbol of this format cannot be hidden: a DLL that exports nothing by name exports all of them.
+Symbols of this format cannot be hidden: a DLL that exports no symbol by name exports all symbols.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .layout import HEADER, SECTION, code_section
 from .objects import CoffObject
 
 LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
-# GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, with another symbol of the object.
+# GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, where OTHER is a symbol of the object.
 WEAK_DEFINITION = ".weak."
 DIRECTIVES = ".drectve"  # of the compiler, for the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)

@@ -35,7 +35,7 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class ElfSection:
-    """A section (`isagen.binary.protocol.Section`). Objects have no addresses: `address` is one that isagen assigns."""
+    """A section (`isagen.binary.protocol.Section`). Objects have no addresses, so the reader assigns `address`."""
 
     index: int
     name: str

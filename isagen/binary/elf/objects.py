@@ -98,7 +98,7 @@ class ElfObject(SealableObject):
         """The code and constants that other objects may define too: weak and unique symbols, and those in groups.
 
         Constants are among them because vtables point to the level's code, and the layout of lookup tables may depend
-        on its vectors; but not type information, because a handler must match exceptions that any level throws.
+        on its vectors. Type information is not: a handler must match exceptions that any level throws.
         """
         grouped = {member for group in self.groups for member in group.members}
         mergeable = (s for s in self.symbols if s.defined and (s.binding in MERGEABLE or s.section in grouped))

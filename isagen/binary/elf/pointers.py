@@ -99,7 +99,7 @@ class ElfPointers(ObjectPointers):
             in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
             return Target(symbol.address if in_file else 0, self.elf.name(symbol))
         if named == "none" and within(self.slot_ranges, slot):
-            # The file contains its value: in programs at fixed addresses, and if .relr.dyn relocates it.
+            # The file contains the slot's value if its address is fixed, or if .relr.dyn relocates it.
             value = word_at(self.elf, slot)
             return Target(value, null=not value)
         return Target(resolved=named == "resolver")

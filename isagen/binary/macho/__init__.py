@@ -41,5 +41,5 @@ def open(path: AnyPath, shown: str = "") -> Binary:
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:
-    """Return the `content` of an object: whole modules, whose objects alone get notes, have no levels on macOS."""
+    """Return `content` unchanged: only objects of whole modules get notes, and these have no levels on macOS."""
     return content

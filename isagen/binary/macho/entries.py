@@ -21,7 +21,7 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class MachoSection:
-    """A section (`isagen.binary.object_reader.ObjectSection`); `index` counts from 1 as symbols do."""
+    """A section (`isagen.binary.object_reader.ObjectSection`); `index` counts from 1, as in symbols."""
 
     index: int
     segment: str

@@ -40,9 +40,9 @@ class Segment(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """A pointer at the address `place`: it leads to an `address` in this file, or to a `name` and `addend` bytes more.
+    """A pointer at the address `place`: it leads to an `address` in this file, or `addend` bytes beyond a `name`.
 
-    `own` names may be those of this file's own exports.
+    With `own`, the `name` may be one of this file's own exports.
     """
 
     place: int

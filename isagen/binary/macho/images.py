@@ -134,7 +134,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _exports(self) -> dict[str, Export] | None:
-        """The exports by name; None if the file has no trie of them, so that the symbol table tells."""
+        """The exports by name; None if the file has no trie of exports: then the symbol table shows them."""
         start, size = self._loader_data[10:] or self._link_data(m.EXPORTS_TRIE)
         return {export.name: export for export in exports(self.data, start, size)} if size else None
 
@@ -170,7 +170,8 @@ class MachoImage(Macho):
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
         for symbol in symbols:
-            # In a stripped file, what has no name may come after a variable, and after a function that is not listed.
+            # A symbol's size is the distance to the next one, which a stripped file may lack unless it lists the starts
+            # of functions.
             is_listed = self.sections[symbol.section].executable and self._function_starts
             sized = is_listed or not self.stripped
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
@@ -198,7 +199,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _levels(self) -> dict[int, str]:
-        """The level of each named function, by its address, in order. A name of ordinary code counts first."""
+        """The level of each named function, by its address, in order; "" if one of its names is of ordinary code."""
         records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
         names = {level.lower(): level for record in records for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..machines import machine_of
 from ..processor import OldestCpu, Processor
 
-# GCC has the attribute from 15 on; compilers turn LSX on by default, so code for CPUs without it needs it there, too.
+# Compilers turn LSX on by default, so code for CPUs without LSX needs the attribute; GCC has it from 15 on.
 OLDEST_CPU = OldestCpu(
     macro="__loongarch__",
     gcc=(("__GNUC__ >= 15", "no-lasx,no-lsx"),),
