@@ -66,7 +66,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
     # If several sources register the stub, the sentence is about the one that the stub calls at this level.
     source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
-    withheld = [f"{matrix.withhold}() may withhold features, and is not asked here"] if matrix.withhold else []
+    withheld = [f"{matrix.withhold}() may withhold features; it is not called here"] if matrix.withhold else []
     details = *explanation.details, *source, *_runs_here(running, len(kernels) > 1), *withheld
     return replace(explanation, details=details)
 

@@ -15,9 +15,9 @@ from ..row_decoder import Instruction, RowDecoder, Step
 from .words import PAGE, access, branch_target, is_call, reads_first, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
-NO_REGISTER = 31  # the zero register or the stack pointer, by the instruction
-# LDRB to w16 and CBZ of w16, before an atomic instruction: the CPU has it if the byte is not zero. So do the functions
-# __aarch64_ldadd4_acq_rel and its like in libgcc and compiler-rt, which GCC calls (-moutline-atomics).
+NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
+# LDRB to w16 and CBZ of w16: the atomic instruction after them runs only if the byte is not zero, so that the CPU has
+# it. Functions of libgcc and compiler-rt such as __aarch64_ldadd4_acq_rel do this; GCC calls them (-moutline-atomics).
 LOADS_FLAG, BRANCHES_ON_FLAG = (0xFFC003FF, 0x39400210), (0xFF00001F, 0x34000010)
 
 
