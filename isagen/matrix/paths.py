@@ -19,7 +19,7 @@ WORD = re.compile(
     rf"(?P<before>.*?(?:{OPTION}|{PART})){START}.*?(?P<end>[:,;.'\"`\u2019\u201d)\]}}>]*)\Z",
     re.DOTALL,
 )
-# The source of a reason, which is published anyway.
+# An address on the web, which a reason may cite: it contains no path of the machine.
 ADDRESS = re.compile(r"[(\[<'\"]?https?://")
 # A path in quotes or brackets, which may contain spaces.
 CLOSING = "'\"`\u2019\u201d)\\]}>"

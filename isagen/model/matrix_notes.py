@@ -62,7 +62,7 @@ def _check(matrix: Matrix) -> None:
     if not names:
         raise ValueError("it has no levels")
     if len(set(names)) != len(names):
-        raise ValueError("two levels have one name")
+        raise ValueError("two levels have the same name")
     for kernel in matrix.kernels:
         if kernel.levels.keys() != set(names):
             raise ValueError(f"{kernel.source!r} has other levels than the matrix")

@@ -129,7 +129,7 @@ class Features:
         )
 
     def having(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the features that every CPU with all features `names` has."""
+        """Return the features of a CPU that has all features `names`: these, and what they need and imply."""
         found, waiting = set(), list(names)
         while waiting:
             name = waiting.pop()

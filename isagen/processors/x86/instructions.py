@@ -20,7 +20,7 @@ def numbers(enumeration: ModuleType) -> Mapping[str, int]:
 
 
 def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
-    """Return the features that each code needs, without codes that every CPU has or that are harmless without them.
+    """Return the features that each code needs, without codes that every CPU has or that harm no CPU.
 
     A code is iced-x86's number of one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
     """
