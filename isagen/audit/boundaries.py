@@ -116,7 +116,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
             continue
         if registered and place != symbol.address:
             continue  # a registration is one pointer; without sizes in the format, unnamed data follows it
-        what = "points to" if registered else "holds the address of"
+        what = "points to" if registered else "contains the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"
         findings[name] = subject.fault("address", name, f"{what} {shown}", registered or level)
     return list(findings.values())

@@ -99,7 +99,7 @@ def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]
 def _without_files(words: Sequence[str]) -> Iterator[str]:
     """Yield the words of a compile command without the names of files, and then those that list macros.
 
-    The last word is the source, whose suffix tells the language; the compiler's name tells nothing
+    The last word is the source, whose suffix shows the language; the compiler's name does not show it
     (`python -m ziglang c++`). gfortran prints its macros only in C, and warns of options that C does not have.
     """
     is_value, is_clang_cl = False, any(Path(word).name.startswith(CLANG_CL) for word in words[:2])

@@ -238,7 +238,7 @@ class ReachableCode:
                 else:
                     name = code.variables.name_at(target) or f"the data at {target:#x}"
                     what = (
-                        f"{name} holds its address"
+                        f"{name} contains its address"
                         + f", one of {len(beyond)} of such code" * (len(beyond) > 1)
                         + ", and is used by"
                     )

@@ -16,7 +16,7 @@ FOLDER = os.path.dirname(__file__)
 # One line for each format's folder.
 NAMES = ("elf", "coff", "macho")
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
-HEAD = 1024  # bytes that tell a file's format and architecture: a PE file starts with a program for DOS
+HEAD = 1024  # bytes that show a file's format and architecture: a PE file starts with a program for DOS
 # The first bytes of archives of objects, in all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 
@@ -70,7 +70,7 @@ def known_systems() -> tuple[str, ...]:
 
 
 def system_of(binary: Binary) -> str:
-    """Return Meson's name of the system that a file is for; "" if its format tells none."""
+    """Return Meson's name of the system that a file is for; "" if its format is for several systems."""
     systems = next(format.systems for format in FORMATS if format.name == binary.format)
     return systems[0] if len(systems) == 1 else ""
 

@@ -278,7 +278,7 @@ class Binary(Protocol):
 
     @property
     def names_tell_levels(self) -> bool:
-        """Whether the names of functions tell their levels, so that the levels in a stripped file are not known."""
+        """Whether only the names of functions show their levels, so that the levels in a stripped file are unknown."""
 
     @property
     def sections(self) -> Sequence[Section]: ...

@@ -78,7 +78,7 @@ class Section:
         value = self._get(key, list, "a list of strings", default)
         for item in value:
             if not isinstance(item, str):
-                raise self.fail(key, f"must be a list of strings, but holds {item!r}")
+                raise self.fail(key, f"must be a list of strings, but contains {item!r}")
         return tuple(value)
 
     def array(self, key: str) -> list[Any]:
@@ -102,7 +102,7 @@ class Section:
         for number, value in enumerate(self._get(key, list, "an array of tables", [])):
             path = f"{self._path}.{key}" if self._path else key
             if not isinstance(value, dict):
-                raise self.fail(key, f"must be an array of tables, but holds {value!r}", f"write [[{path}]]")
+                raise self.fail(key, f"must be an array of tables, but contains {value!r}", f"write [[{path}]]")
             yield Section(value, self._file, self._error, f"{path}[{number}]")
 
     def names(self) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class SetConfig:
 class Config:
     """A project's isa.toml. `override` is None if the project uses the table's variable.
 
-    `fold` tells whether a copy with the same code as a lower level's is left out of the link. The project's function
+    With `fold`, a copy with the same code as a lower level's is left out of the link. The project's function
     `withhold` may withhold features of a CPU; it is "" if there is none. The keys of `kernels` are paths and patterns
     of paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key that `levels` are
     from: a set's or the project's.

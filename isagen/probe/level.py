@@ -75,7 +75,7 @@ def build_probe(
 def probe_text(table: Table, levels: Sequence[Level]) -> str:
     """Return the program that probes `levels`. It includes headers only if a probe uses names from headers.
 
-    The probe of a single level is the body of `main`. Of several levels, each probe is a function, and `main` returns
+    The probe of a single level is the body of `main`. For several levels, each probe is a function, and `main` returns
     the sum of their results.
     """
     words = {word for level in levels for word in re.findall(r"\b[A-Za-z_]\w*", level.probe)}

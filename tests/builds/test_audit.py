@@ -307,7 +307,7 @@ def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(prepar
         ('[[audit.allow]]\nsymbol = "*"\nreason = "no"\n', "'*' allows everything"),
         ('[[audit.allow]]\nsymbol = "f"\nreason = "x"\nwhy = "y"\n', "isa.toml: audit.allow[0].why: unknown key"),
         ('[audit]\nallow = "f"\n', "isa.toml: audit.allow: must be an array of tables"),
-        ('[audit]\nallow = ["f"]\n', "must be an array of tables, but holds 'f'"),
+        ('[audit]\nallow = ["f"]\n', "must be an array of tables, but contains 'f'"),
     ],
 )
 def test_an_entry_that_cannot_be_right_is_an_error(prepared, text, message):

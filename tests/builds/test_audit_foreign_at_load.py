@@ -51,7 +51,7 @@ def test_a_table_that_is_handed_out_at_load(link, compiler, stripped):
         run("strip", library)
     (finding,) = audit(library).findings
     assert (finding.kind, finding.cause) == ("unproven", "pointer")
-    assert "holds its address, and is used by code that runs when loaded" in finding.detail
+    assert "contains its address, and is used by code that runs when loaded" in finding.detail
 
 
 BEHIND = """

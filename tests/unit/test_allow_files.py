@@ -63,7 +63,7 @@ def test_a_file_that_is_given_twice_is_read_once(tmp_path):
     [
         (f"[[audit.allow]]\n{REASON}", "audit", "unknown key", "known: allow"),
         (f"[allow]\n{REASON}", "allow", "must be an array of tables", ""),
-        ("allow = [1]", "allow", "must be an array of tables, but holds 1", "write [[allow]]"),
+        ("allow = [1]", "allow", "must be an array of tables, but contains 1", "write [[allow]]"),
         (f'[[allow]]\nsymbl = "f"\n{REASON}', "allow[0].symbl", "unknown key", "did you mean 'symbol'?"),
         ('[[allow]]\nsymbol = "f"', "allow[0].reason", "is missing", "give it as a string"),
         ('[[allow]]\nsymbol = "f"\nreason = " "', "allow[0].reason", "is empty", "say why"),

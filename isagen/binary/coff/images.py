@@ -35,7 +35,7 @@ class ImageSection(CoffSection):
 
 
 class Image(Coff):
-    """A PE file (`isagen.binary.protocol.Binary`, but for its pointers)."""
+    """A PE file (`isagen.binary.protocol.Binary`, without its pointers)."""
 
     unreadable = "is not a PE file that can be read: "
     relocatable = False

@@ -66,8 +66,8 @@ class ElfPointers(ObjectPointers):
     def _slots(self) -> dict[int, tuple[str, int]]:
         """The value of each pointer that the loader writes, by the pointer's address.
 
-        It is ("address", address), ("symbol", the symbol's number) or ("resolver", the resolver's address). Of pointers
-        outside `slot_ranges`, only those to which the loader writes the result of a resolver are included.
+        It is ("address", address), ("symbol", the symbol's number) or ("resolver", the resolver's address). Outside
+        `slot_ranges`, only pointers to which the loader writes the result of a resolver are included.
         """
         slots: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections if not self.elf.relocatable else ():

@@ -1,4 +1,4 @@
-"""Reading Mach-O programs, libraries and bundles. Only the names of functions tell which level they belong to."""
+"""Reading Mach-O programs, libraries and bundles. Only the names of functions show which level they belong to."""
 
 from __future__ import annotations
 

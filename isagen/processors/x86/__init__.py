@@ -1,4 +1,4 @@
-"""x86-64, and 32-bit x86, which has the same features, but of which isagen builds only the baseline."""
+"""x86-64, and the baseline of 32-bit x86, which has the same features."""
 
 from __future__ import annotations
 
