@@ -140,7 +140,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("kernels.a.register.'a-b' = 'f'", "kernels.a.register.a-b", "'f' cannot be registered for it", "write reg"),
         ("[kernels.'a.c']\narg = []", "kernels.a.c.arg", "unknown key", "did you mean 'args'?"),
         ("levels = 3", "levels", "must be a list of strings, not 3", ""),
-        ("levels = [3]", "levels", "holds 3", ""),
+        ("levels = [3]", "levels", "contains 3", ""),
         ("kernels = []", "kernels", "must be a table", ""),
         ("[kernels]\n'a.c' = 3", "kernels.a.c", "must be a table", ""),
         ("compat = ['atem']", "compat", "isagen has no headers in place of those of 'atem'", "did you mean 'aten'?"),
