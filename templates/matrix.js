@@ -279,7 +279,7 @@
     try {
       history.replaceState(null, "", `#${parts.join(",").replace(/,+$/, "").replaceAll("%2F", "/")}`);
     } catch {
-      /* not here */
+      /* the browser forbids it */
     }
   }
 
@@ -305,7 +305,7 @@
     try {
       localStorage.setItem("isagen-theme", name);
     } catch {
-      /* not here */
+      /* the browser forbids it */
     }
   }
 
@@ -342,7 +342,7 @@
       theme(kept);
     }
   } catch {
-    /* not here */
+    /* the browser forbids it */
   }
   const [wanted, place, source, level] = addressParts();
   view = Object.hasOwn(VIEWS, wanted) ? VIEWS[wanted] : view;

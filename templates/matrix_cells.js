@@ -50,14 +50,14 @@ function familiesOf(build, code) {
   return new Map(code[FAMILIES].map(([number, count]) => [build.features[number], count]));
 }
 
-// Returns the share of instructions that need a feature, or the one of some features that most of them need.
+// Returns the share of instructions that need one of the features: the one that most of the instructions need.
 function shareOf(build, code, features) {
   if (!code[INSTRUCTIONS]) return 0;
   const counts = familiesOf(build, code);
   return Math.min(1, Math.max(0, ...features.map((name) => counts.get(name) || 0)) / code[INSTRUCTIONS]);
 }
 
-// Returns the least value of each step of a scale whose steps hold equally many values, and the greatest value.
+// Returns the bounds of a scale whose steps contain equally many values: the least value of each step, and the greatest.
 function boundsOf(build, value) {
   const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell[CODE] ? value(cell) : 0)));
   const sorted = found.filter((one) => one > 0).sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 "use strict";
 // What opens from the matrix: the details of a cell, a level or a kernel.
 
-// Returns an element; children are elements and texts, and nothing that is null or false.
+// Returns an element; children are elements and texts, of which null, false and "" are left out.
 function el(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
