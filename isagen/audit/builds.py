@@ -110,7 +110,8 @@ def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, 
         level = sealed_level or objects.level(path)
         if level in build.record.levels or _is_of_target(path, build.record):
             record = build.record
-            if build.plan.module and level:  # code of a private module runs after the check: its level is the baseline
+            # A private module is opened only where its level is supported: all its code may use the level's features.
+            if build.plan.module and level:
                 record, level = record.of_module(level), ""
             return audit_object(binary, record, level, shown, objects.kernel(binary.path), baseline)
     records = records_of(binary)

@@ -1,10 +1,10 @@
 """Writes the dispatch sources, and a copy of each kernel source for each level at which it is built.
 
 Most copies include their source. Compilers then find headers beside it, record it as a dependency, and name the level
-in each message. Other copies contain the source's text: of Fortran, because Meson scans sources for modules; of
-generated sources, which may be deleted; and of sources whose path an #include cannot name. A copy of a Fortran source
-that is not preprocessed starts with `# 1 "file"`, the preprocessed form of `#line`. Copies in Fortran do not include
-the guard header, because no macro shows which features are on.
+in each message. A copy contains the source's text if the source is in Fortran, because Meson scans sources for modules;
+if it is generated, because it may be deleted; or if an #include cannot name its path. A copy of a Fortran source that
+is not preprocessed starts with `# 1 "file"`, the preprocessed form of `#line`. Copies in Fortran do not include the
+guard header, because no macro shows which features are on.
 """
 
 from __future__ import annotations

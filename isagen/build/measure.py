@@ -54,7 +54,7 @@ class Measure:
 
 CONDITION = re.compile(rb"^\s*#\s*if", re.MULTILINE)
 LOST = (
-    "isagen: warning: {source}: the copy of {level} is the same as that of {lower}, although that of {between} is not\n"
+    "isagen: warning: {source}: {level} has the same code as {lower}, although {between} between them has other code\n"
     "  {level} lacks the code of {between}: let the #if in the source choose it, or define its macro for {level} in "
     "the table (levels.{level}.defines)"
 )
@@ -63,7 +63,7 @@ LOST = (
 def lost_code(
     levels: Sequence[Registrations], below: Mapping[str, Sequence[str]], paths: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a warning for each kernel source whose copy equals a lower level's, but not that of a level between them.
+    """Yield a warning for each kernel source with the same code at two levels, and other code at a level between them.
 
     Such a source chooses its code by macros, and the level does not define the macro of the level between. `levels` are
     ordered, the lowest first, and `below` maps each to the levels that it requires. A warning names only the first such

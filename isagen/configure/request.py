@@ -26,7 +26,7 @@ ONCE = (
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
 OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args")
 
-# Compilers in a build's order: the last one links, Fortran's only if it is alone.
+# The order of a build's compilers. The last one links; the Fortran compiler links only if there is no other.
 LANGUAGES = ("fortran", "c", "cpp")
 EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
 # The keys of a set, each with the additional fragment files that it needs.

@@ -7,7 +7,7 @@ section of code or constants that only local symbols name, as assembly may write
 Microsoft's ABI, names of sections contain no symbols, and unwind data is associated with its function's section: only
 symbols are renamed.
 
-The code of a level moves to a section of its own: what stands before the `$` is its name in the linked file.
+The code of a level moves to sections of its own. In the linked file, such a section has the name before the `$`.
 
 A directive to export or to retain a name is removed when the name becomes private, because that symbol is gone.
 

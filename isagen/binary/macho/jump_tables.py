@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-# LEA of a 64-bit register and a distance from the instruction: the last four bytes of seven.
+# LEA into a 64-bit register. The last four of its seven bytes are the distance from the next instruction.
 LEA = re.compile(rb"(?=[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4}))", re.DOTALL)
 LEA_SIZE = 7
 ENTRY, FEWEST = 4, 3  # bytes of an entry, and entries of a table

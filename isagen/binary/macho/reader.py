@@ -16,7 +16,8 @@ from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
 class Macho(ObjectReader):
     """A Mach-O object (`isagen.binary.object_reader.ObjectReader`).
 
-    The numbers after those of the symbol table are symbols of the sections, which relocations name directly.
+    Some relocations refer to a section and not to a symbol. For these, each section is a symbol with a number after
+    those of the symbol table.
     """
 
     format = "macho"
