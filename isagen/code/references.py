@@ -81,10 +81,7 @@ class References:
             yield ResolvedReference(end, Kind.JUMP, end, "")
 
     def _callbacks_in(self, arguments: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield (address, name) of each function among arguments; of two arguments that are data, those in between.
-
-        Two arguments that are addresses of data are the ends of an array of functions.
-        """
+        """Yield (address, name) of each function among arguments, or in the array whose two ends are the arguments."""
         ends = sorted(address for address, _ in arguments if self._binary.section_at(address) is not None)
         if len(ends) == len(arguments) == 2 and not any(map(self._functions.is_code, ends)):
             yield from self._between(*ends)
@@ -317,8 +314,8 @@ class References:
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
         """Yield the pieces at `entries` in gaps, except data.
 
-        An entry is (address, whether control arrives there). If control does not arrive, the address may be one of
-        data: it is if it is in a named variable, or if the bytes there cannot be decoded.
+        An entry is (address, whether control arrives there). If control does not arrive, an address in a named
+        variable, or of bytes that cannot be decoded, is taken for data.
         """
         for address, is_code in entries:
             if within(self.code.gaps, address):
