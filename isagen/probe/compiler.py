@@ -45,12 +45,11 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a compiler run: whether it succeeded, the two streams as text, and the included headers."""
+    """The result of a compiler run: whether it succeeded, and the two streams as text."""
 
     ok: bool
     out: str
     err: str
-    headers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,14 +183,12 @@ class Compiler:
         """
         with self._source("probe", text) as source:
             program = str(source.with_suffix(".exe"))
-            target, depfile = str(source.with_suffix(".o")), source.with_suffix(".d")
-            compilation = ["-c", "-o", target, *self.spelled(["-MD", "-MF", str(depfile)]), *self._input(source)]
-            outcome = self.run([*self.quiet_args, *flags, "-Werror", *compilation])
-            if self.id == CLANG_CL:
-                return replace(outcome, headers=_included_headers(depfile))
+            target = str(source.with_suffix(".o"))
+            outcome = self.run([*self.quiet_args, *flags, "-Werror", "-c", "-o", target, *self._input(source)])
+            if self.id == CLANG_CL or not outcome.ok:
+                return outcome
             # Clang warns about arguments that a link does not use.
-            link = [*self.quiet_args, "-Wno-error", target, *self._linker_option, "-o", program]
-            return replace(self.run(link), headers=_included_headers(depfile)) if outcome.ok else outcome
+            return self.run([*self.quiet_args, "-Wno-error", target, *self._linker_option, "-o", program])
 
     @contextmanager
     def _source(self, name: str, text: str) -> Iterator[Path]:
@@ -236,16 +233,6 @@ class Compiler:
                 parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
         parts += [f"{name}={os.environ[name]}" for name in ENVIRONMENT if name in os.environ]
         return "\n".join(parts)
-
-
-def _included_headers(depfile: Path) -> tuple[str, ...]:
-    """Return the headers in a depfile (``-MD``), whose first entry is the source."""
-    try:
-        text = depfile.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return ()
-    words = re.findall(r"(?:\\\n|\\.|[^\s\\])+", text.partition(":")[2].replace("\\\n", " "))
-    return tuple(re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words[1:])
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:

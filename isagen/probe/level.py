@@ -56,20 +56,12 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
     return Verdict(True, f"probed with {compiler.name}", flags, dropped, needed)
 
 
-def build_probe(
-    table: Table, level: Level, provisional: Verdict, compiler: Compiler
-) -> tuple[Verdict, Sequence[str] | None]:
-    """Build a level's program if the `provisional` verdict is that it is available.
-
-    Return the verdict, and the headers that the program included. They are None if a compilation failed: the cause may
-    be a flag, a header or a wrapper, so the verdict is not cached.
-    """
+def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Verdict:
+    """Build a level's program if the `provisional` verdict is that it is available, and return the verdict."""
     if not provisional.available:
-        return provisional, None
+        return provisional
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)
-    if not outcome.ok:
-        return replace(provisional, available=False, reason=_failure(outcome), features=()), None
-    return provisional, outcome.headers
+    return provisional if outcome.ok else replace(provisional, available=False, reason=_failure(outcome), features=())
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:

@@ -9,8 +9,6 @@ level need no flag of a higher one.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -27,15 +25,7 @@ from .compiler import Compiler
 from .level import build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 12
-
-
-@dataclass(frozen=True)
-class CachedVerdict:
-    """A verdict, with the size and mtime (nanoseconds) of each header that the probe's program included."""
-
-    verdict: Verdict
-    headers: Mapping[str, tuple[int, int]]
+PROBE_FORMAT = 13
 
 
 def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapping[tuple[str, str], Verdict]:
@@ -45,7 +35,6 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
     """Probe as `probe_all` does, and yield the verdicts in order, none waiting for those after it."""
-    start = time.time_ns()
     known: dict[tuple[str, str], Verdict | None] = {}
     groups: list[Group] = []
     for compiler in compilers:
@@ -63,7 +52,7 @@ def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Ite
                 checks[group] = [(level, pool.submit(check_flags, table, level, group.compiler)) for level in missing]
         futures = {}
         for group, levels in checks.items():
-            future = pool.submit(group.probe, levels, cache, start)
+            future = pool.submit(group.probe, levels, cache)
             futures.update(dict.fromkeys((group.place(level) for level, _ in levels), future))
         for place, verdict in known.items():
             yield place, verdict or futures[place].result()[place[0]]
@@ -104,43 +93,37 @@ class Group:
         return Cache.key([self._inputs, asdict(level), self.table.required_features(level.name)])
 
     def cached_verdict(self, level: Level, cache: Cache) -> Verdict | None:
-        """Return the cached verdict on a level if its headers did not change, else None."""
-        with suppress(ValueError, OSError):  # the cache has no valid value, or a header is gone
-            cached = from_data(CachedVerdict, cache.get(self._key(level)))
-            if states_of(cached.headers) == cached.headers:
-                return cached.verdict
+        """Return the cached verdict on a level; None if the cache has no valid one."""
+        with suppress(ValueError):
+            return from_data(Verdict, cache.get(self._key(level)))
         return None
 
-    def probe(
-        self, provisional: Iterable[tuple[Level, Future[Verdict]]], cache: Cache, start: int
-    ) -> Mapping[str, Verdict]:
+    def probe(self, provisional: Iterable[tuple[Level, Future[Verdict]]], cache: Cache) -> Mapping[str, Verdict]:
         """Probe levels of the group, highest first, and return the verdicts by level name.
 
-        A verdict is cached unless a compilation failed, or a header changed since the `start` (in ns) of probing.
+        A level that fails is not cached: the cause may be a header or a wrapper.
         """
         verdicts = [(level, future.result()) for level, future in provisional]
         together = self._probed_together(verdicts)
         final = {}
         for level, verdict in verdicts:
-            headers: Sequence[str] | None = together.get(level.name)
-            if headers is None:
-                verdict, headers = build_probe(self.table, level, verdict, self.compiler)
+            if level.name not in together:
+                verdict = build_probe(self.table, level, verdict, self.compiler)
             final[level.name] = verdict
-            with suppress(OSError):  # a header is gone
-                if headers is not None and all(os.stat(header).st_ctime_ns < start for header in headers):
-                    cache.put(self._key(level), asdict(CachedVerdict(verdict, states_of(headers))))
+            if verdict.available:
+                cache.put(self._key(level), asdict(verdict))
         return final
 
-    def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> dict[str, Sequence[str]]:
-        """Return the headers of one program by the levels that it shows to be available."""
+    def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> set[str]:
+        """Return the levels that one program shows to be available."""
         highest = provisional[0][1]
         flags = set(units(highest.flags))
         members = [(level, verdict) for level, verdict in provisional if verdict.available]
         members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
         if not highest.available or len(members) < 2:
-            return {}
+            return set()
         outcome = self.compiler.build(probe_text(self.table, [level for level, _ in members]), highest.flags)
-        return {level.name: outcome.headers for level, _ in members} if outcome.ok else {}
+        return {level.name for level, _ in members} if outcome.ok else set()
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
@@ -173,11 +156,6 @@ def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str,
     """Return the features that code may use if it is compiled without flags of a level."""
     macros = {name: value for compiler in compilers for name, value in compiler.baseline_macros.items()}
     return table.features.turned_on(macros)
-
-
-def states_of(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the sizes and mtimes (nanoseconds) of files. Raises OSError if one is missing."""
-    return {path: (status.st_size, status.st_mtime_ns) for path in paths for status in [os.stat(path)]}
 
 
 def groups_of(table: Table, compiler: Compiler) -> list[tuple[Level, ...]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.probe.cache import NO_CACHE, Cache
+from isagen.probe.cache import NO_CACHE
 from isagen.probe.compiler import find_compiler
 from isagen.probe.probe import probe_all
 from isagen.processors.table import load_table
@@ -114,20 +114,3 @@ def test_the_command_has_a_line_for_each_level_and_shows_no_progress():
     names = load_table("aten", Path()).names()
     assert (status, shown) == (0, "")
     assert [line.split()[0] for line in said.splitlines() if not line.startswith(" ")] == list(names)
-
-
-@on_x86
-def test_a_header_of_the_table_s_own_is_part_of_the_question(tmp_path):
-    """Its name says nothing of what it holds: a verdict is asked for anew when it changes, appears, or goes."""
-    header = tmp_path / "own header.h"
-    table(tmp_path, probe="return own;")
-    path = tmp_path / "own.toml"
-    path.write_text(f"prologue = '#include \"{header}\"'\n{path.read_text()}")
-    tab = load_table("own.toml", tmp_path)
-    compiler, cache = find_compiler("c", ["cc"]), Cache(tmp_path / "cache")
-    assert "No such file" in ask(tab, compiler, cache).reason
-    for text, available in (("enum { own };", True), ("enum { other };", False), ("enum { own };", True)):
-        header.write_text(text)
-        assert ask(tab, compiler, cache).available is available
-    header.unlink()
-    assert not ask(tab, compiler, cache).available

@@ -25,7 +25,7 @@ def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
 
     def slow(table, level, settled, compiler):
         assert level is table.levels[0] or taken.wait(20)
-        return Verdict(True, level.name), ()
+        return Verdict(True, level.name)
 
     monkeypatch.setattr("isagen.probe.probe.build_probe", slow)
     asked = in_two_groups(table(tmp_path, 'features = ["avx2"]'))
